@@ -33,7 +33,7 @@ find_python() {
 }
 
 # What a finished set-up of a kind ("app" or "dev") leaves in its mark. By the first one
-# runtimes/environments.py knows that programs are not meant to run in it.
+# runtimes/places.py knows that programs are not meant to run in it.
 expected_mark() {
     echo "$here $(cksum <"$here/pyproject.toml")"
 }

@@ -40,15 +40,6 @@ class Bounds:
     output_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A program that ended of its own. Of its errors the first bytes are kept."""
-
-    code: int
-    output: bytes
-    errors: bytes
-
-
 def run_bounded(
     command: Sequence[str],
     bounds: Bounds,
@@ -56,8 +47,9 @@ def run_bounded(
     environment: Mapping[str, str],
     folder: str | os.PathLike[str] = "/",
     given: bytes = b"",
-) -> Finished:
-    """Run a program in `folder` with exactly that environment, and `given` as its input.
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a program in `folder` with exactly that environment, and `given` as its input. Of its
+    errors the first bytes are kept.
 
     Raises:
         CannotStartError: it cannot be started.
@@ -84,7 +76,7 @@ def run_bounded(
         raise TookTooLongError(f"it took longer than {bounds.seconds:g} s") from error
     finally:
         _end(process)
-    return Finished(code, output, errors)
+    return subprocess.CompletedProcess(command, code, output, errors)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,17 +1,20 @@
-"""Lock files (flock(2)): the kernel lets go of one when its holder dies, however that happens."""
+"""Lock files (flock(2)), which the kernel releases when their holder dies, and queues."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from struct import pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 POLL_S = 0.02
+_QUEUE_BYTES_MAX = 1 << 20
+"""How long a queue's file gets, by a byte a number, before it begins anew."""
 
 
 @contextmanager
@@ -62,3 +65,37 @@ def _lock(descriptor: int, wait_s: float | None, kind: int) -> None:
             if time.monotonic() >= deadline:
                 raise
         time.sleep(POLL_S)
+
+
+# flock(2) promises no order among those who wait. Here each holds a lock of its own, an open file
+# description's (fcntl(2)) on the byte of its number, and waits for the byte before.
+def take_place(path: str) -> tuple[int, int]:
+    """Take the next number of the queue that a file is, made where it is missing. Return a
+    descriptor and the number, which is held by all processes that have the descriptor open.
+
+    Raises:
+        OSError: it can't be opened, or is a link.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        os.write(descriptor, b".")
+        number = os.lseek(descriptor, 0, os.SEEK_CUR)
+        if number >= _QUEUE_BYTES_MAX:
+            os.ftruncate(descriptor, 0)
+        with suppress(BlockingIOError):  # one of the same moment waits for this one already
+            _lock_byte(descriptor, fcntl.F_OFD_SETLK, number)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor, number
+
+
+def wait_turn(descriptor: int, number: int) -> None:
+    """Wait until nobody has the number before."""
+    _lock_byte(descriptor, fcntl.F_OFD_SETLKW, number - 1)
+
+
+def _lock_byte(descriptor: int, command: int, byte: int) -> None:
+    # struct flock: type, whence, start, length, and a process that has to be 0.
+    fcntl.fcntl(descriptor, command, pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0))

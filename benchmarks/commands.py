@@ -14,11 +14,10 @@ import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import yaml
 
-from policy.wordlist import word_set
+from base.wordlist import word_set
 
 PACKAGES = ("/usr/lib/node_modules", "/usr/share/nodejs", "/usr/local/lib/node_modules")
 CHARACTERS_MAX = 20_000  # longer commands are left out
@@ -26,11 +25,8 @@ SEED = 15
 SHELL_BLOCKS = word_set("sh bash shell zsh console shell-session shellsession terminal")
 
 
-class Found(NamedTuple):
-    """A command, and the kind of text it stands in."""
-
-    command: str
-    origin: str
+Found = tuple[str, str]
+"""A command, and the kind of text it stands in."""
 
 
 def collect_commands(projects: Sequence[Path], total: int) -> list[Found]:
@@ -44,17 +40,17 @@ def collect_commands(projects: Sequence[Path], total: int) -> list[Found]:
 def read_commands(file: Path) -> list[Found]:
     """Return commands that somebody collected: lines of JSON with `command` and `origin`."""
     rows = map(json.loads, file.read_text("utf-8").splitlines())
-    return [Found(row["command"], row["origin"]) for row in rows]
+    return [(row["command"], row["origin"]) for row in rows]
 
 
 def drop_repeated(found: Iterable[Found]) -> list[Found]:
     """Return each command once, without those that are empty, only comments, or too long."""
     kept: dict[str, Found] = {}
-    for one in found:
-        lines = one.command.splitlines()
+    for command, origin in found:
+        lines = command.splitlines()
         has_code = any(line.strip() and not line.lstrip().startswith("#") for line in lines)
-        if has_code and len(one.command) <= CHARACTERS_MAX and "\0" not in one.command:
-            kept.setdefault(" ".join(one.command.split()), one)
+        if has_code and len(command) <= CHARACTERS_MAX and "\0" not in command:
+            kept.setdefault(" ".join(command.split()), (command, origin))
     return list(kept.values())
 
 
@@ -62,13 +58,13 @@ def sample_evenly(found: Iterable[Found], total: int, chance: random.Random) -> 
     """Return so many commands that bash can read: small origins whole, the rest shared evenly."""
     groups: dict[str, list[Found]] = defaultdict(list)
     for one in found:
-        groups[one.origin].append(one)
+        groups[one[1]].append(one)
     for group in groups.values():
         chance.shuffle(group)
     chosen: list[Found] = []
     for at, group in enumerate(sorted(groups.values(), key=len)):
         wanted = (total - len(chosen)) // (len(groups) - at)
-        readable = (one for one in group if _is_readable(one.command))
+        readable = (one for one in group if _is_readable(one[0]))
         chosen += [one for one, _ in zip(readable, range(wanted), strict=False)]
     return chosen
 
@@ -87,21 +83,21 @@ def package_scripts(folders: Iterable[Path]) -> Iterator[Found]:
             continue
         for script in scripts.values() if isinstance(scripts, dict) else ():
             if isinstance(script, str) and script.strip():
-                yield Found(script.strip(), "package")
+                yield script.strip(), "package"
 
 
 def project_commands(folder: Path) -> Iterator[Found]:
     """Yield the commands of a project: CI steps, scripts, blocks of documents."""
     for path in _files_below(folder, "*.yml", "*.yaml"):
         if ".github" in path.parts and "workflows" in path.parts:
-            yield from (Found(step, "ci") for step in run_steps(_read(path)))
+            yield from ((step, "ci") for step in run_steps(_read(path)))
     for path in _files_below(folder, "*.sh"):
         text = _read(path).strip()
         first = text.partition("\n")[0]
         if not first.startswith("#!") or re.search(r"\b(?:ba|z|k|da)?sh\b", first):
-            yield Found(text, "script")
+            yield text, "script"
     for path in _files_below(folder, "*.md", "*.markdown"):
-        yield from (Found(each, "document") for each in shell_blocks(_read(path)))
+        yield from ((each, "document") for each in shell_blocks(_read(path)))
 
 
 def run_steps(text: str) -> Iterator[str]:

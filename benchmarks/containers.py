@@ -15,7 +15,7 @@ from benchmarks.engine import opened, run
 from benchmarks.harness import Bench, NotMeasuredError, measure, read_output, time_side
 from ctxmode.doctor.container_engine import examine
 from executor import Limits, LocalEngine, Request, Settings
-from executor.containers import leftovers
+from executor.containers import host
 from executor.containers.place import ContainerPlace
 
 CODE = "echo hello"
@@ -94,7 +94,7 @@ async def _run_together(engine: LocalEngine, count: int) -> None:
 
 def _find_left(state: Path, project: Path) -> list[str]:
     """List containers, volumes, mounts and temporary folders of the server that has just ended."""
-    label = f"label={leftovers.INSTANCES}={state / 'instances'}"
+    label = f"label={host.INSTANCES}={state / 'instances'}"
     found = [f"container {it}" for it in _docker("ps", "-aq", "--filter", label).split()]
     found += [f"volume {it}" for it in _docker("volume", "ls", "-q", "--filter", label).split()]
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()

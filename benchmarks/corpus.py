@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import policy
+import policy.decide
 from benchmarks.commands import Found
 from benchmarks.harness import DATA, write_files
 from policy.claude import Anchors, parse_rule
@@ -44,7 +44,7 @@ class Ruling(NamedTuple):
         decision = self.verdict.decision
         refusing = {match.rule for match in self.verdict.matches if match.decision is decision}
         patterns = [PLAIN[rule] for rule in refusing if rule in PLAIN]
-        code = self.command.command
+        code = self.command[0]
         named = any(re.search(pattern, code, re.MULTILINE) for pattern in patterns)
         return not self.verdict.allowed and not named
 
@@ -53,7 +53,7 @@ class Ruling(NamedTuple):
         decision = self.verdict.decision
         match = next(one for one in self.verdict.matches if one.decision is decision)
         text = f"{decision.word} by {match.rule} ({match.reason or match.kind})"
-        return f"{self.command.origin}: {text} in {self.command.command[:300]!r}"
+        return f"{self.command[1]}: {text} in {self.command[0][:300]!r}"
 
 
 def parse_rules(lists: Mapping[str, Sequence[str]], project: str) -> policy.Rules:
@@ -72,11 +72,11 @@ def judge(commands: Iterable[Found], rules: policy.Rules, project: str) -> list[
     texts = script_texts(project)
     found = []
     for one in commands:
-        subject = policy.Subject(
-            "shell", one.command, project, project, HOME, surface="agent_shell"
-        )
+        subject = policy.Subject("shell", one[0], project, project, HOME, surface="agent_shell")
         began = time.thread_time()
-        verdict = policy.evaluate(subject, rules, real_path=policy.real_path, read_text=texts)
+        verdict = policy.decide.evaluate(
+            subject, rules, real_path=policy.real_path, read_text=texts
+        )
         found.append(Ruling(one, verdict, time.thread_time() - began))
     return found
 

@@ -143,9 +143,9 @@ def bubblewrap(project: Path, argv: Sequence[str]) -> tuple[str, ...]:
         *("--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL"),
         *("--uid", "65432", "--gid", "65432", "--hostname", rootfs.HOSTNAME, "--clearenv"),
     ]
-    for path in rootfs.system_entries().binds:
+    for path in rootfs.system_entries()[0]:
         options += ["--ro-bind", path, path]
-    for target, link in rootfs.system_entries().links:
+    for target, link in rootfs.system_entries()[1]:
         if not link.startswith("/dev/"):
             options += ["--symlink", target, link]
     options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", rootfs.SCRATCH]

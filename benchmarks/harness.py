@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ import trio
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(__file__).with_name("data")
+PROGRAMS: Mapping[str, str] = tomllib.loads((DATA / "programs.toml").read_text())
 
 Side = Callable[[], object]
 """One of the things compared. A side that returns a float has timed itself, in seconds."""

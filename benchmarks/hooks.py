@@ -51,7 +51,7 @@ class Place:
         """Return the CPU time of the program, as it is installed."""
         installed = Path(sys.executable).with_name("context-mode")
         program = [str(installed)] if installed.exists() else [sys.executable, "-m", "ctxmode"]
-        return start([*program, *words], self.environment, self.project, stdin).cpu_s
+        return start([*program, *words], self.environment, self.project, stdin)[1]
 
     def has_snapshot(self) -> bool:
         """Tell whether a snapshot is stored."""
@@ -101,7 +101,7 @@ def events(bench: Bench) -> None:
         mine, others, stored = [], [], 0
         for seed in range(bench.rounds + 1):  # modules are compiled in the first
             place.before(case.get("before", ""), seed)
-            others.append(start(NOTHING, place.environment).cpu_s)
+            others.append(start(NOTHING, place.environment)[1])
             mine.append(place.start(*words, stdin=json.dumps(told).encode()))
             stored += place.has_snapshot()
         bench.times(name, mine[1:], "python -I -S -c pass", others[1:], case.get("bar", ""))

@@ -26,7 +26,7 @@ async def pages(bench: Bench) -> None:
         path.strip("/") or "overview": (path, {}) for path, page in BY_PATH.items() if not page.menu
     }
     asked |= {
-        "session": ("/session", {"id": first.id}),
+        "session": ("/session", {"id": first["id"]}),
         "fact": ("/fact", {"path": "/memory/decisions/upload"}),
         "page": ("/page", {"path": "uploads"}),
         "source": ("/source", {"id": "1"}),

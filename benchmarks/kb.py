@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count, islice
 
-import kb
-from benchmarks.harness import ROOT, Bench, NotMeasuredError, measure, write_files
+import kb.directory
+from benchmarks.harness import PROGRAMS, ROOT, Bench, NotMeasuredError, measure, write_files
 from benchmarks.kb_quality import our_searcher, plain_searcher
-from benchmarks.kb_sets import CORPORA, Document, make_set, mixed_documents
+from benchmarks.kb_sets import CORPORA, make_set, mixed_documents
 from benchmarks.processes import PROGRAM, make_environment, read_processors_s, start
 from kb import Store
 from kb.model import SourceSpec
@@ -26,17 +26,17 @@ FILES = 5_000
 async def growth(bench: Bench) -> None:
     """Measure rates, searches and sizes of a store that grows, beside plain BM25."""
     corpora = bench.path("corpora")
-    queries = [target.query for target in make_set("pycode", corpora).targets][: bench.rounds]
+    queries = [target.query for target in make_set("pycode", corpora)[1]][: bench.rounds]
     steps = [int(step) for step in bench.options["chunks"].split(",")]
     with Store.open(bench.folder / "kb.db") as store:
         size = chunks = text = since = 0
         spent_s = 0.0
-        for document in _repeat(list(islice(mixed_documents(corpora), max(steps) // 4))):
+        for label, data in _repeat(list(islice(mixed_documents(corpora), max(steps) // 4))):
             began = read_processors_s(processes.processes())
-            added = store.add(SourceSpec(document.label, name=document.label), document.data)
+            added = store.add(SourceSpec(label, name=label), data)
             spent_s += read_processors_s(processes.processes()) - began
             chunks, text = chunks + added.chunks, text + added.bytes_total
-            size += len(document.data)
+            size += len(data)
             if chunks < steps[0]:
                 continue
             step = steps.pop(0)
@@ -60,12 +60,12 @@ def _search_next(queries: Iterator[str], search: Callable[[str], object]) -> Non
     search(next(queries))
 
 
-def _repeat(documents: Sequence[Document]) -> Iterator[Document]:
+def _repeat(documents: Sequence[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
     """Yield documents, then copies under other names for as long as any are wanted."""
     yield from documents
     for copy in count(1):
-        for one in documents:
-            yield Document(f"{one.label} copy {copy}", one.data)
+        for label, data in documents:
+            yield f"{label} copy {copy}", data
 
 
 @measure(3)
@@ -80,8 +80,8 @@ async def reindex(bench: Bench) -> None:
         (root / "1/1.md").write_text(f"# Changed {next(number)}\n")
 
     with Store.open(bench.folder / "kb.db") as store:
-        again = partial(kb.index_paths, store, root)
-        alone = partial(kb.index_file, store, root / "1/1.md", root)
+        again = partial(kb.directory.index_selection, store, root, kb.Selection())
+        alone = partial(kb.directory.index_file, store, root / "1/1.md", root)
         for name, side, how in (
             (f"{FILES:,} new files", again, {"rounds": 1, "warm_up": 0}),
             ("the same unchanged", again, {"warm_up": 0}),
@@ -109,8 +109,8 @@ def folder(bench: Bench) -> None:
     with Store.open(database) as store:
         stats = store.stats()
         text = sum(source.bytes_total for source in store.sources())
-    bench.times(f"index {text / 1e6:.1f} MB of text", [one.wall_s for one in spent])
-    bench.times("the same, of processors", [one.cpu_s for one in spent])
+    bench.times(f"index {text / 1e6:.1f} MB of text", [wall_s for wall_s, _ in spent])
+    bench.times("the same, of processors", [cpu_s for _, cpu_s in spent])
     bench.value("chunks", stats.chunks, "")
     bench.value("the file in per cent of the text", 100 * stats.file_bytes / text, "%")
 
@@ -124,65 +124,25 @@ def large(bench: Bench) -> None:
         with spool.open("wb") as stream:
             subprocess.run((sys.executable, "-c", code), stdout=stream, check=True)
         size = spool.stat().st_size
-        words = (sys.executable, "-c", _INDEX, str(spool), kind, str(bench.folder / "told"))
+        words = (
+            sys.executable,
+            "-c",
+            PROGRAMS["index"],
+            str(spool),
+            kind,
+            str(bench.folder / "told"),
+        )
         began = time.perf_counter()
-        spent = start(words, {**os.environ, "PYTHONPATH": str(ROOT)})
+        _, cpu_s = start(words, {**os.environ, "PYTHONPATH": str(ROOT)})
         whole_s = time.perf_counter() - began
         first_s, peak_mb = map(float, (bench.folder / "told").read_text().split())
         title = f"{bench.options[kind]} MB of {kind}"
         bench.value(f"{title}: searchable after", first_s, "s")
         bench.value(f"{title}: whole after", whole_s, "s")
-        bench.value(f"{title}: a second of the processor", size / 1e6 / spent.cpu_s, "MB")
+        bench.value(f"{title}: a second of the processor", size / 1e6 / cpu_s, "MB")
         bench.value(f"{title}: peak of memory", peak_mb, "MB")
-
-
-# Runs in a process of its own, whose peak of memory is then that of indexing.
-_INDEX = """
-import sys, time
-from pathlib import Path
-from kb import Store
-from kb.model import SourceSpec
-spool, kind, told = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
-with Store.open(spool.with_name(f"{kind}.db")) as store:
-    began = time.perf_counter()
-    store.add_spool(SourceSpec(kind, origin="run", kind=kind), spool)
-    first = time.perf_counter() - began
-    while not store.index_pending().complete:
-        pass
-peak = int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
-told.write_text(f"{first} {peak * 1024 / 1e6}")
-"""
-
-
-_PRINT = """
-import sys
-from itertools import count
-
-def log(n):
-    line = f"2024-05-01 10:{n // 60 % 60:02d}:{n % 60:02d} INFO worker {n % 17} finished job {n}\\n"
-    if n % 997:
-        return line
-    place = f'Traceback (most recent call last):\\n  File "job.py", line {n % 90}, in run\\n'
-    return f"{line}{place}ValueError: job {n} has no input\\n"
-
-def json(n):
-    tags = ", ".join(f'"tag{n % k}"' for k in range(2, 9))
-    owner = f'{{"name": "user {n % 1000}", "lines": [{n}, {n + 1}], "city": "city {n % 77}"}}'
-    text = f'{{"id": {n}, "name": "record {n}", "tags": [{tags}], "owner": {owner}}}'
-    return ", " + text if n else '{"records": [' + text
-
-def line(n):
-    return f"word{n * 7919 % 100003} "
-
-kind, size, numbers, written = KIND, SIZE, count(), 0
-while written < size:
-    text = "".join(kind(next(numbers)) for _ in range(5000))
-    written += len(text)
-    sys.stdout.write(text)
-sys.stdout.write("]}" if kind is json else "")
-"""
 
 
 def make_printing(kind: str, size: int) -> str:
     """Return Python that prints `size` bytes, or a little more, of `log`, `json` or `line`."""
-    return _PRINT.replace("KIND", kind).replace("SIZE", str(size))
+    return PROGRAMS["print"].replace("KIND", kind).replace("SIZE", str(size))

@@ -10,12 +10,12 @@ import re
 import sqlite3
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.harness import Bench, measure
-from benchmarks.kb_sets import CORPORA, SETS, QuerySet, Target, make_set
+from benchmarks.kb_sets import CORPORA, SETS, Target, make_set
 from kb import Store, compression
 from kb.model import SourceSpec
 
@@ -26,36 +26,15 @@ ENDS_BYTES = 1024  # of a document's head, and of its tail
 _TOKEN = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A piece of a document that was returned."""
-
-    label: str
-    start: int
-    end: int
-
-    def is_in(self, target: Target) -> bool:
-        return self.label == target.label and self.start < target.end and self.end > target.start
-
-
-Searcher = Callable[[str], Sequence[Found]]
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A way to search: all it ranks, what it shows within few bytes, and its whole answer."""
-
-    ranked: Searcher
-    evidence: Searcher
-    answer: Searcher
+Searcher = Callable[[str], Sequence[Target]]
 
 
 def our_searcher(store: Store, limit: int = LIMIT, budget_bytes: int | None = None) -> Searcher:
     """Return what searches a store."""
 
-    def search(query: str) -> list[Found]:
+    def search(query: str) -> list[Target]:
         (result,) = store.search(query, limit=limit, budget_bytes=budget_bytes)
-        return [Found(hit.source, hit.start_byte, hit.end_byte) for hit in result.hits]
+        return [Target(query, hit.source, hit.start_byte, hit.end_byte) for hit in result.hits]
 
     return search
 
@@ -72,7 +51,7 @@ def plain_searcher(store_path: Path) -> Searcher:
     )
     db.commit()  # else it would keep the store's write-ahead log from being emptied
 
-    def search(query: str) -> list[Found]:
+    def search(query: str) -> list[Target]:
         expression = " OR ".join(f'"{word}"' for word in dict.fromkeys(_TOKEN.findall(query)))
         ids = db.execute(
             "SELECT rowid FROM plain WHERE plain MATCH ? ORDER BY rank LIMIT ?", (expression, LIMIT)
@@ -86,28 +65,28 @@ def plain_searcher(store_path: Path) -> Searcher:
             ).fetchone()
             for row in ids
         )
-        return [Found(*row[:3]) for row in rows]
+        return [Target(query, *row[:3]) for row in rows]
 
     return search
 
 
-def grep_searcher(queries: QuerySet, *, ends: bool) -> Searcher:
+def grep_searcher(documents: Mapping[str, bytes], *, ends: bool) -> Searcher:
     """Return what shows lines of the files with most of the query's words, or heads and tails."""
-    texts = {document.label: document.data.lower() for document in queries.documents}
+    texts = {label: data.lower() for label, data in documents.items()}
 
-    def show(label: str, words: set[bytes]) -> Iterator[Found]:
+    def show(label: str, words: set[bytes]) -> Iterator[Target]:
         size = len(texts[label])
         if ends:
-            yield Found(label, 0, min(ENDS_BYTES, size))
-            yield Found(label, max(0, size - ENDS_BYTES), size)
+            yield Target("", label, 0, min(ENDS_BYTES, size))
+            yield Target("", label, max(0, size - ENDS_BYTES), size)
             return
         start = 0
         for line in texts[label].splitlines(keepends=True):
             if any(word in line for word in words):
-                yield Found(label, start, start + len(line))
+                yield Target("", label, start, start + len(line))
             start += len(line)
 
-    def search(query: str) -> list[Found]:
+    def search(query: str) -> list[Target]:
         words = {word.lower().encode() for word in _TOKEN.findall(query)}
         counts = {label: sum(word in text for word in words) for label, text in texts.items()}
         best = sorted((label for label in texts if counts[label]), key=lambda one: -counts[one])
@@ -122,19 +101,22 @@ def grep_searcher(queries: QuerySet, *, ends: bool) -> Searcher:
     return search
 
 
-def evaluate(targets: Sequence[Target], way: Way) -> tuple[dict[str, float], list[float]]:
-    """Return shares and means over the queries, and the seconds of each search."""
+def evaluate(
+    targets: Sequence[Target], ranked: Searcher, evidence: Searcher, answer: Searcher
+) -> tuple[dict[str, float], list[float]]:
+    """Return shares and means over the queries, and the seconds of each search: of what a way to
+    search ranks, what it shows within few bytes, and its whole answer."""
     files, sections, evident, answered, seconds = [], [], [], [], []
     for target in targets:
         began = time.process_time()
-        found = way.ranked(target.query)
+        found = ranked(target.query)
         seconds.append(time.process_time() - began)
         labels = list(dict.fromkeys(hit.label for hit in found))
         files.append(labels.index(target.label) + 1 if target.label in labels else 0)
-        within = [hit.is_in(target) for hit in found]
+        within = [hit.overlaps(target) for hit in found]
         sections.append(within.index(True) + 1 if any(within) else 0)
-        evident.append(_is_evident(way.evidence(target.query), target))
-        answered.append(any(hit.is_in(target) for hit in way.answer(target.query)))
+        evident.append(_is_evident(evidence(target.query), target))
+        answered.append(any(hit.overlaps(target) for hit in answer(target.query)))
     figures = {
         "its file first": statistics.fmean(rank == 1 for rank in files),
         "its file among 10": statistics.fmean(rank > 0 for rank in files),
@@ -150,11 +132,11 @@ def _first(search: Searcher) -> Searcher:
     return lambda query: search(query)[:ANSWER_HITS]
 
 
-def _is_evident(returned: Sequence[Found], target: Target) -> bool:
+def _is_evident(returned: Sequence[Target], target: Target) -> bool:
     """Tell whether text of the section is within the first bytes that are returned."""
     left = EVIDENCE_BYTES
     for hit in returned:
-        if left <= 0 or Found(hit.label, hit.start, min(hit.end, hit.start + left)).is_in(target):
+        if left <= 0 or replace(hit, end=min(hit.end, hit.start + left)).overlaps(target):
             return left > 0
         left -= hit.end - hit.start
     return False
@@ -165,24 +147,22 @@ def quality(bench: Bench) -> None:
     """Measure whether search finds what queries ask for, beside plain BM25 and grep."""
     wanted = bench.options["sets"]
     for name in SETS if wanted == "all" else wanted.split(","):
-        queries = make_set(name, bench.path("corpora"))
-        targets = queries.targets[: bench.rounds]
+        documents, targets = make_set(name, bench.path("corpora"))
+        targets = targets[: bench.rounds]
         path = bench.folder / f"{name}.db"
         with Store.open(path) as store:
-            for one in queries.documents:
-                store.add(SourceSpec(one.label, name=one.label, origin="file"), one.data)
+            for label, data in documents.items():
+                store.add(SourceSpec(label, name=label, origin="file"), data)
             plain, ours = plain_searcher(path), our_searcher(store)
             evidence = our_searcher(store, EVIDENCE_HITS, EVIDENCE_BYTES)
             answer = our_searcher(store, ANSWER_HITS, ANSWER_BYTES)
-            figures, seconds = evaluate(targets, Way(ours, evidence, answer))
-            others, plain_seconds = evaluate(targets, Way(plain, plain, _first(plain)))
+            figures, seconds = evaluate(targets, ours, evidence, answer)
+            others, plain_seconds = evaluate(targets, plain, plain, _first(plain))
         for what, share in figures.items():
             bench.value(f"{name}: {what}", share, beside="plain BM25", other=others[what])
         for what, ends in (("grep", False), ("heads and tails", True)):
-            grep = grep_searcher(queries, ends=ends)
-            shares, _ = evaluate(targets, Way(grep, grep, grep))
+            grep = grep_searcher(documents, ends=ends)
+            shares, _ = evaluate(targets, grep, grep, grep)
             bench.value(f"{name}: in the answer, by {what}", shares["in the answer"])
         bench.times(f"{name}: a search, of the processor", seconds, "plain BM25", plain_seconds)
-        bench.notes.append(
-            f"{name}: {len(targets)} queries of {len(queries.documents):,} documents"
-        )
+        bench.notes.append(f"{name}: {len(targets)} queries of {len(documents):,} documents")

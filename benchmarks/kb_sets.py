@@ -35,34 +35,22 @@ _TEXTS = {".txt", ".html", ".py", ".gz", ".json", ".md"}
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A file: its name in the store, and what it holds."""
-
-    label: str
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Target:
-    """The target of a query: a document, and the bytes of the section in it."""
+    """The target of a query: a document, and the bytes of the section in it. What a search returns
+    is told in the same way."""
 
     query: str
     label: str
     start: int = 0
     end: int = WHOLE
 
-
-@dataclass(frozen=True, slots=True)
-class QuerySet:
-    """Documents, and the queries that were taken from them."""
-
-    name: str
-    documents: tuple[Document, ...]
-    targets: tuple[Target, ...]
+    def overlaps(self, other: Target) -> bool:
+        """Return whether both have bytes in common."""
+        return self.label == other.label and self.start < other.end and self.end > other.start
 
 
-def make_set(name: str, corpora: Path) -> QuerySet:
-    """Build a set."""
+def make_set(name: str, corpora: Path) -> tuple[dict[str, bytes], tuple[Target, ...]]:
+    """Build a set: documents by their names in the store, and the queries taken from them."""
     row = SETS[name]
     root = STDLIB if row["root"] == "stdlib" else _fetch(corpora, row["root"])
     documents: dict[str, str] = {}
@@ -75,8 +63,7 @@ def make_set(name: str, corpora: Path) -> QuerySet:
         ):
             documents[str(path.relative_to(root))] = _read(path).decode("utf-8", "replace")
     found, targets = _RULES[row["kind"]](documents, row)
-    kept = tuple(Document(label, text.encode()) for label, text in found.items())
-    return QuerySet(name, kept, _sample(targets))
+    return {label: text.encode() for label, text in found.items()}, _sample(targets)
 
 
 def _fetch(corpora: Path, root: str) -> Path:
@@ -102,8 +89,8 @@ def _fetch(corpora: Path, root: str) -> Path:
     return corpora / root
 
 
-def mixed_documents(corpora: Path) -> Iterator[Document]:
-    """Yield Python's library and what was fetched, in an order that mixes them."""
+def mixed_documents(corpora: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of Python's library and of what was fetched, mixed."""
     roots = [STDLIB, *sorted(corpora.glob("*/"))]
     paths = [
         (root, path)
@@ -117,7 +104,7 @@ def mixed_documents(corpora: Path) -> Iterator[Document]:
         data = _read(path)
         if data and b"\0" not in data[:8192]:
             label = f"{root.name}/{path.relative_to(root)}"
-            yield Document(label.removesuffix(".gz").removesuffix(".txt"), data)
+            yield label.removesuffix(".gz").removesuffix(".txt"), data
 
 
 def _read(path: Path) -> bytes:

@@ -13,7 +13,7 @@ from pathlib import Path
 import trio
 
 from benchmarks.engine import opened, run
-from benchmarks.harness import Bench, measure
+from benchmarks.harness import PROGRAMS, Bench, measure
 from benchmarks.kb import make_printing
 from benchmarks.processes import PROGRAM, Client, connect, make_environment, start
 from executor import Request
@@ -21,24 +21,6 @@ from executor import Request
 IDLE_S = 3.0
 WARM_UP = 5  # calls that prove the shell, and fill what is prepared
 QUEUE_S_MAX = 600
-NOTHING = """
-import mcp.types, trio
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
-
-async def tools(context, params):
-    return mcp.types.ListToolsResult(tools=[])
-
-async def call(context, params):
-    return mcp.types.CallToolResult(content=[mcp.types.TextContent(type="text", text="")])
-
-async def main():
-    server = Server("nothing", on_list_tools=tools, on_call_tool=call)
-    async with stdio_server() as streams:
-        await server.run(*streams, server.create_initialization_options())
-
-trio.run(main)
-"""
 
 
 @contextmanager
@@ -56,7 +38,7 @@ async def call(bench: Bench) -> None:
     """Measure calls in turn with the same run through an engine, and with an empty call."""
     with (
         serve(bench, "ours", *PROGRAM, "serve") as client,
-        serve(bench, "nothing", sys.executable, "-c", NOTHING) as bare,
+        serve(bench, "nothing", sys.executable, "-c", PROGRAMS["serve nothing"]) as bare,
     ):
         async with opened(bench, has_rules=True) as engine:
             ours, nothing, direct = await bench.turns(
@@ -132,4 +114,4 @@ def _run_once(bench: Bench, shape: str, code: str) -> float:
     spent = [
         start((*PROGRAM, "run", "python", "-c", text), environment, project) for text in ("1", code)
     ]
-    return spent[-1].wall_s
+    return spent[-1][0]

@@ -12,10 +12,10 @@ from functools import partial
 from benchmarks.harness import Bench, measure
 from ctxmode.config.locations import Config
 from ctxmode.operations.facts import open_memory
-from ctxmode.operations.library import open_store
 from ctxmode.operations.mirroring import catch_up
-from memory.facts.ledger import Entry, add_fact, append
-from memory.facts.model import MAIN, Author, Draft
+from ctxmode.operations.stores import open_store
+from memory.facts.ledger import add_fact, append
+from memory.facts.model import MAIN, Author, Change, Draft
 from memory.facts.recalling import RecallRequest, recall
 from memory.facts.store import FactStore
 from memory.facts.writing import remember
@@ -47,9 +47,9 @@ async def calls(bench: Bench) -> None:
         with store.database.writing() as db:
             for number in itertools.islice(numbers, facts):
                 row = add_fact(db, "", say(8, 40), ())
-                author = Author("bench", f"s{number // 20}")
+                by = ("bench", f"s{number // 20}")
                 path = f"/memory/general/k{number}"
-                append(db, Entry(MAIN, path, row, "add", store.clock(), author, "project"))
+                append(db, Change(MAIN, path, row, "add", store.clock(), *by, "project"))
 
         def write() -> None:
             number = next(numbers)

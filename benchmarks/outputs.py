@@ -19,7 +19,6 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -98,18 +97,11 @@ def make_output(recipe: Recipe, folder: Path) -> bytes | None:
     return output
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The outcome of one query: its reciprocal rank, and in whose bytes its target was."""
-
-    rank: float
-    search: bool
-    grep: bool
-    ends: bool
-
-
-def ask(store: Store, label: str, data: bytes, query: str, pattern: bytes) -> Answered | None:
-    """Ask a query of one output; None if it holds no answer, as of another version of a tool."""
+def ask(
+    store: Store, label: str, data: bytes, query: str, pattern: bytes
+) -> dict[str, float] | None:
+    """Ask a query of one output; None if it holds no answer, as of another version of a tool.
+    Return the reciprocal rank of its target, and in whose bytes that was."""
     targets = [found.span() for found in re.finditer(pattern, data, re.MULTILINE)]
     if not targets:
         return None
@@ -121,12 +113,12 @@ def ask(store: Store, label: str, data: bytes, query: str, pattern: bytes) -> An
     ]
     (within,) = store.search(f"{query} source:{label}", limit=LIMIT, budget_bytes=EVIDENCE_BYTES)
     half = EVIDENCE_BYTES // 2
-    return Answered(
-        1 / ranks[0] if ranks else 0.0,
-        any(_holds((hit.start_byte, hit.end_byte), targets) for hit in within.hits),
-        _grep_shows(data, query, targets),
-        _holds((0, half), targets) or _holds((len(data) - half, len(data)), targets),
-    )
+    return {
+        "search": any(_holds((hit.start_byte, hit.end_byte), targets) for hit in within.hits),
+        "grep": _grep_shows(data, query, targets),
+        "ends": _holds((0, half), targets) or _holds((len(data) - half, len(data)), targets),
+        "rank": 1 / ranks[0] if ranks else 0.0,
+    }
 
 
 def ask_by_rule(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -167,7 +159,11 @@ def quality(bench: Bench) -> None:
     named = bench.options["outputs"]
     folder = bench.make_folder("outputs") if named == "-" else Path(named)
     folder.mkdir(parents=True, exist_ok=True)
-    answers: dict[str, list[Answered]] = {"by hand": [], "by rule": [], "by rule, held out": []}
+    answers: dict[str, list[dict[str, float]]] = {
+        "by hand": [],
+        "by rule": [],
+        "by rule, held out": [],
+    }
     missing, each = [], dict[str, float]()
     with Store.open(bench.folder / "kb.db") as store:
         for at, recipe in enumerate(_DATA["recipe"]):
@@ -185,7 +181,7 @@ def quality(bench: Bench) -> None:
             answered = [one for one in asked if one is not None]
             answers["by hand"] += answered
             if answered:
-                each[name] = statistics.fmean(one.search for one in answered)
+                each[name] = statistics.fmean(one["search"] for one in answered)
             for query, pattern in ask_by_rule(name, data):
                 is_held_out = hashlib.sha256(f"{name} {query}".encode()).digest()[0] & 1
                 answer = ask(store, label, data, query, pattern)
@@ -194,8 +190,7 @@ def quality(bench: Bench) -> None:
     for kind, some in answers.items():
         if some:
             found, grep, ends, rank = (
-                statistics.fmean(getattr(one, name) for one in some)
-                for name in ("search", "grep", "ends", "rank")
+                statistics.fmean(one[name] for one in some) for name in some[0]
             )
             title = f"{len(some)} queries {kind}"
             bench.value(f"{title}: answered", found, beside="grep", other=grep)

@@ -65,4 +65,4 @@ def _install(bench: Bench, package: str, settings: Settings) -> Side:
 def _command(bench: Bench, *options: str) -> Side:
     environment = {**make_environment(bench.folder), "PYTHONPATH": str(ROOT)}
     words = (*PROGRAM, "run", *options, "python", "-c", CODE)
-    return lambda: start(words, environment, Path(bench.folder, "project")).wall_s
+    return lambda: start(words, environment, Path(bench.folder, "project"))[0]

@@ -8,13 +8,13 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
+from base.secrets import find_secrets
 from benchmarks.harness import Bench, measure
 from benchmarks.memory import make_words
-from memory.pages.answers import PushRequest, WriteRequest
+from memory.pages.answers import PushRequest
 from memory.pages.repository import Repository
 from memory.pages.section_diff import compare_texts
 from memory.pages.store import Pages
-from policy.secrets import find_secrets
 
 PAGES, SECTIONS = 10, 200
 _TEXT = "## Decision\n\nRetries back off by {}.\n\n" + "## Why\n\nSo that nothing is lost.\n\n" * 20
@@ -38,7 +38,7 @@ async def pushes(bench: Bench) -> None:
         number = next(numbers)
         for page in range(PAGES):
             text = _TEXT.format(number)
-            opened.write(WriteRequest(f"page-{page}", text, "concept", {"tags": ["x"]}))
+            opened.write(f"page-{page}", text, "concept", {"tags": ["x"]})
 
     push = partial(opened.push, PushRequest())
     await bench.time_sides(f"push of {PAGES} pages", push, bar="≤ 60 ms", before=edit)

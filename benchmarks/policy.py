@@ -15,8 +15,9 @@ from pathlib import Path
 from benchmarks.commands import collect_commands, read_commands
 from benchmarks.corpus import HOME, RULE_SETS, judge_all, parse_rules
 from benchmarks.harness import DATA, ROOT, Bench, measure
-from policy import Subject, evaluate
+from policy import Subject
 from policy.deadline import SECONDS
+from policy.decide import evaluate
 
 _DATA = tomllib.loads((DATA / "verdicts.toml").read_text())
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks.harness import Bench, NotMeasuredError, measure
 
@@ -45,13 +45,6 @@ def make_environment(data: Path) -> dict[str, str]:
     return environment
 
 
-class Spent(NamedTuple):
-    """The time of a process: seconds by the clock, and of the processor."""
-
-    wall_s: float
-    cpu_s: float
-
-
 def read_processors_s(processes: Iterable[int]) -> float:
     """Return the processor time of this process, its ended children, and others that still run."""
     ticks = 0
@@ -66,8 +59,9 @@ def start(
     environment: Mapping[str, str],
     cwd: Path | None = None,
     stdin: bytes = b"",
-) -> Spent:
-    """Run a process that must succeed, and whose output is thrown away."""
+) -> tuple[float, float]:
+    """Run a process that must succeed, and whose output is thrown away. Return its seconds by the
+    clock, and of the processor."""
     began = time.perf_counter()
     process = subprocess.Popen(
         list(words),
@@ -85,7 +79,7 @@ def start(
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{shlex.join(words)} ended with {process.returncode}")
-    return Spent(took, usage.ru_utime + usage.ru_stime)
+    return took, usage.ru_utime + usage.ru_stime
 
 
 @dataclass(slots=True)
@@ -162,7 +156,7 @@ async def startup(bench: Bench) -> None:
     }
 
     def seconds(words: Sequence[str], stdin: bytes = b"") -> float:
-        return start(words, environment, stdin=stdin).wall_s
+        return start(words, environment, stdin=stdin)[0]
 
     bare = partial(seconds, NOTHING)
     for name, (words, stdin) in uses.items():

@@ -11,7 +11,7 @@ from benchmarks.engine import opened, run
 from benchmarks.harness import Bench, measure, write_files
 from executor import Request
 from executor.profile import ANALYZE, BUILD
-from executor.project.commit import commit
+from executor.project.commit import commit_changes
 from executor.project.rules.names import NAMES
 from executor.project.store.store import ChangeStore, NothingToRead
 from executor.project.view import record
@@ -54,7 +54,7 @@ async def commits(bench: Bench) -> None:
         descriptor = os.open(upper, os.O_RDONLY | os.O_DIRECTORY)
         changes = of_upper(descriptor, begun)
         store, read = ChangeStore(target / "state"), NothingToRead(target)
-        outcome = commit(changes, NAMES, store, label="benchmark", read=read)
+        outcome = commit_changes(changes, NAMES, store, label="benchmark", read=read)
         os.close(changes.contents)
         if outcome.left_out or len(outcome.changed) < count:
             raise RuntimeError(f"not all was committed: {outcome.left_out[:3]}")

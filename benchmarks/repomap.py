@@ -18,17 +18,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from base import secrets
 from benchmarks.harness import ROOT, Bench, NotMeasuredError, measure, read_output
 from benchmarks.processes import read_processors_s
 from ctxmode.operations.project_maps import hide_secrets, redact
 from kb.tokens import DEAREST, estimate, estimate_tokens
-from policy import secrets
 from repomap import workers
 from repomap.evidence import match_field
 from repomap.fitting import fit
-from repomap.kinds import is_prose, is_test
 from repomap.pack_model import Pack, PackRequest, Redaction
-from repomap.ranking import ASIDE, rank_files
+from repomap.ranking import ASIDE, is_prose, is_test, rank_files
 from repomap.scanning import ScanRequest, scan
 from repomap.store import MapStore, read_files
 from repomap.words import weigh_terms
@@ -185,7 +184,7 @@ class Shares:
 
 
 def _redact_nothing(text: str) -> Redaction:
-    return Redaction(text, ())
+    return (text, ())
 
 
 def _share_of_lines(pack: Pack, changed: Changed) -> float:

@@ -10,7 +10,6 @@ import random
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from benchmarks.harness import DATA
@@ -29,14 +28,6 @@ VERBS = ("must never", "always has to", "should not", "needs to")
 THINGS = ("the parser", "the login page", "the importer", "the scheduler", "the cache")
 AREAS = ("billing", "accounts", "shipping", "catalogue")
 SHAPES: Mapping[str, Mapping[str, Any]] = tomllib.loads((DATA / "shapes.toml").read_text())
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """One session's records, and the facts that it was given."""
-
-    records: Sequence[Record]
-    facts: Sequence[str] = ()
 
 
 class Step(NamedTuple):
@@ -70,8 +61,8 @@ def _fill(template: str, chance: random.Random, n: int = 0, **more: str) -> str:
     return re.sub("%([a-zA-Z])", lambda match: values.get(match[1], match[0]), filled)
 
 
-def make_session(name: str, seed: int) -> Session:
-    """Make up a session of a shape, with facts in it."""
+def make_session(name: str, seed: int) -> tuple[list[Record], list[str]]:
+    """Make up the records of a session of a shape, and the facts that it is given."""
     shape = {**SHAPES["long"], **SHAPES[name]}
     chance, count = random.Random(seed), shape["files"]
     files = [_fill(shape["file"], chance, n) for n in range(count)]
@@ -94,7 +85,7 @@ def make_session(name: str, seed: int) -> Session:
         steps.append(Step("compaction", str(part)))
     branch = f"topic/{seed}"
     facts = [goal[:60], rule, last, task, broken, branch]
-    return Session(list(_tell_records(steps, f"s{seed}", branch)), facts)
+    return list(_tell_records(steps, f"s{seed}", branch)), facts
 
 
 def _use(chance: random.Random, files: Sequence[str], commands: Sequence[str], at: int) -> Step:

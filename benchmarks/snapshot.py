@@ -11,24 +11,23 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from base.secrets import find_secrets
 from benchmarks.harness import Bench, measure
-from benchmarks.shapes import SHAPES, Session, make_session
+from benchmarks.shapes import SHAPES, make_session
 from ctxmode.operations.session_store import parse_call
 from memory.gate import Gate
-from memory.sessions.event_reading import read_events
+from memory.sessions.delivering import read_events
 from memory.sessions.events import COMMANDS
-from memory.sessions.preparing import Prepared, Preparer, Switches
-from memory.sessions.records import CompactionRecord, MessageRecord, SessionRecord
+from memory.sessions.preparing import Prepared, Preparer
+from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.schema import create_tables
-from memory.sessions.snapshot import Subject, build_snapshot
+from memory.sessions.snapshot import build_snapshot
 from memory.sessions.writing import Writer
 from memory.texts import shorten_path
-from policy.secrets import find_secrets
 
 CALLS_BEFORE, CALLS_AFTER, CALLS_ASKED = 20, 5, 30
 COMMAND_CHARS = 80
@@ -98,19 +97,14 @@ def _without_tail(command: str) -> str:
     return "|".join(parts).strip()
 
 
-class Scores(NamedTuple):
-    """Things that snapshots gave back, by kind, with their bytes and the time of building."""
-
-    given: dict[str, list[bool]]
-    sizes: list[int]
-    times_s: list[float]
-
-
-def _ask(session: Session, scores: Scores) -> None:
-    """Ask of each compaction of a session what its snapshot gives back."""
-    preparer = Preparer(Gate(find_secrets), parse_call, Switches())
-    prepared = [preparer.prepare(record) for record in session.records]
-    first = next(record for record in session.records if isinstance(record, SessionRecord))
+def _ask(
+    records: Sequence[Record], facts: Sequence[str], scores: dict[str, list[bool]]
+) -> Iterator[tuple[int, float]]:
+    """Score by kind, of each compaction of a session, what its snapshot gives back. Yield its bytes
+    and the seconds of building it."""
+    preparer = Preparer(Gate(find_secrets), parse_call)
+    prepared = [preparer.prepare(record) for record in records]
+    first = next(record for record in records if isinstance(record, SessionRecord))
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         create_tables(db)
         writer = Writer(db, "claude_code", now=0.0, keys_are_global=True)
@@ -126,17 +120,16 @@ def _ask(session: Session, scores: Scores) -> None:
                 continue
             began = time.perf_counter()
             events = read_events(db, f"claude_code:{first.id}")
-            snapshot = build_snapshot(events, Subject(first.id, first.git_branch))
-            scores.times_s.append(time.perf_counter() - began)
-            scores.sizes.append(len(snapshot.encode()))
+            snapshot = build_snapshot(events, first.id, first.git_branch)
+            yield len(snapshot.encode()), time.perf_counter() - began
             given = read_snapshot(snapshot)
             before = {begin for begin, _ in _uses(prepared[:at], first.working_directory)}
             later = dict(_uses(calls, first.working_directory))
             for (kind, begin), text in later.items():
                 if (kind, begin) in before:
                     is_given = text in given.files if kind == "files" else has_command(text, given)
-                    scores.given[kind].append(is_given)
-            scores.given["facts"] += [fact in given.text for fact in session.facts]
+                    scores[kind].append(is_given)
+            scores["facts"] += [fact in given.text for fact in facts]
 
 
 def _calls(prepared: Iterable[Prepared]) -> Iterator[Prepared]:
@@ -160,12 +153,13 @@ def _uses(prepared: Iterable[Prepared], folder: str) -> Iterator[tuple[tuple[str
 def given_back(bench: Bench) -> None:
     """Measure what a compaction loses that a snapshot gives back, by shape of session."""
     for name in filter(bench.wants, SHAPES):
-        scores = Scores({"files": [], "commands": [], "facts": []}, [], [])
-        for seed in range(bench.rounds):
-            _ask(make_session(name, seed), scores)
-        for what, given in scores.given.items():
+        scores = dict[str, list[bool]](files=[], commands=[], facts=[])
+        built = [
+            one for seed in range(bench.rounds) for one in _ask(*make_session(name, seed), scores)
+        ]
+        for what, given in scores.items():
             if given:
                 bench.value(f"{name}: {what} in it", 100 * sum(given) / len(given), "%")
-        bench.times(f"{name}: building a snapshot", scores.times_s)
-        title = f"{name}: the largest of {len(scores.sizes)}"
-        bench.value(title, max(scores.sizes), "bytes", bar="≤ 2048 bytes")
+        bench.times(f"{name}: building a snapshot", [time_s for _, time_s in built])
+        title = f"{name}: the largest of {len(built)}"
+        bench.value(title, max(size for size, _ in built), "bytes", bar="≤ 2048 bytes")

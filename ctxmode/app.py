@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-import executor
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.config.rules import load as load_rules
@@ -23,7 +22,8 @@ from ctxmode.operations.engines import open_engines
 from ctxmode.operations.run_audit import log_verdict
 from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.render.progress_line import OnProgress, ignore_progress
-from executor.run.output_routing import Answer, Keep
+from executor import open_backgrounds
+from executor.run import Answer, Keep
 from kb.disk_use import queue_folder
 
 # Operations load what only they need, so that a run starts sooner.
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from ctxmode.operations.library import Library
     from ctxmode.operations.searching import SearchRequest
     from ctxmode.operations.usage import Recorder
-    from ctxmode.web.answers import FetchAnswer
+    from ctxmode.web.model import PageAnswer
     from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, LocalEngine, Request
-    from executor.engine.engine import PackagesAnswer
-    from fleet.front import Fleet
+    from executor.engine import PackagesAnswer
+    from fleet import Fleet
 
 T = TypeVar("T")
 
@@ -193,7 +193,7 @@ class App:
         finally:
             self._keep.wake()
 
-    async def fetch(self, request: FetchRequest) -> FetchAnswer:
+    async def fetch(self, request: FetchRequest) -> tuple[PageAnswer, ...]:
         """Fetch pages into what is kept; one that fails is a value."""
         from ctxmode.web import http, pages  # noqa: PLC0415 - only who fetches pays for it
         from ctxmode.web.model import Network  # noqa: PLC0415
@@ -252,7 +252,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
             keep_answer = partial(_keep_answer, config, keep, recorder)
             async with (
                 open_engines(config, rules, settings, keep_answer) as (engine, fleet),
-                executor.open_backgrounds(engine, keep_answer) as backgrounds,
+                open_backgrounds(engine, keep_answer) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)
@@ -281,7 +281,7 @@ def _rules(config: Config) -> Callable[[], policy.Rules]:
 
 
 def _open_store(config: Config) -> kb.Store:
-    from ctxmode.operations.library import open_store  # noqa: PLC0415 - with all that keeping needs
+    from ctxmode.operations.stores import open_store  # noqa: PLC0415 - with all that keeping needs
 
     return open_store(config)
 
@@ -299,13 +299,12 @@ async def _record(
     listed there where it was refused something."""
     refusals = answer.result.refusals
     if recorder or refusals:
-        from ctxmode.operations.refused_runs import RefusedRun  # noqa: PLC0415 - as above
-        from ctxmode.operations.run_records import make_run_record  # noqa: PLC0415
+        from ctxmode.operations.run_records import make_run_record  # noqa: PLC0415 - as above
 
         output_id = answer.kept.output_id if answer.kept else None
         run = make_run_record(request, answer.result, output_id)
         with closing(_open_recorder(config)) if recorder is None else nullcontext(recorder) as to:
-            await to.count(RefusedRun(run, refusals) if refusals else run)
+            await to.count(run, refusals)
     return await log_verdict(config, request, answer)
 
 
@@ -331,8 +330,8 @@ async def _step_to_quota_of_all(config: Config) -> None:
     from kb.all_stores import keep_to_quota  # noqa: PLC0415
 
     with suppress(OSError, ContextModeError):
-        quotas = await trio.to_thread.run_sync(load_quotas, config)
-        with closing(keep_to_quota(config.database.parent, quotas.all_bytes)) as steps:
+        _, quota = await trio.to_thread.run_sync(load_quotas, config)
+        with closing(keep_to_quota(config.database.parent, quota)) as steps:
             while await trio.to_thread.run_sync(next, steps, DONE) is not DONE:
                 pass
 
@@ -360,7 +359,7 @@ async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> tuple[
     """Do one step of it; `sessions status` names what fails, and the next step tries again.
     Return the folders that are to be watched."""
     from ctxmode.operations.session_tracking import track_step  # noqa: PLC0415 - after the first answer
-    from kb.errors import StoreError  # noqa: PLC0415
+    from kb import StoreError  # noqa: PLC0415
     from memory.errors import MemoryRoomError  # noqa: PLC0415
 
     with suppress(OSError, ContextModeError, MemoryRoomError, StoreError):

@@ -6,13 +6,61 @@ inside other programs' loops start in milliseconds.
 
 from __future__ import annotations
 
+import errno
+import gc
 import os
 import sys
 from collections.abc import Sequence
 
-from ctxmode import __version__, exit_codes, garbage
+from ctxmode import __version__, exit_codes
 from ctxmode.errors import ContextModeError, UsageError, unwrap
-from ctxmode.render import streams
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+
+def open_what_is_closed() -> None:
+    """Open the null device for each standard stream that the caller has closed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The lowest free descriptor is taken, which is the one that is missing.
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def give_up_output() -> None:
+    """Drop what is not written yet, so that the interpreter's own flush at its end does not
+    fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def no_space(error: OSError) -> str:
+    """Word that nothing more can be written."""
+    where = f" ({error.filename})" if error.filename else ""
+    return (
+        f"nothing more can be written: {error.strerror}{where}\n"
+        "  Free some space, or write to another place."
+    )
+
+
+# Modules stay loaded, so collecting among them is wasted: it takes a tenth of a start. Only a
+# process that is the command's own may pause the collector.
+
+
+def pause_collection() -> None:
+    """Stop collecting, before modules are loaded."""
+    gc.disable()
+
+
+def resume_collection() -> None:
+    """Collect again, among objects made from now on; does nothing where it was not paused."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+
+
+def end_collection() -> None:
+    """Exempt all objects from the collection that ends the process."""
+    gc.freeze()
+
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,10 +81,10 @@ examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; no exception leaves it. Without `argv` this
     process is the command's own, and ends behind it."""
-    streams.open_what_is_closed()
+    open_what_is_closed()
     if argv is not None:
         return _main(list(argv))
-    garbage.pause()
+    pause_collection()
     arguments = sys.argv[1:]
     if arguments[:1] == ["run"] and "--help" not in arguments and "-h" not in arguments:
         from executor.instance import child_processes as starting  # noqa: PLC0415 - runs side by side with the loading
@@ -45,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _main(arguments)
     finally:
-        garbage.end()
+        end_collection()
     if arguments[:1] == ["hook"]:
         os._exit(code)  # a host waits: taking apart what was loaded is a twentieth of its time
     return code
@@ -93,10 +141,10 @@ def _unknown(verb: str) -> UsageError:
             f"{verb} stands before the verb",
             "Options come behind it, for example: context-mode doctor --json",
         )
-    from ctxmode import suggestions  # noqa: PLC0415 - only a mistake pays for it
+    from ctxmode import errors  # noqa: PLC0415 - only a mistake pays for it
     from ctxmode.commands.table import VERBS  # noqa: PLC0415
 
-    return UsageError(f"unknown verb {verb!r}", suggestions.or_all(verb, VERBS, "Verbs"))
+    return UsageError(f"unknown verb {verb!r}", errors.or_all(verb, VERBS, "Verbs"))
 
 
 def _run_verb(verb: Verb, rest: list[str]) -> int:
@@ -104,7 +152,7 @@ def _run_verb(verb: Verb, rest: list[str]) -> int:
 
     parsed = parsing.parse(verb, rest)
     if not verb.loads_more:
-        garbage.resume()
+        resume_collection()
     budget = getattr(parsed, parsing.BUDGET, None)
     if budget is not None:
         from ctxmode.render.bounded_output import bound_output  # noqa: PLC0415 - few ask for it
@@ -149,11 +197,11 @@ def _report(raised: BaseException) -> int:
     if isinstance(raised, KeyboardInterrupt):
         return exit_codes.INTERRUPTED
     if isinstance(raised, BrokenPipeError):  # the reader of our output has left
-        streams.give_up_output()
+        give_up_output()
         return exit_codes.OK
-    if isinstance(raised, OSError) and raised.errno in streams.NO_SPACE:
-        streams.give_up_output()
-        sys.stderr.write(f"context-mode: {streams.no_space(raised)}\n")
+    if isinstance(raised, OSError) and raised.errno in NO_SPACE:
+        give_up_output()
+        sys.stderr.write(f"context-mode: {no_space(raised)}\n")
         return exit_codes.ERROR
     from ctxmode import crash_report  # noqa: PLC0415 - only a defect pays for it
 

@@ -16,7 +16,7 @@ import shtab
 
 import kb
 from ctxmode import parsing
-from ctxmode.commands.run_options import LIMIT_NAMES
+from ctxmode.commands.run import LIMIT_NAMES
 from ctxmode.commands.table import Verb
 from ctxmode.hosts.setup.hosts import HOSTS
 from ctxmode.mcp.tools import NAMES as TOOL_NAMES

@@ -41,7 +41,7 @@ def _write(error: BaseException) -> Path:
 def _mask(text: str) -> str:
     """Return a text without secrets; where the defect is in looking for them, nothing of it."""
     try:
-        from policy.secrets import redact  # noqa: PLC0415 - it may be what is broken
+        from base.secrets import redact  # noqa: PLC0415 - it may be what is broken
 
         return redact(text).text
     except Exception:

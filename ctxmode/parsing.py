@@ -6,14 +6,19 @@ Loaded only by verbs that have options: what must start in milliseconds parses n
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ctxmode.commands.table import Verb
-from ctxmode.errors import UsageError, why
-from ctxmode.suggestions import did_you_mean, or_all
+from ctxmode.errors import UsageError, did_you_mean, or_all, why
+
+T = TypeVar("T")
+HELP = Path(__file__).parent / "commands" / "help"
+"""What `--help` says of each verb before its options: `NAME.txt`."""
 
 BUDGET = "answer_bytes"
 """Where a command line's budget for the whole answer is, if it has one."""
@@ -92,15 +97,62 @@ class Parser(argparse.ArgumentParser):
 def verb_parser(verb: Verb) -> Parser:
     """Build the parser of a verb's arguments."""
     module = verb.load()
-    parser = Parser(prog=f"context-mode {verb.name}", description=module.__doc__)
+    help_text = module.__doc__
+    with suppress(FileNotFoundError):
+        help_text = (HELP / f"{verb.name}.txt").read_text("utf-8")
+    parser = Parser(prog=f"context-mode {verb.name}", description=help_text)
     parser.takes_program_arguments = verb.takes_program_arguments
-    if hasattr(module, "add_arguments"):
-        module.add_arguments(parser)
+    parser.other_words = getattr(module, "OTHER_WORDS", {})
+    table = Path(str(module.__file__)).with_suffix(".json")
+    is_table = table.exists()
+    if is_table:
+        _add_table(parser, json.loads(table.read_bytes()))
+    if is_table or hasattr(module, "add_arguments"):
+        if not is_table:
+            module.add_arguments(parser)
         if not verb.has_own_project_option:
             parser.add_argument("--project", metavar="DIR", help="the project folder")
         if not verb.stays_open:
             _add_budget(parser)
     return parser
+
+
+def _add_table(parser: argparse.ArgumentParser, table: Mapping[str, Any]) -> None:
+    """Add the arguments of a verb, and its actions with theirs if it has any, from its table."""
+    _add_rows(parser, table["arguments"])
+    if "actions" not in table:
+        return
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, row in table["actions"].items():
+        about = row["about"]
+        _add_rows(actions.add_parser(name, help=about, description=about), row["arguments"])
+
+
+def _add_rows(to: argparse._ActionsContainer, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add arguments: each row is what argparse is given. A `type` that is a number takes whole
+    numbers from there on; of the rows of `one_of` one alone may be given; a `group` has a title."""
+    for row in rows:
+        if "one_of" in row:
+            group = to.add_mutually_exclusive_group(required=row.get("required", False))
+            _add_rows(group, row["one_of"])
+            continue
+        if "group" in row:
+            _add_rows(to.add_argument_group(row["group"]), row["arguments"])
+            continue
+        given = {key: value for key, value in row.items() if key != "flags"}
+        if "type" in given:
+            kind = given["type"]
+            given["type"] = {"int": int, "float": float}.get(kind) or _count_of(kind)
+        to.add_argument(*row["flags"], **given)
+
+
+def _count_of(least: int) -> Callable[[str], int]:
+    def count(text: str) -> int:
+        if not text.isdecimal() or len(text) > 12 or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
+        return int(text)
+
+    return count
 
 
 def _add_budget(parser: Parser) -> None:
@@ -157,3 +209,10 @@ def _list_chosen(parser: Parser, parsed: argparse.Namespace) -> Iterator[Parser]
 
 def _options(parser: Parser) -> list[str]:
     return [name for action in parser._actions for name in action.option_strings]
+
+
+def build_request(kind: type[T], args: argparse.Namespace) -> T:
+    """Build a request, a dataclass, of those arguments that are named as its fields."""
+    names = getattr(kind, "__dataclass_fields__", ())
+    given = {name: value for name, value in vars(args).items() if name in names}
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items()})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from images.groups import GROUPS
+from images import GROUPS
 from runtimes import LANGUAGES
 
 ROOT = Path(__file__).resolve().parent.parent

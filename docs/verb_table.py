@@ -29,8 +29,8 @@ def page() -> str:
 
 
 def _sections(verb: str) -> Iterator[str]:
-    text = VERBS[verb].load().__doc__ or ""
     parser = parsing.verb_parser(VERBS[verb])
+    text = parser.description or ""
     first = " ".join(text.split("\n\n")[0].split())
     yield f"## {verb}\n\n{first}\n" + _table(parser)
     for name, below in parsing.subparsers(parser).items():

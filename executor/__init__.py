@@ -1,5 +1,5 @@
 """One request becomes one result: guard, place in a sandbox, run, collect, keep."""
 
-import lazy_loader
+from base.faces import lend_names
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__ = lend_names(__name__, __file__)

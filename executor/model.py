@@ -64,42 +64,30 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One program to run. Exactly one of `code` and `path` is given.
-
-    `path` is relative to `cwd` or absolute. `bind_file` is a file whose content the program
-    receives as FILE_CONTENT. `stdin` is what the program reads; none means end of file at once.
-    `artifacts` are patterns of files to hand back, relative to `cwd`. `session` names the box that
-    the program shares with the calls before and after it; `fresh` empties it first. `owner` is
-    who asks, where one server has several clients: what one owner named is not another's.
-    `interactive` is for a person who types it into a session: its value is shown.
-    `packages` are names of packages of its language, or a file of the project that lists them.
-    With `stage` what it changes in the project is kept for a person to apply.
-    With `drain` the program goes on beyond its limit of output, which is then only counted.
-    `limits` of None are the defaults; `timeout_s` overrides their wall time.
-    """
+    """One program to run. Exactly one of `code` and `path` is given."""
 
     language: str
     code: str | None = None
-    path: str | None = None
-    bind_file: str | None = None
+    path: str | None = None  # relative to `cwd`, or absolute
+    bind_file: str | None = None  # a file whose content the program receives as FILE_CONTENT
     files: Mapping[str, bytes] = field(default_factory=dict)
     cwd: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
-    stdin: bytes | None = None
+    stdin: bytes | None = None  # what the program reads; None: end of file at once
     args: tuple[str, ...] = ()
-    artifacts: tuple[str, ...] = ()
-    timeout_s: float | None = None
-    limits: Limits | None = None
+    artifacts: tuple[str, ...] = ()  # patterns of files to hand back, relative to `cwd`
+    timeout_s: float | None = None  # instead of the wall time of `limits`
+    limits: Limits | None = None  # None: the defaults
     profile: str = "analyze"
     intent: str | None = None
     background: bool = False
-    session: str | None = None
-    fresh: bool = False
-    owner: str = ""
-    drain: bool = False
-    interactive: bool = False
-    stage: bool = False
-    packages: tuple[str, ...] = ()
+    session: str | None = None  # the box shared with the calls before and after it
+    fresh: bool = False  # the session is emptied first
+    owner: str = ""  # who asks, of several clients; what one named is not another's
+    drain: bool = False  # it goes on beyond its limit of output, which is then only counted
+    interactive: bool = False  # a person types it into a session: its value is shown
+    stage: bool = False  # what it changes in the project is kept for a person to apply
+    packages: tuple[str, ...] = ()  # names in its language, or a project's file that lists them
 
     def to_json(self) -> dict[str, Any]:
         """A form that JSON carries and `from_json` restores exactly."""
@@ -160,14 +148,10 @@ class Isolation:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One captured output stream, bounded.
+    """One captured output stream, bounded. Counts are exact, of raw bytes and line feeds."""
 
-    `head` and `tail` are text cut on line and character boundaries. When nothing was left out the
-    whole stream is in `head`. Counts are exact and of raw bytes and line feeds.
-    """
-
-    head: str = ""
-    tail: str = ""
+    head: str = ""  # cut on line and character boundaries; the whole stream if nothing was left out
+    tail: str = ""  # cut in the same way
     bytes_total: int = 0
     lines_total: int = 0
     bytes_omitted: int = 0
@@ -200,20 +184,17 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A project file that the run changed; path relative to the project.
+    """A project file that the run changed."""
 
-    `change` is created, modified, deleted, renamed (from `source`), mode or times.
-    """
-
-    path: str
-    change: str
+    path: str  # relative to the project
+    change: str  # created, modified, deleted, renamed, mode or times
     bytes: int | None = None
-    source: str = ""
+    source: str = ""  # what was renamed
 
 
 @dataclass(frozen=True, slots=True)
-class NotCommitted:
-    """What a run left in its view of the project that did not reach the project, and why.
+class LeftOut:
+    """An entry of a run's view that did not reach the project, and why.
 
     `kind` is `never` (tools obey it), `held` (a person decides) or `conflict` (the host changed it
     meanwhile). It is `closed` where this user may not write, `refused` for what is no file, folder
@@ -222,49 +203,42 @@ class NotCommitted:
     """
 
     path: str
-    kind: str
     reason: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One attempt of a run to connect through the proxy; `reason` says why it was refused."""
+    """One attempt of a run to connect through the proxy."""
 
     host: str
     port: int
     allowed: bool
-    reason: str = ""
+    reason: str = ""  # why it was refused
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a run was refused: one target, however often it was tried.
+    """A target that a run was refused, however often it was tried."""
 
-    `kind` says what was tried: network, socket, call, read, write, privilege, commit or limit, and
-    `by` what refused it. `certainty` is `exact` where that itself says so, `told` where the
-    program's own error names a path that is known to be covered, and `inferred` where only the
-    text of an error speaks for it. `remedy` says what grants it, or that nothing does.
-    """
-
-    kind: str
+    kind: str  # network, socket, call, read, write, privilege, commit or limit
     target: str
-    by: str
+    by: str  # what refused it
+    # `exact`: what refused it says so; `told`: the program's own error names a path known to be
+    # covered; `inferred`: only the text of an error speaks for it.
     certainty: str
     count: int = 1
-    remedy: str = ""
+    remedy: str = ""  # what grants it, or that nothing does
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A file that the run was asked to hand back: its name there, and where its copy is.
+    """A file that the run was asked to hand back."""
 
-    `path` of None means that it was not handed back, and `reason` says why.
-    """
-
-    name: str
+    name: str  # in the run
     bytes: int | None = None
-    path: str | None = None
-    reason: str = ""
+    path: str | None = None  # where its copy is; None: it was not handed back
+    reason: str = ""  # why it was not handed back
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +256,7 @@ class Result:
     changed_files: tuple[ChangedFile, ...] = ()
     changed_files_omitted: int = 0
     connections: tuple[Connection, ...] = ()
-    not_committed: tuple[NotCommitted, ...] = ()
+    not_committed: tuple[LeftOut, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     refusals_omitted: int = 0
     changes_id: str | None = None  # under which changes are kept for a person to apply
@@ -317,7 +291,8 @@ class Result:
         out["isolation"] = self.isolation.to_json()
         out["artifacts"] = [_plain(artifact) for artifact in self.artifacts]
         out["connections"] = [_plain(connection) for connection in self.connections]
-        out["not_committed"] = [_plain(path) for path in self.not_committed]
+        left = self.not_committed
+        out["not_committed"] = [{"path": n.path, "kind": n.kind, "reason": n.reason} for n in left]
         out["refusals"] = [_plain(refusal) for refusal in self.refusals]
         out["changed_files"] = [_plain(change) for change in self.changed_files]
         out["verdict"] = None if self.verdict is None else dict(self.verdict)
@@ -338,7 +313,7 @@ class Result:
         given["isolation"] = Isolation.from_json(given["isolation"])
         given["artifacts"] = tuple(Artifact(**a) for a in given["artifacts"])
         given["connections"] = tuple(Connection(**c) for c in given["connections"])
-        given["not_committed"] = tuple(NotCommitted(**n) for n in given["not_committed"])
+        given["not_committed"] = tuple(LeftOut(**n) for n in given["not_committed"])
         given["missing_packages"] = tuple(given["missing_packages"])
         given["refusals"] = tuple(Refusal(**r) for r in given["refusals"])
         given["changed_files"] = tuple(ChangedFile(**c) for c in given["changed_files"])

@@ -14,9 +14,8 @@ import trio
 
 from executor.back_ends.ground import open_ground
 from executor.back_ends.table import open_back_end
-from executor.compile.compiler import Compiler
-from executor.compile.products import CompiledStore
-from executor.instance import control, temporary
+from executor.compile.compiler import CompiledStore, Compiler
+from executor.instance import control, lock
 from executor.instance import lock as instance
 from executor.project.door import Door, set_in_order
 from executor.run.judging import open_judges
@@ -25,8 +24,7 @@ from executor.service import LocalEngine
 from executor.sessions.registry import open_sessions
 from executor.settings import Settings
 from executor.terms import LoadRules, Parts, Terms
-from executor.toolchains.caches import ToolchainCaches
-from executor.toolchains.catalog import Toolchains
+from executor.toolchains.catalog import ToolchainCaches, Toolchains
 
 if TYPE_CHECKING:
     from executor.packages.layers import Packages
@@ -56,7 +54,7 @@ async def open_engine(
     # What is stored there is shown to boxes only where no link is on the way.
     state_dir = await trio.to_thread.run_sync(Path.resolve, state_dir)
     with instance.join(state_dir / "instances") as here, open_ground(here, state_dir) as ground:
-        temporary.own(here.temporary)
+        lock.own_folder(here.temporary)
         filled = state_dir / "caches"
         for folder in (filled, state_dir / "packages"):
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -92,7 +90,7 @@ async def open_engine(
                         *(packages, here),
                     ),
                 )
-                desk = control.Desk(runner, lambda: engine.pools)
+                desk = (runner, lambda: engine.pools)
                 await nursery.start(control.serve, here.socket, desk)
                 yield engine
                 nursery.cancel_scope.cancel()

@@ -22,21 +22,16 @@ NO_NETWORK = Allowlist()
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A named grant.
-
-    `network` are names to connect to, `env` names of variables and `read` paths of the host that
-    are passed through. `sockets` are Unix sockets of the project that a run may see. `floor` is the
-    weakest tier it may run in. With `stage` changes are kept for a person to apply.
-    """
+    """A named grant."""
 
     name: str
     project: ProjectAccess
-    network: Allowlist = NO_NETWORK
-    env: tuple[str, ...] = ()
-    read: tuple[str, ...] = ()
-    floor: str = "B"
-    sockets: tuple[str, ...] = ()
-    stage: bool = False
+    network: Allowlist = NO_NETWORK  # names to connect to
+    env: tuple[str, ...] = ()  # names of variables that are passed through
+    read: tuple[str, ...] = ()  # paths of the host that are passed through
+    floor: str = "B"  # the weakest tier it may run in
+    sockets: tuple[str, ...] = ()  # Unix sockets of the project that a run may see
+    stage: bool = False  # changes are kept for a person to apply
 
 
 ANALYZE = Profile("analyze", ProjectAccess.COPY_ON_WRITE)

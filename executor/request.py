@@ -1,4 +1,4 @@
-"""Checking a request against this machine before anything is started."""
+"""Who asks for a run, and the check of a request against this machine before any start."""
 
 from __future__ import annotations
 
@@ -19,6 +19,46 @@ from policy.project_file import HiddenError, open_project_file
 
 if TYPE_CHECKING:
     from executor.project.view.search import ProjectSearch
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from executor.model import Status
+
+Consent = Callable[[Mapping[str, Any]], Awaitable[bool | None]]
+"""Asks a person whether to go on, given the verdict as JSON. None: nobody could be asked."""
+
+Preparing = Callable[[str], AbstractContextManager[object]]
+"""Tells a person what is made ready before a program can run, for as long as the block lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A caller of the executor."""
+
+    tools: frozenset[str] = frozenset()  # a redirect names only these
+    consent: Consent | None = None
+    preparing: Preparing = nullcontext
+    holder: str = ""  # by which the server knows who calls; empty: whoever started it
+
+    async def settle(self, verdict: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The verdict, and under `consent` what a person said to one that asks."""
+        if verdict["decision"] != "ask":
+            return verdict
+        consent = None if self.consent is None else await self.consent(verdict)
+        return {**verdict, "consent": consent}
+
+
+def refusal(verdict: Mapping[str, Any]) -> Status | None:
+    """How a run ends that a settled verdict does not let begin; None if it may begin."""
+    if verdict["decision"] == "redirect":
+        return Status.REDIRECTED
+    if verdict["decision"] == "deny" or (
+        verdict["decision"] == "ask" and not verdict.get("consent")
+    ):
+        return Status.DENIED
+    return None
+
 
 CODE_BYTES_MAX = 4 * MIB
 PATTERN_CHARS_MAX = 1024

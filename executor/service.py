@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ import trio
 
 import policy
 import runtimes
-from executor.caller import Caller, refusal
 from executor.engine.engine import (
     Completed,
     LanguageReport,
@@ -21,13 +20,13 @@ from executor.engine.engine import (
     OnOutput,
     OnProgress,
     PackagesAnswer,
-    PoolState,
 )
-from executor.engine.unmet import find_unmet, find_unmet_of_packages
+from executor.engine.layers import find_unmet, find_unmet_of_packages
 from executor.errors import PackagesError, RequestError
+from executor.instance.control import PrewarmReport
 from executor.model import Isolation, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
-from executor.request import Checked, check
+from executor.request import Caller, Checked, check, refusal
 from executor.run.execution import Execution
 from executor.run.remote_commits import RemoteCommits
 from executor.terms import Elsewhere, JudgedRequest, Parts, RuleCheck, Terms
@@ -36,16 +35,6 @@ if TYPE_CHECKING:
     from executor.packages.model import Wanted
     from executor.project.view.search import ProjectSearch
     from executor.run.progress import ListedRun
-
-
-@dataclass(frozen=True, slots=True)
-class _Examined:
-    """A request that can be run as asked, what it demands in vain, and what rules are asked."""
-
-    checked: Checked
-    packages: Wanted | None = None
-    unmet: str = ""
-    question: RuleCheck | None = None
 
 
 class LocalEngine:
@@ -113,7 +102,7 @@ class LocalEngine:
         return self._sessions.names
 
     @property
-    def pools(self) -> tuple[PoolState, ...]:
+    def pools(self) -> tuple[PrewarmReport, ...]:
         """What is prewarmed, by purpose, the one used last first."""
         return self._pool.state
 
@@ -152,17 +141,18 @@ class LocalEngine:
         """
         # By a thread, however quick it was the last time: the project chooses what is read there.
         found = await trio.to_thread.run_sync(self._check, request)
-        checked, question = found.checked, found.question
-        if found.unmet:
-            return Completed(self._refuse(request, Status.SANDBOX_UNAVAILABLE, found.unmet))
+        checked, packages, unmet, question = found
+        if unmet:
+            return Completed(self._refuse(request, Status.SANDBOX_UNAVAILABLE, unmet))
         if question is None:
-            return JudgedRequest(checked, caller, None, found.packages)
-        verdict = await self._judges.verdict(question.subject, question.rules, caller.tools)
-        strictest = max([verdict, *question.of_files], key=lambda one: one.decision)
+            return JudgedRequest(checked, caller, None, packages)
+        subject, rules, of_files = question
+        verdict = await self._judges.verdict(subject, rules, caller.tools)
+        strictest = max([verdict, *of_files], key=lambda one: one.decision)
         settled = await caller.settle(strictest.to_json())
         if status := refusal(settled):
             return Completed(self._refuse(request, status, str(settled["message"]), settled))
-        return JudgedRequest(checked, caller, settled, found.packages, question.rules)
+        return JudgedRequest(checked, caller, settled, packages, rules)
 
     async def place(
         self,
@@ -194,7 +184,7 @@ class LocalEngine:
             completed = await self._run_alone(execution, judged)
         named = replace(completed.result, verdict=judged.verdict, toolchain=chosen.toolchain.name)
         if named.status is Status.NONZERO_EXIT:
-            from runtimes.packages.missing import find_missing  # noqa: PLC0415 - most runs lack none
+            from runtimes.packages import find_missing  # noqa: PLC0415 - most runs lack none
 
             lacks = find_missing(checked.language.name, named.stderr.text)
             named = replace(named, missing_packages=lacks)
@@ -253,7 +243,7 @@ class LocalEngine:
         from executor.sessions.call import session_call  # noqa: PLC0415 - most runs have none
 
         if judged.packages is not None:
-            from executor.sessions.packages import SessionPackages  # noqa: PLC0415 - as above
+            from executor.sessions.call import SessionPackages  # noqa: PLC0415 - as above
 
             proven = self._toolchains.describe(candidate)
             packages = SessionPackages(self._packages, judged.packages, proven, judged.caller)
@@ -316,14 +306,17 @@ class LocalEngine:
         """One language, as `languages` reports it."""
         return await self._toolchains.report(runtimes.language(name))
 
-    def _check(self, request: Request) -> _Examined:
-        """A request that can be run as asked, what it demands in vain, and what rules are asked."""
+    def _check(self, request: Request) -> tuple[Checked, Wanted | None, str, RuleCheck | None]:
+        """Return a request that can be run as asked, its packages, and what it demands in vain.
+
+        The last is what rules are asked, if they are.
+        """
         rules = self._load_rules()
         checked = check(request, self.search, self._terms.profiles, self._terms.limits)
         wanted = self._read_packages(checked)
         unmet = find_unmet(checked, self._runner.placement)
         if unmet or rules is None:
-            return _Examined(checked, wanted, unmet)
+            return checked, wanted, unmet, None
         subject = policy.Subject(
             language=checked.language.name,
             code=checked.text,
@@ -341,7 +334,7 @@ class LocalEngine:
         )
         files = filter(None, (checked.script, checked.bind_file))
         judged = (policy.evaluate_read(one, rules, real_path=policy.real_path) for one in files)
-        return _Examined(checked, wanted, "", RuleCheck(subject, rules, tuple(judged)))
+        return checked, wanted, "", (subject, rules, tuple(judged))
 
     def _read_packages(self, checked: Checked) -> Wanted | None:
         if not checked.request.packages:

@@ -18,34 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a user can set of the executor.
+    """The settings of an executor. Only `sole_language` and `report` are no user's to set."""
 
-    `inline_bytes` is how much of each stream a result holds. `concurrency` is how many programs run
-    at once, None meaning twice the processors. `profiles` are all that requests may name;
-    `sessions` bounds what lives on between calls. With `prewarm` programs are started before their
-    runs; these take at most `prewarm_bytes` of memory in all servers of the user together. `limits`
-    are those of a request that gives none. `isolation` is "auto", for cells and only where none
-    works containers, or "container"; their `runtime` is the engine's own unless it is named.
-    `name_moves` moves rows of the table of names. `storage` is a folder of the server's own, which
-    no program sees though it may lie in the project. The last two are no user's to set. With
-    `sole_language` the executor is for a single run, of that language, and prewarms nothing.
-    `report` gets a sentence on each defect that shows while a program is judged. `packages` is what
-    is set of them.
-    """
-
-    inline_bytes: int = 4096
-    concurrency: int | None = None
+    inline_bytes: int = 4096  # how much of each stream a result holds
+    concurrency: int | None = None  # how many programs run at once; None: twice the processors
+    # All that requests may name.
     profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
+    # Bounds to what lives on between calls.
     sessions: SessionLimits = field(default_factory=SessionLimits)
-    prewarm: bool = True
-    prewarm_bytes: int = 512 * MIB
-    limits: Limits = field(default_factory=Limits)
-    isolation: str = "auto"
-    runtime: str = ""
-    name_moves: Mapping[str, str] = field(default_factory=dict)
-    storage: Path | None = None
-    sole_language: str = ""
+    prewarm: bool = True  # whether programs are started before their runs
+    prewarm_bytes: int = 512 * MIB  # memory of these at most, in all servers of the user together
+    limits: Limits = field(default_factory=Limits)  # of a request that gives none
+    isolation: str = "auto"  # "auto": cells, and containers only where none works; or "container"
+    runtime: str = ""  # of containers; empty: the engine's own
+    name_moves: Mapping[str, str] = field(default_factory=dict)  # moves rows of the table of names
+    storage: Path | None = None  # the server's own folder; no program sees it, even in the project
+    sole_language: str = ""  # for a single run, of that language: nothing is prewarmed
     packages: PackageSettings = field(default_factory=PackageSettings)
+    # Gets a sentence on each defect that shows while a program is judged.
     report: Callable[[Exception], str] = repr
 
     @property

@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import policy
-from executor.caller import Caller
 from executor.compile.compiler import Compiler
 from executor.engine.box import Prewarming
 from executor.engine.engine import Completed, Observe, OnOutput
 from executor.model import Limits
 from executor.profile import Profile
-from executor.request import Checked
+from executor.request import Caller, Checked
 from executor.run.judging import Judges
 from executor.run.runner import Runner
 from executor.sessions.registry import Sessions
-from executor.toolchains.caches import ToolchainCaches
-from executor.toolchains.catalog import Toolchains
+from executor.toolchains.catalog import ToolchainCaches, Toolchains
 
 if TYPE_CHECKING:
     from executor.instance.lock import Instance
@@ -56,13 +54,8 @@ class Parts:
     instance: Instance
 
 
-@dataclass(frozen=True, slots=True)
-class RuleCheck:
-    """What the rules are asked of a program, and what they say of the files it is given."""
-
-    subject: policy.Subject
-    rules: policy.Rules
-    of_files: tuple[policy.Verdict, ...]
+RuleCheck = tuple[policy.Subject, policy.Rules, tuple[policy.Verdict, ...]]
+"""What rules are asked of a program, and what they say of the files that it is given."""
 
 
 @dataclass(frozen=True, slots=True)

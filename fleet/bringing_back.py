@@ -12,16 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor.engine.engine import Completed, FileSpool
-from executor.model import Artifact, Result, Status, Stream, readable
-from executor.profile import ProjectAccess
-from executor.project.door import LISTED_MAX
-from executor.project.store.manifest import LeftOut
-from executor.project.view.record import Record
-from executor.project.view.tree import FOLDER_FLAGS
-from executor.run.artifacts import safe_name
-from executor.run.capture import HEAD_SHARE, Capture, cut_head, cut_tail
-from executor.run.remote_commits import RemoteCommits
+from executor import Artifact, Completed, LeftOut, ProjectAccess, Result, Status, Stream, readable
+from executor.engine import FileSpool
+from executor.project import LISTED_MAX
+from executor.project.view import FOLDER_FLAGS, Record
+from executor.run import HEAD_SHARE, Capture, RemoteCommits, cut_head, cut_tail, safe_name
 from fleet import forms
 from fleet.errors import OutcomeError
 from fleet.forms import FormError
@@ -46,19 +41,18 @@ CONTENTS_FOLDER: Final = "contents"
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Where at the front the outcome of one run is put.
+    """The place at the front where the outcome of one run is put.
 
-    `folder` is empty, private and this run's own: spools and copies of artifacts stay there.
-    `inline_bytes` of each stream are in the result. `commits` are the engine's; where the profile
-    commits, `record` is `commits.record(profile)` of before the snapshot, None if that went with
-    another front, and `unseen` are the paths that the snapshot left out: what a run left there, or
-    below, is not committed. `label` says what ran, where changes are kept.
+    Attributes:
+        record: `commits.record(profile)` of before the snapshot, where the profile commits; None if
+            that went with another front.
+        unseen: paths that the snapshot left out; what a run left there, or below, is not committed.
     """
 
-    folder: Path
-    inline_bytes: int
-    commits: RemoteCommits
-    label: str = ""
+    folder: Path  # private, empty at first: gets spools and copies of artifacts
+    inline_bytes: int  # how much of each stream is in the result
+    commits: RemoteCommits  # the engine's
+    label: str = ""  # what ran, as it is said where changes are kept
     record: Record | None = None
     unseen: frozenset[str] = frozenset()
 

@@ -1,4 +1,4 @@
-"""A Dask cluster: where it is, and by what its fronts, scheduler and workers know each other."""
+"""A Dask cluster: where it is, what is set of it, and by what its machines know each other."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ from fleet.errors import ClusterError, UnreachableError
 
 if TYPE_CHECKING:
     from fleet.dask.client import DaskRuns
+from collections.abc import Mapping
+from dataclasses import field
+from enum import StrEnum
+
+from fleet.travel import Terms
+from fleet.turns import Quota
 
 PORT: Final = 8786
 PLAIN, ENCRYPTED = "dask", "dask+tls"
@@ -33,11 +39,11 @@ _HINT = f"such as {ENCRYPTED}://host:{PORT}, or {PLAIN}://127.0.0.1:{PORT}"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """PEM files: who may be the other side (`ca`), and who this one is (`certificate`, `key`)."""
+    """PEM files of the two sides of a connection."""
 
-    ca: Path
-    certificate: Path
-    key: Path
+    ca: Path  # says who may be the other side
+    certificate: Path  # says who this side is
+    key: Path  # that of `certificate`
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +105,6 @@ def find_cluster(url: str, credentials: Credentials | None, blobs: str) -> Clust
             "file:///shared/folder",
         )
     return cluster
-
-
-def open_cluster(cluster: Cluster) -> AbstractAsyncContextManager[DaskRuns]:
-    """Return the cluster's client, which is opened, and tried, when the block begins.
-
-    Raises:
-        ClusterError: the credentials, the folder or this installation do not do. The block's
-            beginning raises it, too, and UnreachableError.
-    """
-    try:
-        from fleet.dask.client import open_dask  # noqa: PLC0415 - takes half a second
-    except ImportError as error:
-        raise ClusterError(f"a cluster needs {error.name}", INSTALL) from None
-    return open_dask(cluster)
 
 
 def check_credentials(files: Credentials) -> None:
@@ -188,3 +180,36 @@ class Connection:
     def _fail(self, error: UnreachableError) -> NoReturn:
         self._failed, self._try_at = error, trio.current_time() + AGAIN_S
         raise error
+
+
+class Send(StrEnum):
+    """Which runs are sent: those for which this machine has no room, or all."""
+
+    OVERFLOW = "overflow"
+    ALWAYS = "always"
+
+
+class Fallback(StrEnum):
+    """What becomes of a run while the engine does not answer: it is run here, waits, or fails."""
+
+    LOCAL = "local"
+    WAIT = "wait"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """Settings of the fleet that a user makes."""
+
+    url: str  # the cluster's
+    seal: Path  # the file of this front's key, made if it is missing
+    credentials: Credentials | None = None
+    blobs: str = ""  # the address of storage that a front and its workers share
+    send: Send = Send.OVERFLOW
+    fallback: Fallback = Fallback.LOCAL
+    sends_secrets: bool = False  # whether values that are secrets travel with a request
+    at_once: int = 64  # how many runs are with the cluster at most
+    wait_s: float = 3600.0  # for so long a run waits in the cluster for a worker
+    terms: Terms = field(default_factory=Terms)
+    owners: Mapping[str, Quota] = field(default_factory=dict)  # quotas by owner
+    usual: Quota = field(default_factory=Quota)  # the quota of all other owners

@@ -1,36 +1,142 @@
-"""A front's desk: it accepts runs, once their files are where workers find them."""
+"""A front's desk: it accepts runs, knows each until its end, and counts them."""
 
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
-from contextlib import ExitStack
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import partial
 from typing import Final
 
 import trio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from executor.errors import RequestError
-from executor.project.view.record import EntryState
-from executor.run.execution import first_line
-from executor.service import LocalEngine
-from executor.terms import JudgedRequest
+from executor import (
+    Completed,
+    Isolation,
+    JudgedRequest,
+    Limits,
+    LocalEngine,
+    RequestError,
+    Result,
+    Status,
+    Stream,
+)
+from executor.engine import Meter, OnOutput
+from executor.project.view import EntryState, Record
+from executor.run import first_line
 from fleet import forms
-from fleet.cluster import Connection
+from fleet.cluster import ClusterSettings, Connection
 from fleet.errors import BlobError, UnreachableError
-from fleet.figures import Figures, Stage
-from fleet.file_reading import KnownFile
 from fleet.forms import FormError
 from fleet.journal import Journal, QueueFullError
 from fleet.model import PROTOCOL, Order
 from fleet.packing import check_travels, find_reason_to_stay, make_order
 from fleet.seal import seal_order
-from fleet.sent_run import SentRun
-from fleet.settings import ClusterSettings
-from fleet.snapshot import ChangedError, SharedLooks, Snapshot, take
+from fleet.snapshot import ChangedError, KnownFile, SharedLooks, Snapshot, take
 from fleet.travel import StaysHereError
 from fleet.tree import Digest
+
+
+class Stage(StrEnum):
+    """The way of a run, in parts."""
+
+    SNAPSHOT = "snapshot"
+    UPLOAD = "upload"
+    TURN = "turn"
+    ENGINE = "engine"
+    BACK = "back"
+
+
+@dataclass(slots=True)
+class Figures:
+    """Counts since the front began. Those of runs are by owner."""
+
+    sent: Counter[str] = field(default_factory=Counter)
+    done: Counter[str] = field(default_factory=Counter)
+    lost: Counter[str] = field(default_factory=Counter)  # by an engine or a worker, however often
+    duplicates: Counter[str] = field(default_factory=Counter)  # outcomes dropped: another had come
+    kept_here: Counter[str] = field(default_factory=Counter)  # done here, but might have been sent
+    seconds: Counter[Stage] = field(default_factory=Counter)  # by stage
+    times: Counter[Stage] = field(default_factory=Counter)  # how often, by stage
+    bytes_sent: int = 0  # of blobs
+    bytes_back: int = 0  # of blobs
+
+    @contextmanager
+    def measure(self, stage: Stage) -> Iterator[None]:
+        """Count the time that a block takes."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[stage] += time.monotonic() - began  # type: ignore[assignment]
+            self.times[stage] += 1
+
+
+@dataclass(slots=True)
+class SentRun:
+    """A run, and what a front knows of it. As a `RunProgress` it can be looked at and stopped, as a
+    `ListedRun` be listed."""
+
+    order: Order
+    sealed: bytes
+    label: str
+    record: Record | None = None  # the project as it was, where changes are brought into it
+    unseen: frozenset[str] = frozenset()  # paths that did not travel
+    on_output: OnOutput | None = None  # gets what it printed, at its end
+    is_left: bool = False  # whether a dead front left it: nobody waits for it
+    is_submitted: bool = False  # and the engine has not lost it
+    losses: int = 0  # by the engine or a worker
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    stopped: Status | None = None
+    place: str = "waits for its turn"
+    isolation: Isolation = field(default_factory=lambda: Isolation(""))
+    meter: Meter | None = None
+    started_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def profile(self) -> str:
+        """The name of its profile."""
+        return self.order.profile.name
+
+    @property
+    def limits(self) -> Limits:
+        """Those that its worker holds it to."""
+        return self.order.limits
+
+    @property
+    def output_bytes(self) -> int:
+        """Nothing yet: what it prints comes at its end."""
+        return 0
+
+    @property
+    def id(self) -> str:
+        """The run's id, the same at the front, its engine and its worker."""
+        return self.order.run_id
+
+    @property
+    def elapsed_s(self) -> float:
+        """How long it takes by now, with waiting for its turn."""
+        return time.monotonic() - self.started_at
+
+    def stream(self, name: str) -> Stream:
+        """Nothing: what a run elsewhere prints comes at its end."""
+        return Stream()
+
+    def end(self, status: Status, message: str) -> Completed:
+        """Make its end where it has no outcome of its own."""
+        end = Result(status, message=message, profile=self.profile, verdict=self.order.verdict)
+        return Completed(end)
+
+    async def stop(self, reason: Status) -> None:
+        """Have it ended; the first reason stands."""
+        self.stopped = self.stopped or reason
+        self.scope.cancel()
+
 
 TRIES: Final = 3
 """How often a project is looked at that changes whenever it is read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from executor.errors import RequestError
+from executor import RequestError
 
 
 class ClusterError(RequestError):

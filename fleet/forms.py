@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from executor.model import MIB
+from executor import MIB
 
 BYTES_MAX: Final = 16 * MIB
 DEPTH_MAX: Final = 32

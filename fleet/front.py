@@ -16,21 +16,23 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor.engine.engine import Completed, Observe, OnOutput
-from executor.errors import RequestError
-from executor.model import Result, Status
-from executor.service import LocalEngine
-from executor.terms import JudgedRequest
-from fleet.cluster import Connection, find_cluster, open_cluster
-from fleet.desk import Desk
-from fleet.errors import UnreachableError
+from executor import Completed, JudgedRequest, LocalEngine, RequestError, Result, Status
+from executor.engine import Observe, OnOutput
+from fleet.cluster import (
+    INSTALL,
+    Cluster,
+    ClusterSettings,
+    Connection,
+    Fallback,
+    Send,
+    find_cluster,
+)
+from fleet.desk import Desk, SentRun
+from fleet.errors import ClusterError, UnreachableError
 from fleet.journal import Journal, QueueFullError
-from fleet.keys import have_key
 from fleet.packing import name_owner
-from fleet.sending import GiveUpError, Sending
-from fleet.sent_run import SentRun
-from fleet.settings import ClusterSettings, Fallback, Send
-from fleet.tending import KeepAdopted, tend
+from fleet.seal import have_key
+from fleet.sending import GiveUpError, KeepAdopted, Sending, tend
 from fleet.travel import StaysHereError
 from fleet.turns import DAY_S, Turns
 
@@ -38,9 +40,31 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from fleet.dask.client import DaskRuns
-    from fleet.examining import FleetHealth
+import io
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from executor import Caller, Request
+from fleet.errors import BlobError
+from fleet.tree import digest_of
 
 ASK_AGAIN_S: Final = 1.0
+
+
+def open_cluster(cluster: Cluster) -> AbstractAsyncContextManager[DaskRuns]:
+    """Return the cluster's client, which is opened, and tried, when the block begins.
+
+    Raises:
+        ClusterError: the credentials, the folder or this installation do not do. The block's
+            beginning raises it, too, and UnreachableError.
+    """
+    try:
+        from fleet.dask.client import open_dask  # noqa: PLC0415 - takes half a second
+    except ImportError as error:
+        raise ClusterError(f"a cluster needs {error.name}", INSTALL) from None
+    return open_dask(cluster)
 
 
 class Fleet:
@@ -115,9 +139,7 @@ class Fleet:
             self.notices.append(notice)
 
     async def examine(self) -> FleetHealth:
-        """Try the engine and a worker, part by part; see `fleet.examining`."""
-        from fleet.examining import examine  # noqa: PLC0415 - few ask
-
+        """Try the engine and a worker, part by part."""
         return await examine(self)
 
 
@@ -168,3 +190,79 @@ async def open_fleet(
             nursery.cancel_scope.cancel()
     finally:
         journal.close()
+
+
+RUN_S_MAX: Final = 60.0
+"""How long a worker may take to have the trial: without one of this release nothing comes."""
+_WORD: Final = "here"
+
+
+@dataclass(frozen=True, slots=True)
+class FleetHealth:
+    """The health of a fleet: what works, and why the next part does not."""
+
+    url: str
+    answers: bool = False
+    keeps_blobs: bool = False
+    runs: bool = False
+    reason: str = ""  # why the next part does not work
+    remedy: str = ""
+    worker: str = ""  # the one that did the trial run
+    tier: str = ""  # of the trial run's box
+    run_s: float | None = None  # of the trial run
+    advice: str = ""  # what makes it slow, though it works
+
+
+async def examine(fleet: Fleet) -> FleetHealth:
+    """Try a fleet; a part that does not work is a value."""
+    inside = list_inside(fleet.desk.local.project, fleet.settings)
+    advice = f"{inside[0]} lies in the project: move it out, then set it again" if inside else ""
+    health = FleetHealth(fleet.settings.url, advice=advice)
+    try:
+        engine = await fleet.desk.connection.engine()
+        health = replace(health, answers=True)
+        data = os.urandom(32)
+        digest = digest_of(data)
+        await engine.blobs.put({digest: lambda: [data]})
+        back = io.BytesIO()
+        await engine.blobs.get(digest, back.write)
+        health = replace(health, keeps_blobs=back.getvalue() == data)
+        return await _try_run(fleet, health)
+    except RequestError as error:
+        return replace(health, reason=error.message, remedy=error.hint)
+    except (UnreachableError, BlobError, StaysHereError, GiveUpError) as error:
+        return replace(health, reason=str(error), remedy="see that it runs, and its certificates")
+
+
+def list_inside(project: Path, settings: ClusterSettings) -> list[str]:
+    """List the settings whose files lie in the project: each look at it covers them, and stored
+    files change it with every run."""
+    paths = {"cluster.seal": settings.seal}
+    blobs = urlsplit(settings.blobs)
+    if blobs.scheme in ("", "file", "local"):
+        paths["cluster.blobs"] = Path(unquote(blobs.path))
+    if settings.credentials is not None:
+        files = settings.credentials
+        paths |= {"cluster.key": files.key, "cluster.certificate": files.certificate}
+        paths["cluster.ca"] = files.ca
+    return sorted(name for name, path in paths.items() if path.resolve().is_relative_to(project))
+
+
+async def _try_run(fleet: Fleet, health: FleetHealth) -> FleetHealth:
+    """Have a run done elsewhere, whatever is set."""
+    request = Request("shell", code=f"echo {_WORD}", timeout_s=RUN_S_MAX)
+    judged = await fleet.desk.local.judge(request, Caller())
+    if isinstance(judged, Completed):
+        return replace(health, reason=f"a rule refuses the trial: {judged.result.message}")
+    began, result = time.monotonic(), None
+    run = await fleet.desk.accept(judged)
+    with trio.move_on_after(RUN_S_MAX):
+        result = (await fleet.sending.follow(run)).result
+    if result is None:
+        reason = f"no worker had the trial run within {RUN_S_MAX:.0f} s"
+        return replace(health, reason=reason, remedy="start one: context-mode worker --cluster URL")
+    if result.status is not Status.OK or result.stdout.text.strip() != _WORD:
+        return replace(health, reason=f"the trial run ended {result.status}: {result.message}")
+    took_s = time.monotonic() - began
+    tier, worker = result.isolation.tier, result.worker or "?"
+    return replace(health, runs=True, worker=worker, tier=tier, run_s=took_s)

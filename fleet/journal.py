@@ -7,19 +7,17 @@ dead and another adopts it.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
 import trio
 
-from base import sqlite_files
-from base.sqlite_files import Step
+from base.stores import SchemaError, Step, is_damage, open_current, transaction
 from fleet.errors import ClusterError
 from fleet.turns import DAY_S, estimate_retry_s
 
@@ -41,33 +39,8 @@ _SPEND = """
 _COUNT_WAITING = "SELECT count(*) FROM run WHERE owner = ? AND state = 'accepted'"
 _LAST_SENT = """
     SELECT sent_s FROM run WHERE owner = ? AND sent_s IS NOT NULL ORDER BY sent_s DESC LIMIT ?"""
-_TABLES: Final = (
-    """CREATE TABLE run(
-        sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, front TEXT NOT NULL,
-        owner TEXT NOT NULL, state TEXT NOT NULL CHECK(state IN ('accepted', 'sent', 'done')),
-        order_sha256 BLOB NOT NULL, order_bytes BLOB, not_after REAL NOT NULL,
-        accepted_s REAL NOT NULL, sent_s REAL, done_s REAL,
-        ticket TEXT, lost INTEGER NOT NULL DEFAULT 0, outcome BLOB
-    ) STRICT""",
-    "CREATE INDEX run_sent ON run(owner, sent_s) WHERE sent_s IS NOT NULL",
-    "CREATE INDEX run_left ON run(front, sequence) WHERE state <> 'done'",
-    "CREATE INDEX run_done ON run(done_s) WHERE state = 'done'",
-    """CREATE TABLE queue(owner TEXT PRIMARY KEY, waiting INTEGER NOT NULL CHECK(waiting >= 0))
-        STRICT, WITHOUT ROWID""",
-    """CREATE TRIGGER run_waits AFTER INSERT ON run WHEN new.state = 'accepted' BEGIN
-        INSERT INTO queue VALUES(new.owner, 1)
-            ON CONFLICT DO UPDATE SET waiting = waiting + 1;
-    END""",
-    """CREATE TRIGGER run_moves AFTER UPDATE OF state ON run
-        WHEN (old.state = 'accepted') <> (new.state = 'accepted') BEGIN
-        UPDATE queue SET waiting = waiting + iif(new.state = 'accepted', 1, -1)
-            WHERE owner = new.owner;
-    END""",
-    """CREATE TABLE spent(
-        owner TEXT NOT NULL, day INTEGER NOT NULL, cpu_s REAL NOT NULL, PRIMARY KEY(owner, day)
-    ) STRICT, WITHOUT ROWID""",
-    """CREATE TABLE dropped(owner TEXT PRIMARY KEY, outcomes INTEGER NOT NULL)
-        STRICT, WITHOUT ROWID""",
+_TABLES: Final = tuple(
+    Path(__file__).with_name("journal.sql").read_text("utf-8").rstrip("\n").split("\n\n")
 )
 _WITHOUT_QUEUE: Final = (
     "DROP TRIGGER run_waits",
@@ -113,13 +86,7 @@ class Journal:
         self._front = front
         self._clock = clock
         with _translated(path):
-            _make_private(path)
-            self._db = sqlite_files.connect(path, wait_s=WAIT_S, settings=_SETTINGS)
-            try:
-                sqlite_files.migrate(self._db, STEPS)
-            except BaseException:
-                self._db.close()
-                raise
+            self._db = open_current(path, STEPS, wait_s=WAIT_S, settings=_SETTINGS)
         # One thread at a time: of two, Python 3.12 or later may give one the row of the other, and
         # nothing is to be read that is not committed.
         self._one = trio.CapacityLimiter(1)
@@ -257,9 +224,8 @@ class Journal:
         """
 
         def commit() -> T:
-            self._db.execute("BEGIN IMMEDIATE")
-            with self._db:  # commits, or undoes all of it
-                return do(self._db)
+            with transaction(self._db) as db:
+                return do(db)
 
         with _translated(self.path), trio.CancelScope(shield=True):
             written = await trio.to_thread.run_sync(commit, limiter=self._one)
@@ -272,23 +238,12 @@ class Journal:
             )
 
 
-def _make_private(path: Path) -> None:
-    """Make the file, and its log with the same rights: orders have programs and what they read."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-
-
 @contextmanager
 def _translated(path: Path) -> Iterator[None]:
     try:
         yield
-    except sqlite_files.SchemaError as error:
-        raise JournalError(f"{path}: {error}") from error
-    except sqlite3.Error as error:
-        damage = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-        is_damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF in damage
-        raise JournalError(f"{path}: {error}", _MOVE_AWAY if is_damaged else "") from error
+    except (SchemaError, sqlite3.Error) as error:
+        raise JournalError(f"{path}: {error}", _MOVE_AWAY if is_damage(error) else "") from error
     except OSError as error:
         raise JournalError(f"{path}: {error.strerror or error}") from error
 

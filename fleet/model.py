@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from executor.model import Limits, Request, Result
-from executor.profile import Profile, ProjectAccess
-from executor.project.store.manifest import Change
-from executor.project.view.tree import DEPTH_MAX
-from executor.run.artifacts import safe_name
+from executor import Limits, Profile, ProjectAccess, Request, Result
+from executor.project import Change
+from executor.project.view import DEPTH_MAX
+from executor.run import safe_name
 from fleet.forms import FormError
 from fleet.tree import Digest
-from policy.rules import Rules
+from policy import Rules
 
 NAME_BYTES_MAX: Final = 255  # linux/limits.h
 PATH_BYTES_MAX: Final = 4095
@@ -112,24 +111,18 @@ def is_sha256(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One run that a worker is asked for.
-
-    `root` is the project as a tree of digests. `rules`, `profile` and `limits` are the front's, and
-    `verdict` what it decided by them, with a person's consent if there was any. `project` is where
-    the project lies at the front: its rules name paths there. After `not_after`, in seconds since
-    1970 in UTC, nobody waits for it.
-    """
+    """A run that a worker is asked for. Rules, profile and limits are the front's."""
 
     run_id: str
     owner: str
     request: Request
-    root: Digest
+    root: Digest  # the project as a tree of digests
     rules: Rules
     profile: Profile
     limits: Limits
-    project: str
-    not_after: float
-    verdict: Mapping[str, Any] | None = None
+    project: str  # where it lies at the front: the rules name paths there
+    not_after: float  # when nobody waits any more, in seconds since 1970 in UTC
+    verdict: Mapping[str, Any] | None = None  # the front's, with a person's consent if any
     protocol: int = PROTOCOL
 
     def __post_init__(self) -> None:
@@ -180,17 +173,16 @@ def why_here(request: Request, profile: Profile) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an order; the contents that belong to it lie beside it.
+    """All that came of an order; the contents that belong to it lie beside it.
 
-    A result's artifact that was handed back has as its path the name of a file beside it. `changed`
-    is what the run changed in the project, where that is to be committed, with no word of what was
-    there before; the worker commits nothing, so that its result tells of no commit.
+    A result's artifact that was handed back has as its path the name of a file beside it. The
+    worker commits nothing, so that its result tells of no commit.
     """
 
     run_id: str
     worker: str
     result: Result
-    changed: tuple[Change, ...] = ()
+    changed: tuple[Change, ...] = ()  # what is to be committed; no word of what was there before
     protocol: int = PROTOCOL
 
     def __post_init__(self) -> None:
@@ -239,11 +231,11 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A run of which an engine will not bring an outcome; `detail` is in its own words."""
+    """A run of which an engine will not bring an outcome."""
 
     run_id: str
     cause: Cause
-    detail: str = ""
+    detail: str = ""  # in the engine's own words
     worker: str | None = None
 
 

@@ -9,17 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from executor.model import Request
-from executor.run.execution import grant_environment
-from executor.terms import JudgedRequest
+from base.secrets import find_secrets, is_secret_path, kind_of
+from executor import JudgedRequest, Request
+from executor.run import grant_environment
+from fleet.cluster import ClusterSettings
 from fleet.model import GRACE_S, OWNER_CHARACTERS_MAX, Order, why_here
-from fleet.settings import ClusterSettings
 from fleet.snapshot import Snapshot
 from fleet.travel import StaysHereError
 from fleet.tree import Digest
-from policy.rules import Rules
-from policy.secrets import find_secrets, is_secret_path
-from policy.secrets.telling_names import kind_of
+from policy import Rules
 
 SHELL_NAMES: Final = frozenset({"PWD", "OLDPWD"})
 """Variables that look like passwords and say where a shell is."""

@@ -10,34 +10,34 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import BinaryIO, Final
 
-from executor.model import MIB
-from executor.project.git.differences import find_renames
-from executor.project.store.manifest import Change, ChangeSet, LeftOut
-from executor.project.view.attributes import Attributes, attributes
-from executor.project.view.comparison import KINDS, PATH_BYTES_MAX, PERMISSIONS
-from executor.project.view.contents import digest
-from executor.project.view.record import EntryState, Record, is_below
-from executor.project.view.tree import FOLDER_FLAGS, Tree, in_tree_order, split
+from executor import MIB, LeftOut
+from executor.project import Change, ChangeSet, find_renames
+from executor.project.view import (
+    FOLDER_FLAGS,
+    KINDS,
+    PATH_BYTES_MAX,
+    PERMISSIONS,
+    Attributes,
+    EntryState,
+    Record,
+    Tree,
+    attributes,
+    digest,
+    in_tree_order,
+    is_below,
+    split,
+)
+from fleet.blob_cache import LAID_OUT_NS, laid_out_mode
 from fleet.errors import BlobError, OutcomeError
-from fleet.layout import LAID_OUT_NS, laid_out_mode
 from fleet.model import has_content
 from fleet.tree import Digest, prove
 
 ATTRIBUTES: Final = ("mode", "times")
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """What changes are read against."""
-
-    record: Record
-    project: Tree
-    now_ns: int
 
 
 def as_change_set(
@@ -51,30 +51,33 @@ def as_change_set(
     top = os.open(record.project, FOLDER_FLAGS)
     try:
         with Tree(top) as project:
-            reading = _Reading(record, project, time.time_ns())
             path_bytes_max = PATH_BYTES_MAX - len(os.fsencode(record.project)) - 2
             left_out, changes = [*refused], []
             for one in sorted(changed, key=lambda each: in_tree_order(each.path)):
                 if len(os.fsencode(one.path)) > path_bytes_max:
                     left_out.append(LeftOut(one.path, "its path is too long", "refused"))
-                elif (change := _read(one, reading)) is not None:
+                elif (change := _read(one, record, project)) is not None:
                     changes.append(change)
             moved = _find_moved(changes, find_renames(changes, record.project, contents))
-            final = tuple(_as_moved(change, moved.get(change.path), reading) for change in changes)
+            now_ns = time.time_ns()
+            final = tuple(
+                _as_moved(change, moved.get(change.path), record, project, now_ns)
+                for change in changes
+            )
     finally:
         os.close(top)
     return ChangeSet(record, final, contents, tuple(left_out), may_move=True)
 
 
-def _read(one: Change, reading: _Reading) -> Change | None:
+def _read(one: Change, record: Record, project: Tree) -> Change | None:
     """One change; None where the project is so already, as far as a worker can tell."""
-    before = reading.record.states.get(one.path)
+    before = record.states.get(one.path)
     if one.change == "deleted":
         return _deleted(one.path, before)
     change = replace(
         one,
         change=one.change if before else "created",
-        source=one.source if _is_same(one, reading) else "",
+        source=one.source if _is_same(one, record, project) else "",
         sha256="",
         before=before,
     )
@@ -82,7 +85,7 @@ def _read(one: Change, reading: _Reading) -> Change | None:
         return change
     if _kind(before) != one.kind:
         return replace(change, change="modified")
-    change = _as_found(change, before, _attributes(one.path, one.kind, reading.project))
+    change = _as_found(change, before, _attributes(one.path, one.kind, project))
     return _as_differs(change, before) if change.change in ATTRIBUTES else change
 
 
@@ -104,18 +107,18 @@ def _kind(state: EntryState) -> str:
     return KINDS.get(stat.S_IFMT(state.mode), "file")
 
 
-def _is_same(one: Change, reading: _Reading) -> bool:
+def _is_same(one: Change, record: Record, project: Tree) -> bool:
     """Whether a file that the run made a hard link to is what the run had there.
 
     A worker that could name any file would have its content shown under another name.
     """
-    state = reading.record.states.get(one.source) if one.source else None
+    state = record.states.get(one.source) if one.source else None
     if state is None or not stat.S_ISREG(state.mode):
         return False
-    if is_below(one.source, reading.record.hidden):
+    if is_below(one.source, record.hidden):
         return False
     try:
-        return digest(reading.project, one.source) == one.sha256
+        return digest(project, one.source) == one.sha256
     except OSError:
         return False
 
@@ -146,13 +149,15 @@ def _find_moved(changes: Sequence[Change], pairs: dict[str, str]) -> dict[str, s
     return found
 
 
-def _as_moved(change: Change, old: str | None, reading: _Reading) -> Change:
+def _as_moved(
+    change: Change, old: str | None, record: Record, project: Tree, now_ns: int
+) -> Change:
     """A new entry with what it had where it was moved from."""
-    before = reading.record.states.get(old) if old else None
+    before = record.states.get(old) if old else None
     if old and before and change.change == "created" and _kind(before) == change.kind:
-        change = _as_found(change, before, _attributes(old, change.kind, reading.project))
+        change = _as_found(change, before, _attributes(old, change.kind, project))
     # The run took it over from another file, of which nothing more is known.
-    return replace(change, mtime_ns=reading.now_ns) if change.mtime_ns == LAID_OUT_NS else change
+    return replace(change, mtime_ns=now_ns) if change.mtime_ns == LAID_OUT_NS else change
 
 
 def _attributes(path: str, kind: str, project: Tree) -> Attributes:

@@ -22,6 +22,17 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 if TYPE_CHECKING:
     from fleet.model import Order
+import base64
+import os
+import stat
+import tomllib
+from pathlib import Path
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+
+from base.plain_files import open_plain
+from fleet.errors import ClusterError
 
 ORDER_BYTES_MAX: Final = 16 << 20
 """What an order takes at most, without its line."""
@@ -133,3 +144,139 @@ def _check_size(size: int) -> None:
 def _signed(protocol: int, order: bytes) -> bytes:
     # No signature for another purpose, nor of another protocol, is one of this.
     return b"context-mode-order %d\n%s" % (protocol, order)
+
+
+# The list is TOML, a table for each front; its owners are those for whom it may send, `*` all.
+#
+#     [fronts.office]
+#     key = "base64 of the public key's 32 bytes"
+#     owners = ["alice", "ci"]
+
+FILE_BYTES_MAX: Final = 1 << 20
+
+_ROW = {"key", "owners"}
+_MAKE_LIST = "list a front as [fronts.NAME] with key and owners"
+
+
+class KeyFileError(ClusterError):
+    """A file of keys cannot be used; `hint` says what to do about it."""
+
+    def __init__(self, path: Path, message: str, hint: str = "") -> None:
+        super().__init__(f"{path}: {message}", hint)
+
+
+def make_key(path: Path) -> str:
+    """Make a front's key in a new file of mode 0600, with its folder; return its public key as a
+    list has it.
+
+    Raises:
+        KeyFileError: the file is there already, or cannot be written.
+    """
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(os.open(path, flags, 0o600), "wb") as file:
+            file.write(pem)
+    except OSError as error:
+        raise KeyFileError(path, error.strerror or str(error)) from error
+    return write_public(key)
+
+
+def have_key(path: Path) -> Ed25519PrivateKey:
+    """Return a front's key, made where there is none yet.
+
+    Raises:
+        KeyFileError: it can't be used, or made.
+    """
+    if not path.exists():
+        try:
+            make_key(path)
+        except KeyFileError:
+            if not path.exists():  # else another front made it at the same time
+                raise
+    return load_key(path)
+
+
+def write_public(key: Ed25519PrivateKey) -> str:
+    """Return the public key of a front as a worker's list has it."""
+    return base64.b64encode(key.public_key().public_bytes_raw()).decode()
+
+
+def load_key(path: Path) -> Ed25519PrivateKey:
+    """Return a front's key from its file: PEM, PKCS #8, without a password.
+
+    Raises:
+        KeyFileError: others may read or write the file, it is somebody else's, or holds no such
+            key.
+    """
+    pem = _read(path, others_may=0)
+    try:
+        key = serialization.load_pem_private_key(pem, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise KeyFileError(path, "it holds no key in PEM without a password") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise KeyFileError(path, "its key is not of Ed25519")
+    return key
+
+
+def load_served_keys(path: Path) -> tuple[ServedKey, ...]:
+    """Return the keys that a worker serves, from its list.
+
+    Raises:
+        KeyFileError: others may write the file, it is somebody else's, or has another form.
+    """
+    try:
+        data = tomllib.loads(_read(path, others_may=stat.S_IRGRP | stat.S_IROTH).decode())
+    except (ValueError, RecursionError) as error:
+        raise KeyFileError(path, f"it is no TOML: {error}", _MAKE_LIST) from error
+    fronts = data.pop("fronts", None)
+    if data or not isinstance(fronts, dict) or not fronts:
+        raise KeyFileError(path, "it holds something else than [fronts.NAME]", _MAKE_LIST)
+    keys = tuple(_read_row(path, name, row) for name, row in fronts.items())
+    if len({key.public for key in keys}) < len(keys):
+        raise KeyFileError(path, "two fronts have one key", "make a key for each front")
+    return keys
+
+
+def _read_row(path: Path, name: str, row: object) -> ServedKey:
+    where = f"[fronts.{name}]"
+    if not isinstance(row, dict) or row.keys() != _ROW:
+        raise KeyFileError(path, f"{where} is to have key and owners, nothing else", _MAKE_LIST)
+    key, owners = row["key"], row["owners"]
+    if not isinstance(owners, list) or not all(isinstance(one, str) and one for one in owners):
+        raise KeyFileError(path, f"owners of {where} is to be a list of names", _MAKE_LIST)
+    try:
+        public = base64.b64decode(key, validate=True)
+    except (TypeError, ValueError):
+        public = b""
+    if len(public) != 32:
+        raise KeyFileError(path, f"key of {where} is to be 32 bytes in base64", _MAKE_LIST)
+    return ServedKey(name, public, frozenset(owners))
+
+
+def _read(path: Path, others_may: int) -> bytes:
+    """Read a file of this user or of root for which others have no more rights than these."""
+    try:
+        with open_plain(path) as file:
+            found = os.fstat(file.fileno())
+            rights = stat.S_IMODE(found.st_mode)
+            data = file.read(FILE_BYTES_MAX + 1)
+    except OSError as error:
+        raise KeyFileError(path, error.strerror or str(error)) from error
+    if found.st_uid not in (0, os.geteuid()):
+        raise KeyFileError(path, "it is another user's", f"chown {os.geteuid()} {path}")
+    if rights & 0o077 & ~others_may:
+        what = "write" if others_may else "read or write"
+        mode = "go-w" if others_may else "600"
+        raise KeyFileError(
+            path, f"others may {what} it (mode {rights:04o})", f"chmod {mode} {path}"
+        )
+    if len(data) > FILE_BYTES_MAX:
+        raise KeyFileError(path, f"it is larger than {FILE_BYTES_MAX >> 10} KiB")
+    return data

@@ -1,23 +1,143 @@
-"""A project as a tree of digests, and the contents of its blobs."""
+"""A project as a tree of digests: its files read once, searched for tokens, and their blobs."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import trio
 
-from executor.project.view.record import EntryState
-from executor.project.view.search import ProjectSearch
-from executor.project.view.tree import FOLDER_FLAGS
-from executor.project.view.tree import Tree as OpenTree
-from fleet.file_reading import FileReading, KnownFile, read_pieces
-from fleet.travel import Guard, StaysHereError, Terms, look_at
-from fleet.tree import Digest, Tree, TreeError, build
+from base.secrets import find_form
+from executor import MIB, RequestError
+from executor.project.view import (
+    FOLDER_FLAGS,
+    SETTLED_NS,
+    EntryState,
+    ProjectSearch,
+    read_up_to,
+    state_of,
+)
+from executor.project.view import Tree as OpenTree
+from fleet.travel import CLOSED, SECRET, Guard, StaysHereError, Terms, look_at
+from fleet.tree import Digest, Entry, Tree, TreeError, build
+
+SEARCHED_BYTES_MAX: Final = MIB
+"""Files up to this size are searched for tokens, which takes 40 times as long as a digest."""
+READS_MAX = 3
+# What opening or reading says of an entry that is gone, or something else by now.
+_GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EISDIR})
+
+
+KnownFile = tuple[Digest, str]
+"""The findings of reading a file: its digest, and the kind of a token in it, or ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileReading:
+    """Reads files below `project` that are not known, and searches them for tokens.
+
+    What does not travel is `left_out`, each path with its reason.
+    """
+
+    project: OpenTree
+    guard: Guard
+    left_out: dict[str, str]
+
+    def read_all(
+        self, files: Mapping[str, EntryState], known: dict[EntryState, KnownFile], began_ns: int
+    ) -> Iterator[Entry]:
+        """The files that travel, in order of their paths.
+
+        In the end `known` is what was found of these alone, but for those that changed after
+        `began_ns`.
+
+        Raises:
+            RequestError: one changes whenever it is read.
+        """
+        settled: dict[EntryState, KnownFile] = {}
+        for path, seen in sorted(files.items()):
+            state, file = seen, known.get(seen)
+            if file is None:
+                if (found := self._read(path)) is None:
+                    continue
+                state, file = found
+            if began_ns - state.ctime_ns > SETTLED_NS:
+                settled[state] = file
+            digest, token = file
+            if token:
+                self.left_out[path] = token
+            else:
+                yield Entry(path, digest, bool(state.mode & stat.S_IXUSR))
+        known.clear()
+        known.update(settled)
+
+    def _read(self, path: str) -> tuple[EntryState, KnownFile] | None:
+        """Read a file, and its state all the while; None where there is no file to send.
+
+        Raises:
+            RequestError: it changes whenever it is read.
+        """
+        for _ in range(READS_MAX):
+            try:
+                descriptor = self.project.open(path)
+            except PermissionError:
+                self.left_out[path] = CLOSED
+                return None
+            except OSError as error:
+                if error.errno not in _GONE:
+                    raise
+                return None
+            with open(descriptor, "rb", buffering=0):
+                info = os.fstat(descriptor)
+                if self.guard.keeps(path, info) or not stat.S_ISREG(info.st_mode):
+                    self.left_out[path] = SECRET
+                    return None
+                before = state_of(info)
+                known = _examine(descriptor, before.size)
+                if known[0].size_bytes == before.size and (
+                    state_of(os.fstat(descriptor)) == before
+                ):
+                    return before, known
+        raise RequestError(
+            f"{path} changed each of the {READS_MAX} times that it was read",
+            "wait until nothing writes to it, or name its folder in cluster.leave_out",
+        )
+
+
+def _examine(descriptor: int, expected: int) -> KnownFile:
+    """Read an open file, at most a byte more than expected."""
+    seen, size, token = hashlib.sha256(), 0, ""
+    for piece in read_pieces(descriptor, expected):
+        seen.update(piece)
+        size += len(piece)
+        if expected <= SEARCHED_BYTES_MAX:
+            token = find_form(piece)
+    return Digest(seen.hexdigest(), size), token
+
+
+def read_pieces(descriptor: int, expected: int) -> Iterator[bytes]:
+    """Read an open file of which so many bytes are expected, and a byte more if there is one.
+
+    One that is searched for tokens is a single piece.
+
+    Raises:
+        OSError: as the kernel reports it.
+    """
+    left = expected + 1
+    while left:
+        wanted = min(left, SEARCHED_BYTES_MAX + 1)
+        piece = read_up_to(descriptor, wanted)
+        yield piece
+        left -= len(piece)
+        if len(piece) < wanted:
+            return
+
 
 T = TypeVar("T")
 
@@ -28,17 +148,17 @@ class ChangedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A project as it was when it was looked at: its tree, where each file's content is, the rest.
+    """A project as it was when it was looked at.
 
-    `files` has the path of one file with each content; contents are read again when they are sent,
-    and only sent if they are still the same. What is `left_out` does not travel: each path with the
-    reason in a word.
+    Attributes:
+        files: for each content the path of one file with it; contents are read again when they are
+            sent, and only sent if they are still the same.
     """
 
     project: str
     tree: Tree
     files: Mapping[Digest, str]
-    left_out: Mapping[str, str]
+    left_out: Mapping[str, str]  # paths that do not travel, each with the reason in a word
 
     @property
     def digests(self) -> tuple[Digest, ...]:

@@ -14,14 +14,18 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
-from executor.errors import RequestError
-from executor.model import GIB, MIB
-from executor.project.view.record import EntryState, state_of
-from executor.project.view.search import ProjectSearch
-from executor.project.view.tree import OpenFolder, walk
-from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
+from base.secrets import is_secret_path
+from executor import GIB, MIB, RequestError
+from executor.project.view import (
+    COPY_BYTES_MAX,
+    COPY_ENTRIES_MAX,
+    EntryState,
+    OpenFolder,
+    ProjectSearch,
+    state_of,
+    walk,
+)
 from fleet.tree import Entry
-from policy.secrets import is_secret_path
 
 BYTES_MAX_CEILING: Final = 4 * GIB
 LARGEST_SHOWN = 5
@@ -46,8 +50,8 @@ class Terms:
     """What may travel: names of folders that stay, at any depth, and the most in all."""
 
     leave_out: Collection[str] = LEAVE_OUT
-    bytes_max: int = BYTES_MAX
-    entries_max: int = ENTRIES_MAX
+    bytes_max: int = COPY_BYTES_MAX
+    entries_max: int = COPY_ENTRIES_MAX
 
     def __post_init__(self) -> None:
         """Hold to what every engine carries.
@@ -61,15 +65,12 @@ class Terms:
 
 @dataclass(slots=True)
 class Look:
-    """What a look at a project has found; `sizes` are bytes by its folders, at most two deep.
+    """The findings of a look at a project."""
 
-    Files are by path, as they were when their folder was listed. What is `left_out` has a reason.
-    """
-
-    files: dict[str, EntryState] = field(default_factory=dict)
+    files: dict[str, EntryState] = field(default_factory=dict)  # by path, as when listed
     others: list[Entry] = field(default_factory=list)  # folders and links
-    left_out: dict[str, str] = field(default_factory=dict)
-    sizes: Counter[str] = field(default_factory=Counter)
+    left_out: dict[str, str] = field(default_factory=dict)  # reasons by path
+    sizes: Counter[str] = field(default_factory=Counter)  # bytes by folder, two deep at most
     entries: int = 0
     size_bytes: int = 0
 
@@ -121,7 +122,7 @@ def _several_names(folders: list[str]) -> frozenset[tuple[int, int]] | None:
     found, seen = set(), 0
     for above, _, names in itertools.chain.from_iterable(map(os.walk, folders)):
         seen += 1 + len(names)
-        if seen > ENTRIES_MAX:
+        if seen > COPY_ENTRIES_MAX:
             return None
         for name in names:
             try:

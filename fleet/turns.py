@@ -25,16 +25,12 @@ RETRY_S_UNKNOWN: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What an owner may have: its share beside others, and ceilings; None is no ceiling.
+    """The share and the ceilings of an owner; None is no ceiling."""
 
-    `running` are runs with the engine, `queued` runs that wait for it. `cpu_s_a_day` is seconds of
-    processor in a day of UTC, charged when a run ends: what runs already may exceed it.
-    """
-
-    weight: float = 1.0
-    running: int | None = None
-    queued: int = 10_000
-    cpu_s_a_day: float | None = None
+    weight: float = 1.0  # the share beside others
+    running: int | None = None  # runs with the engine
+    queued: int = 10_000  # runs that wait for the engine
+    cpu_s_a_day: float | None = None  # by UTC, charged at a run's end: running ones may exceed it
 
     def __post_init__(self) -> None:
         """Refuse what would stop an owner, or the others, for good.

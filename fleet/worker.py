@@ -15,25 +15,28 @@ from pathlib import Path
 
 import trio
 
-from executor.caller import Caller
-from executor.engine.engine import Completed
-from executor.errors import PackagesError, RequestError
-from executor.instance.removal import remove
-from executor.model import Result, Status
-from executor.profile import ProjectAccess
-from executor.project.store.store import ChangeStore, UnknownChangesError
+from executor import Caller, Completed, PackagesError, ProjectAccess, RequestError, Result, Status
+from executor.instance import remove
+from executor.project import ChangeStore, UnknownChangesError
 from fleet import forms
-from fleet.blob_cache import BlobCache, make_own
+from fleet.blob_cache import BlobCache, find_missing, make_own
 from fleet.errors import single_error
-from fleet.handing_over import hand_over
-from fleet.joint_rules import consent_by, join, load_operator_rules, relocate
-from fleet.keys import load_served_keys
-from fleet.layout import find_missing
+from fleet.handed_files import hand_over
 from fleet.model import PROTOCOL, Order
-from fleet.seal import open_order
-from fleet.slot import ENTERED, Slot, WorkerTerms, claim_place, open_slot
+from fleet.seal import load_served_keys, open_order
+from fleet.slot import (
+    ENTERED,
+    Slot,
+    WorkerTerms,
+    claim_place,
+    consent_by,
+    join,
+    load_operator_rules,
+    open_slot,
+    relocate,
+)
 from fleet.tree import Digest, TreeError
-from policy.rules import Rules
+from policy import Rules
 
 Fetch = Callable[[frozenset[Digest], BlobCache], Awaitable[None]]
 """Brings blobs of a project into a worker's cache. It raises `BlobError` where one is absent, and
@@ -156,8 +159,7 @@ class Worker:
         try:
             hand_over(completed, order, self._terms.name, changes, out)
         finally:
-            for spool in filter(None, (completed.stdout_spool, completed.stderr_spool)):
-                spool.delete()
+            completed.delete_spools()
             for artifact in completed.result.artifacts:
                 if artifact.path is not None:
                     remove(Path(artifact.path).parent)

@@ -3,8 +3,16 @@
 What talks to an engine is in `images.making` and `images.inventory`, which load Docker's SDK.
 """
 
-from images.groups import GROUPS, Group, UnknownGroup, group, group_for
-from images.naming import LABEL, reference, repository
+from images.groups import (
+    GROUPS,
+    LABEL,
+    Group,
+    UnknownGroup,
+    group,
+    group_for,
+    reference,
+    repository,
+)
 
 __all__ = [
     "GROUPS",

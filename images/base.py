@@ -21,7 +21,7 @@ from docker.errors import ImageNotFound
 
 from base import capabilities
 from images.errors import ImageError, ask
-from images.naming import LABEL, PREFIX
+from images.groups import LABEL, PREFIX
 from images.settings import Settings
 
 FOLDER_PREFIX = "context-mode-base-"
@@ -95,11 +95,11 @@ tar --create --file="$5" --directory="$root" --one-file-system --numeric-owner \
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What is built on. `is_own` says that it was made here, with no sources but public ones."""
+    """What is built on."""
 
     reference: str
     id: str
-    is_own: bool = False
+    is_own: bool = False  # made here, with no sources but public ones
 
 
 async def find_or_make(

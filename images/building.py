@@ -18,11 +18,10 @@ import trio
 from docker.errors import APIError, DockerException
 from requests.exceptions import RequestException
 
-from images import context
+from images import groups
 from images.base import Base
 from images.errors import ImageError, ask, remedy
-from images.groups import Group
-from images.naming import BASE_LABEL, LABEL, STAGE_LABEL, reference, toolchains_reference
+from images.groups import BASE_LABEL, LABEL, STAGE_LABEL, Group, reference, toolchains_reference
 from images.settings import Settings
 
 BUILD_S_MAX: Final = 1800.0
@@ -39,11 +38,11 @@ _ESCAPE: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What images are built on and with; `network` is a mode of the engine's builds."""
+    """What images are built on and with."""
 
     base: Base
     settings: Settings
-    network: str
+    network: str  # a mode of the engine's builds
 
 
 async def build_toolchains(
@@ -56,7 +55,7 @@ async def build_toolchains(
     """
     settings, stage = ground.settings, uuid.uuid4().hex
     handed = {f"build/settings/{name}": content for name, content in settings.files.items()}
-    entries = {**context.for_toolchains(group), **handed}
+    entries = {**groups.for_toolchains(group), **handed}
     options = {
         "tag": toolchains_reference(group),
         "labels": {LABEL: group.name, BASE_LABEL: ground.base.id},
@@ -86,7 +85,7 @@ async def build_image(api: docker.APIClient, group: Group, base: str, report: Re
         "buildargs": {"TOOLCHAINS": toolchains_reference(group)},
         "network_mode": "none",
     }
-    await _run(api, context.for_image(), options, report)
+    await _run(api, groups.for_image(), options, report)
     return reference(group)
 
 
@@ -96,7 +95,7 @@ async def _run(
     options: Mapping[str, Any],
     report: Report,
 ) -> None:
-    build = partial(_build, api, context.archive(entries), options, report)
+    build = partial(_build, api, groups.archive(entries), options, report)
     try:
         with trio.fail_after(BUILD_S_MAX):
             # Of an engine that hangs no line comes at which it could look if it is cancelled.

@@ -15,8 +15,15 @@ from requests.exceptions import RequestException
 
 from base.remedy import type_command
 from images.errors import ImageError, ask
-from images.groups import GROUPS, Group
-from images.naming import LABEL, STAGE_LABEL, reference, repository, toolchains_reference
+from images.groups import (
+    GROUPS,
+    LABEL,
+    STAGE_LABEL,
+    Group,
+    reference,
+    repository,
+    toolchains_reference,
+)
 
 
 class State(StrEnum):
@@ -29,14 +36,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImageState:
-    """A group's image: `reference` is what is there, or with `missing` what is to be made.
-    `remedy` is the command that mends it; empty where nothing is to be done."""
+    """A group's image."""
 
     group: str
     state: State
-    reference: str
+    reference: str  # what is there, or with `missing` what is to be made
     size_bytes: int = 0
-    remedy: str = ""
+    remedy: str = ""  # the command that mends it; empty where nothing is to be done
 
     def to_json(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}

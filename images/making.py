@@ -18,8 +18,7 @@ from requests.exceptions import RequestException
 from images import base, building, settings
 from images.building import Ground, Report
 from images.errors import ImageError, ask, wait_for_silence
-from images.groups import GROUPS, Group
-from images.naming import BASE_LABEL, LABEL, reference, toolchains_reference
+from images.groups import BASE_LABEL, GROUPS, LABEL, Group, reference, toolchains_reference
 
 JOBS_MAX: Final = 2
 """Builds side by side: while one waits for packages to arrive another unpacks its own."""
@@ -42,13 +41,12 @@ _HOST: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class ToolchainCheck:
-    """Outcome of one toolchain: `start_ms` is None if it did not run, and then `output` says
-    why."""
+    """Outcome of one toolchain."""
 
     language: str
     toolchain: str
-    start_ms: float | None
-    output: str = ""
+    start_ms: float | None  # None: it did not run
+    output: str = ""  # why it did not run
 
 
 async def check(api: docker.APIClient, group: Group) -> tuple[ToolchainCheck, ...]:
@@ -97,24 +95,24 @@ def _run(api: docker.APIClient, group: Group) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to make. Without a `base` one is found; `fresh` installs again what is there already."""
+    """What to make."""
 
     groups: tuple[Group, ...] = GROUPS
-    base: str | None = None
+    base: str | None = None  # None: one is found
     network: str = "host"
-    fresh: bool = False
+    fresh: bool = False  # install again what is there already
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """One image, or why there is none: then `error` says so."""
+    """One image, or why there is none."""
 
     group: Group
     reference: str
     took_s: float = 0.0
     size_bytes: int = 0
     checks: tuple[ToolchainCheck, ...] = ()
-    error: ImageError | None = None
+    error: ImageError | None = None  # why there is none
 
     def to_json(self) -> dict[str, Any]:
         error = self.error

@@ -39,13 +39,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`files` go below /build/settings, `arguments` are the build's; `sources` are of the
-    distribution `codename`, itself the first of them."""
+    """What a build takes from the host."""
 
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    arguments: Mapping[str, str] = field(default_factory=dict)
-    codename: str = ""
-    sources: tuple[Source, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)  # by name, below /build/settings
+    arguments: Mapping[str, str] = field(default_factory=dict)  # the build's
+    codename: str = ""  # the distribution's
+    sources: tuple[Source, ...] = ()  # the distribution's, its main suite first
 
     def for_own_base(self) -> Settings:
         """These, when what is built on was made by us from `sources`."""

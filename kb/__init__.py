@@ -1,5 +1,5 @@
 """What we keep out of the context window: detect, chunk, store, search."""
 
-import lazy_loader
+from base.faces import lend_names
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__ = lend_names(__name__, __file__)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from base.sqlite_files import BUSY_TIMEOUT_S
+from base.stores import WAIT_S, transaction
 from kb.connection import OTHERS_WAIT_S, connect, connect_to_read, prepare
 from kb.errors import StoreBusyError, StoreReadOnlyError, translate_errors
 from kb.redaction import FindSecrets
@@ -52,7 +52,7 @@ class Access:
             self._writer = None
             self._reader = connect_to_read(path, deadline=deadline)
             return
-        wait_s = OTHERS_WAIT_S if of_others else BUSY_TIMEOUT_S
+        wait_s = OTHERS_WAIT_S if of_others else WAIT_S
         read_only, self.notices = prepare(path, create=create, of_others=of_others)
         with translate_errors(path):
             self._writer = None if read_only else connect(path, wait_s=wait_s)
@@ -99,18 +99,12 @@ class Access:
             StoreBusyError: another one writes.
         """
         with self.exclusively(wait_s=wait_s) as db:
-            if wait_s is None:
-                db.execute("BEGIN IMMEDIATE")
-            else:
-                _begin_within(db, wait_s)
-            self._forget_what_others_changed(db)
             try:
-                yield db
-                db.execute("COMMIT")
+                with transaction(db, wait_s=wait_s):
+                    self._forget_what_others_changed(db)
+                    yield db
             except BaseException:
                 self.known_words.clear()
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
                 raise
 
     def _forget_what_others_changed(self, db: sqlite3.Connection) -> None:
@@ -137,12 +131,3 @@ class Access:
                 yield self._writer
         finally:
             self._write_lock.release()
-
-
-def _begin_within(db: sqlite3.Connection, wait_s: float) -> None:
-    (usual,) = db.execute("PRAGMA busy_timeout").fetchone()
-    db.execute(f"PRAGMA busy_timeout = {int(wait_s * 1000)}")
-    try:
-        db.execute("BEGIN IMMEDIATE")
-    finally:
-        db.execute(f"PRAGMA busy_timeout = {usual}")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kb import workers
-from kb.chunkers import Marks, chunker_of, text
-from kb.chunks import ChunkedDocument, Mark
+from kb.chunkers import Marks, chunker_of
+from kb.chunks import ChunkedDocument, Mark, no_marks
 from kb.detect import Detected, detect
 from kb.packing import pack
 
@@ -79,7 +79,7 @@ def chunk_in_worker(
     try:
         return workers.chunk_all([workers.Text(data, detected, base_byte, base_line)])[0]
     except workers.WorkerDiedError as error:
-        document = _pack(data, text.marks(data), detected, base_byte, base_line)
+        document = _pack(data, no_marks(data), detected, base_byte, base_line)
         note = f"{detected.kind}: chunking {detected.language or 'it'} failed: {error}; cut as text"
         return replace(document, notes=(note,))
 

@@ -17,44 +17,38 @@ MERGE_BYTES = 400
 
 
 class Mark(NamedTuple):
-    """A section starts here and lasts until the next mark, so marks tile their source.
+    """A section that starts here and lasts until the next mark, so marks tile their source.
 
-    `whole` asks that the section stay in one chunk as long as it fits under the cap (a fence, a
-    table, a stack trace). `alone` asks that it join no neighbour, however small. A tuple rather
-    than a dataclass because a source has thousands.
+    A tuple rather than a dataclass because a source has thousands.
     """
 
     start: int
     title: tuple[str, ...] = ()
-    whole: bool = False
+    whole: bool = False  # stay in one chunk while under the cap: a fence, a table, a stack trace
     language: str | None = None
     identifiers: tuple[str, ...] = ()
-    alone: bool = False
+    alone: bool = False  # it joins no neighbour, however small
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """One piece of a source.
 
-    `text` is exactly the source's bytes [`start_byte`, `end_byte`) decoded as UTF-8, where bytes
-    that are not UTF-8 appear as U+FFFD. `raw` then holds those bytes, and is None otherwise. Chunks
-    of a source tile it: each starts where the one before ended. Lines count from 1, are ended by a
-    line feed, and `end_line` is the line of the last byte. `search_terms` are the words by which
-    exactly this text is found besides its own, where they are known already: `replace` them with
-    None where you replace it.
+    Chunks of a source tile it: each starts where the one before ended. Lines count from 1 and are
+    ended by a line feed.
     """
 
     title: tuple[str, ...]
-    text: str
+    text: str  # the bytes [start_byte, end_byte) as UTF-8; what is not UTF-8 is U+FFFD
     kind: str
     language: str | None
     start_byte: int
     end_byte: int
     start_line: int
-    end_line: int
+    end_line: int  # the line of the last byte
     identifiers: tuple[str, ...] = ()
-    raw: bytes | None = None
-    search_terms: str | None = None
+    raw: bytes | None = None  # the bytes themselves, where not all are UTF-8
+    search_terms: str | None = None  # more words that find this text; None if it is replaced
 
     @property
     def title_text(self) -> str:
@@ -63,21 +57,22 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedDocument:
-    """What became of one source: its kind, its chunks in order, and what had to be given up.
-
-    Of a part of a source `state` is what chunking the next part must know to go on. `vocabulary`
-    are the words that typing mistakes are corrected against, where they are known already.
-    """
+    """What became of one source: its kind, its chunks in order, and what had to be given up."""
 
     kind: str
     language: str | None
     chunks: tuple[Chunk, ...]
     notes: tuple[str, ...] = ()
-    state: str | None = None
-    vocabulary: frozenset[str] | None = None
+    state: str | None = None  # of a part of a source: what chunking the next part must know
+    vocabulary: frozenset[str] | None = None  # what typing mistakes are corrected against, if known
 
     def __iter__(self) -> Iterator[Chunk]:
         return iter(self.chunks)
 
     def __len__(self) -> int:
         return len(self.chunks)
+
+
+def no_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
+    """Yield nothing: plain text has no sections, so the packer alone cuts it at blank lines."""
+    yield from ()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from base import sqlite_files
+from base import stores
 from base.locks import hold_lock
-from base.sqlite_files import BUSY_TIMEOUT_S, SchemaError, migrate, require_current, set_aside
+from base.stores import WAIT_S, SchemaError, Step, migrate, set_aside
 from kb import compression, words
 from kb.errors import (
     StoreBusyError,
@@ -38,17 +38,22 @@ SETTINGS: Mapping[str, str | int] = {
 
 
 def connect(
-    path: Path, *, read_only: bool = False, wait_s: float = BUSY_TIMEOUT_S
+    path: Path,
+    *,
+    read_only: bool = False,
+    wait_s: float = WAIT_S,
+    steps: Sequence[Step] | None = None,
 ) -> sqlite3.Connection:
     """A connection with this project's settings; transactions are begun explicitly.
 
     Raises:
+        SchemaError: a file that is only read has more or fewer steps behind it than `steps`.
         sqlite3.Error: as SQLite reports it.
     """
     if read_only:
-        db = sqlite_files.connect_read_only(path, wait_s=wait_s)
+        db = stores.connect_read_only(path, steps=steps, wait_s=wait_s)
     else:
-        db = sqlite_files.connect(path, wait_s=wait_s, settings=SETTINGS)
+        db = stores.connect(path, wait_s=wait_s, settings=SETTINGS)
     compression.register(db)
     words.register(db)
     return db
@@ -98,20 +103,15 @@ def connect_to_read(path: Path, *, deadline: float) -> sqlite3.Connection:
     if not path.exists():
         raise StoreUnavailableError(f"{path}: no store here")
     with translate_errors(path):
-        db = connect(path, read_only=True, wait_s=OTHERS_WAIT_S)
         try:
-            require_current(db, STEPS)
-            db.set_progress_handler(lambda: time.monotonic() >= deadline, STEPS_AT_ONCE)
+            db = connect(path, read_only=True, wait_s=OTHERS_WAIT_S, steps=STEPS)
         except SchemaError as error:
-            db.close()
             raise StoreUnavailableError(f"{path}: another release wrote it: {error}") from error
-        except BaseException:
-            db.close()
-            raise
+        db.set_progress_handler(lambda: time.monotonic() >= deadline, STEPS_AT_ONCE)
     return db
 
 
-def _migrate(path: Path, wait_s: float = BUSY_TIMEOUT_S) -> None:
+def _migrate(path: Path, wait_s: float = WAIT_S) -> None:
     with translate_errors(path):
         db = connect(path, wait_s=wait_s)
         try:

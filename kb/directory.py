@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 from base.plain_files import open_plain
 from kb.bulk import Bulk
 from kb.decoding import BINARY_SAMPLE, is_binary
 from kb.files import FileState
+from kb.ignoring import IGNORE_FILES
 from kb.model import Indexed, SourceSpec
 from kb.store import Store
-from kb.walking import MAX_FILE_BYTES, Selection, Skipped, Walk, WalkEntry, Why, is_utf8
+from kb.walking import Selection, Skipped, Walk, WalkEntry, Why, is_utf8
 
 MAX_SINGLE_FILE_BYTES = 256 * 1024 * 1024
 """A file that is named by itself may be larger than one met in a folder."""
@@ -22,25 +25,19 @@ MAX_SINGLE_FILE_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class DirectoryReport:
-    """What indexing a folder did; paths are relative to `root`.
-
-    `unchanged` counts files left as they were indexed before. `removed` lists those gone from the
-    disk, `ignored` those that git ignores since: both are gone from the store. `renamed` has the
-    old and the new path of files found elsewhere. `truncated` says that `max_files` left something
-    out.
-    """
+    """What indexing a folder did; paths are relative to `root`."""
 
     root: Path
     indexed: tuple[str, ...]
-    unchanged: int
-    removed: tuple[str, ...]
+    unchanged: int  # how many files were left as they were indexed before
+    removed: tuple[str, ...]  # gone from the disk, and so from the store
     skipped: tuple[Skipped, ...]
     chunks: int
     bytes_indexed: int
-    truncated: bool
-    renamed: tuple[tuple[str, str], ...] = ()
+    truncated: bool  # `max_files` left something out
+    renamed: tuple[tuple[str, str], ...] = ()  # the old and the new path of files found elsewhere
     redactions: int = 0
-    ignored: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()  # ignored by git since, and so gone from the store
 
     @property
     def changed(self) -> bool:
@@ -61,50 +58,6 @@ class DirectoryProgress:
 OnProgress = Callable[[DirectoryProgress], None]
 
 
-def index_paths(  # noqa: PLR0913 - the selection is the interface
-    store: Store,
-    root: Path,
-    *,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    max_depth: int | None = None,
-    max_files: int | None = None,
-    extensions: Sequence[str] = (),
-    max_file_bytes: int = MAX_FILE_BYTES,
-    respect_gitignore: bool = True,
-    follow_symlinks: bool = False,
-    allowed: Callable[[Path], str | None] | None = None,
-    session: str | None = None,
-    on_progress: OnProgress | None = None,
-) -> DirectoryReport:
-    """Index the text files below `root` that are new or changed since the last time.
-
-    `include` and `exclude` are glob patterns over paths relative to `root`; `extensions` come with
-    or without a dot. `allowed` gives the reason why a path may not be read, or None. A link that
-    leads out of `root` is never followed. A file that only moved keeps its chunks; one that is gone
-    is forgotten. `on_progress` is called after each file, in this thread.
-
-    Raises:
-        NotADirectoryError: `root` is no folder.
-        GlobError: a pattern is malformed, or no path could match it.
-        StoreError: a file could not be stored; those before it were.
-    """
-    wanted = frozenset(extension.lstrip(".").lower() for extension in extensions)
-    selection = Selection(
-        include,
-        exclude,
-        wanted,
-        max_depth,
-        max_file_bytes,
-        respect_gitignore,
-        follow_symlinks,
-        allowed,
-    )
-    return index_selection(
-        store, root, selection, max_files=max_files, session=session, on_progress=on_progress
-    )
-
-
 def index_selection(  # noqa: PLR0913
     store: Store,
     root: Path,
@@ -115,7 +68,11 @@ def index_selection(  # noqa: PLR0913
     session: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> DirectoryReport:
-    """The same for a selection; `only` narrows the pass to some paths and what is below them.
+    """Index the text files of a selection below `root` that are new or changed since the last time.
+
+    A link that leads out of `root` is never followed. A file that only moved keeps its chunks; one
+    that is gone is forgotten. `only` narrows the pass to some paths and what is below them.
+    `on_progress` is called after each file, in this thread.
 
     Raises:
         NotADirectoryError: `root` is no folder.
@@ -309,3 +266,60 @@ class _Pass:
             redactions=sum(indexed.redactions for indexed in self.bulk.indexed),
             ignored=ignored,
         )
+
+
+DEBOUNCE_MS = 400
+"""How long changes are gathered, so that a checkout of a thousand files is one pass."""
+
+STEP_MS = 50
+"""How long silence must last before what was gathered is indexed."""
+
+NOTICE_MS = 200
+"""How long it may take until `stop` is seen."""
+
+_IGNORE_NAMES = frozenset(Path(name).name for name in IGNORE_FILES)
+
+
+def watch(  # noqa: PLR0913
+    store: Store,
+    root: Path,
+    selection: Selection,
+    *,
+    stop: threading.Event,
+    session: str | None = None,
+    on_progress: OnProgress | None = None,
+) -> Iterator[DirectoryReport]:
+    """Index `root` wholly, then whatever changes in it, until `stop` is set: one report a pass.
+
+    Blocks between passes, in the thread that iterates. Where an ignore file changes, all of `root`
+    is looked at again.
+
+    Raises:
+        NotADirectoryError: `root` is no folder.
+        StoreError: a file could not be stored.
+    """
+    root = root.resolve()
+    # The watch begins before the first pass, so that nothing falls between the two.
+    changes = import_module("watchfiles").watch(
+        root,
+        watch_filter=None,
+        debounce=DEBOUNCE_MS,
+        step=STEP_MS,
+        stop_event=stop,
+        raise_interrupt=True,
+        yield_on_timeout=True,
+        rust_timeout=NOTICE_MS,
+    )
+    next(changes, None)
+    only: set[Path] | None = None
+    while not stop.is_set():
+        report = index_selection(
+            store, root, selection, only=only, session=session, on_progress=on_progress
+        )
+        if only is None or report.changed:
+            yield report
+        batch = next((batch for batch in changes if batch), None)
+        if batch is None:
+            return
+        paths = {Path(path) for _, path in batch}
+        only = None if any(path.name in _IGNORE_NAMES for path in paths) else paths

@@ -22,15 +22,13 @@ _NO_STORES = (".usage.sqlite3", ".sessions.sqlite3", ".memory.sqlite3", ".repoma
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """`files` is the store's file and its log, `queued` the files that wait to be indexed. `later`
-    is what those will take then; `pages` is what the file will be without a log. `free` is what of
-    that holds nothing; it is filled again before the file grows."""
+    """What one store takes, in bytes."""
 
-    files: int
-    queued: int
-    later: int = 0
-    pages: int = 0
-    free: int = 0
+    files: int  # the store's file and its log
+    queued: int  # the files that wait to be indexed
+    later: int = 0  # what those will take when they are indexed
+    pages: int = 0  # what the file will be without a log
+    free: int = 0  # what of `pages` holds nothing; it is filled again before the file grows
 
     @property
     def total(self) -> int:

@@ -16,12 +16,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from base.sqlite_files import BUSY_TIMEOUT_S
+from base.stores import WAIT_S
 from kb import disk_use, purging, writing
 from kb.access import Access
 from kb.disk_use import DiskUse
 from kb.errors import StoreQuotaError
-from kb.purging import Forgotten
+from kb.model import Purged
 
 STAYS = 0.9
 """Which share of a quota is left filled, so that not every addition finds it exceeded."""
@@ -46,14 +46,13 @@ _ORDER = "(expires_at IS NULL OR expires_at > :now), superseded_by IS NULL, inde
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """What went for a quota: `quota` is `project` or `all`. `ended_at` of None says that it is
-    still going on. Times are in seconds since the epoch."""
+    """What went for a quota. Times are in seconds since the epoch."""
 
     begun_at: float
-    quota: str
+    quota: str  # `project` or `all`
     sources: int
     text_bytes: int
-    ended_at: float | None
+    ended_at: float | None  # None: it is still going on
 
 
 def admit(access: Access, new_bytes: int) -> None:
@@ -177,7 +176,7 @@ def _forget_some(access: Access) -> bool:
             "UPDATE eviction SET sources = sources + ?, text_bytes = text_bytes + ?,"
             " forgotten_at = ? WHERE id = ?",
             (
-                sum(one.whole for one in forgotten),
+                sum(one.sources for one in forgotten),
                 sum(one.text_bytes for one in forgotten),
                 None if forgotten else time.time(),
                 eviction_id,
@@ -190,9 +189,9 @@ def _forget_some(access: Access) -> bool:
     return True
 
 
-def _forget_oldest(db: sqlite3.Connection, excess: int) -> list[Forgotten]:
+def _forget_oldest(db: sqlite3.Connection, excess: int) -> list[Purged]:
     """Forget the next unpinned sources, as far as one transaction goes."""
-    forgotten: list[Forgotten] = []
+    forgotten: list[Purged] = []
     rows = db.execute(
         f"SELECT id FROM source WHERE pinned = 0 ORDER BY {_ORDER} LIMIT :most",
         {"now": time.time(), "most": STEP_SOURCES},
@@ -282,4 +281,4 @@ def _checkpoint(db: sqlite3.Connection) -> None:
         if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise
     finally:
-        db.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+        db.execute(f"PRAGMA busy_timeout = {int(WAIT_S * 1000)}")

@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from kb.filters import Filters
 from kb.model import ExplainedHit, QueryExpression, RankExplanation
+from kb.query import near
 from kb.ranking import Ranking
 from kb.search import hits_and_pool, put_weak_last, rank, read_query
 from kb.store import Store
@@ -57,7 +58,7 @@ def explain(
 def _expressions(rankings: Sequence[Ranking]) -> Iterator[QueryExpression]:
     for ranking in rankings:
         choice = ranking.choice
-        together = " OR ".join(pair.expression for pair in choice.pairs)
+        together = " OR ".join(near(*pair) for pair in choice.pairs)
         for table in ranking.tables:
             yield QueryExpression(table, choice.expression, choice.choosing_words, together or None)
 

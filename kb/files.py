@@ -19,12 +19,12 @@ CHANGED, GONE, UNREADABLE = "changed", "gone", "unreadable"
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file as it was indexed; `size` is that on the disk."""
+    """A file as it was indexed."""
 
     source_id: int
     path: str
     mtime_ns: int
-    size: int
+    size: int  # on the disk
     inode: int
     sha256: bytes
     met: bool

@@ -1,137 +1,32 @@
 """Names of files, languages, interpreters and media types: which kind and language each means.
 
-The file-name tables are Pygments', read as data; the rows here are what they lack or leave open.
+The file-name tables are Pygments', read as data; those of `filetypes.json` are what they lack or
+leave open.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-KIND_OF_LANGUAGE = {
-    "asciidoc": "asciidoc",
-    "csv": "csv",
-    "diff": "diff",
-    "docbook": "xml",
-    "html": "html",
-    "ini": "toml",
-    "json": "json",
-    "jsonl": "jsonl",
-    "log": "log",
-    "markdown": "markdown",
-    "notebook": "notebook",
-    "properties": "toml",
-    "restructuredtext": "rst",
-    "systemd": "toml",
-    "text": "text",
-    "toml": "toml",
-    "tsv": "csv",
-    "xml": "xml",
-    "xslt": "xml",
-    "yaml": "yaml",
-}
+_TABLES = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+KIND_OF_LANGUAGE: dict[str, str] = _TABLES["kinds"]
 """Languages that have a kind of their own; every other one is code."""
 
-_LANGUAGE_ALIASES = {
-    "c#": "csharp",
-    "c++": "cpp",
-    "docker": "dockerfile",
-    "golang": "go",
-    "js": "javascript",
-    "jsx": "javascript",
-    "md": "markdown",
-    "makefile": "make",
-    "node": "javascript",
-    "output": "text",
-    "perl6": "raku",
-    "pl": "perl",
-    "py": "python",
-    "python3": "python",
-    "python2": "python",
-    "rb": "ruby",
-    "rs": "rust",
-    "sh": "bash",
-    "shell": "bash",
-    "splus": "r",
-    "s": "r",
-    "ts": "typescript",
-    "txt": "text",
-    "zsh": "bash",
-    "ksh": "bash",
-    "terraform": "hcl",
-    "kt": "kotlin",
-    "cs": "csharp",
-    "ex": "elixir",
-    "adoc": "asciidoc",
-    "ipynb": "notebook",
-    "ndjson": "jsonl",
-    "patch": "diff",
-    "rest": "restructuredtext",
-    "rst": "restructuredtext",
-    "udiff": "diff",
-    "yml": "yaml",
-}
-
-_SUFFIXES = {
-    "adoc": "asciidoc",
-    "asciidoc": "asciidoc",
-    "cfg": "ini",
-    "conf": "ini",
-    "csv": "csv",
-    "ipynb": "notebook",
-    "jsonl": "jsonl",
-    "ndjson": "jsonl",
-    "plist": "xml",
-    "pom": "xml",
-    "rst": "restructuredtext",
-    "svg": "xml",
-    "tsv": "tsv",
-    "xsd": "xml",
-    "cjs": "javascript",
-    "h": "c",
-    "hh": "cpp",
-    "hpp": "cpp",
-    "js": "javascript",
-    "json": "json",
-    "jsonc": "json",
-    "jsx": "javascript",
-    "log": "log",
-    "m": "objc",
-    "markdown": "markdown",
-    "md": "markdown",
-    "mdx": "markdown",
-    "mjs": "javascript",
-    "pl": "perl",
-    "pm": "perl",
-    "php": "php",
-    "r": "r",
-    "rs": "rust",
-    "s": "asm",
-    "sql": "sql",
-    "t": "perl",
-    "ts": "typescript",
-    "tsx": "tsx",
-    "txt": "text",
-    "v": "verilog",
-}
+_LANGUAGE_ALIASES: dict[str, str] = _TABLES["aliases"]
+_SUFFIXES: dict[str, str] = _TABLES["suffixes"]
 """Suffixes that Pygments lacks, or gives to several languages, decided by what is common."""
 
-_MEDIA_TYPES = {
-    "application/jsonl": ("jsonl", "jsonl"),
-    "application/x-ndjson": ("jsonl", "jsonl"),
-    "application/x-ipynb+json": ("notebook", None),
-    "application/xhtml+xml": ("html", "html"),
-    "text/csv": ("csv", "csv"),
-    "text/tab-separated-values": ("csv", "tsv"),
-    "application/json": ("json", "json"),
-    "text/markdown": ("markdown", "markdown"),
-    "text/plain": None,
-    "text/x-log": ("log", None),
+_MEDIA_TYPES: dict[str, tuple[str, str | None] | None] = {
+    media_type: (meant[0], meant[1]) if meant else None
+    for media_type, meant in _TABLES["media_types"].items()
 }
+"""The kind and the language; None where the text itself decides."""
 
 
 class _AllLexers(Protocol):

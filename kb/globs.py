@@ -5,11 +5,11 @@ What can never mean a path is refused rather than matched with nothing.
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from base.globs import parse_shell_name, to_expression
 
 MOST_ALTERNATIVES = 256
 """How many globs the braces of one may come to."""
@@ -31,23 +31,15 @@ class GlobError(ValueError):
         super().__init__(f"the glob {shown!r} {problem}")
 
 
-@dataclass(frozen=True, slots=True)
-class Glob:
-    """A compiled glob; `names` are its alternatives without a slash, which fit a name anywhere."""
-
-    paths: re.Pattern[str]
-    names: re.Pattern[str] | None
-
-    def matches(self, relative: str) -> bool:
-        """Whether the glob fits a path relative to the folder."""
-        if self.paths.match(relative):
-            return True
-        return self.names is not None and bool(self.names.match(relative.rsplit("/", 1)[-1]))
+def fits(glob: str, relative: str) -> bool:
+    """Whether the glob fits a path relative to the folder."""
+    paths, names = compile_glob(glob)
+    return bool(paths.match(relative) or names.match(relative.rsplit("/", 1)[-1]))
 
 
 @lru_cache(256)
-def compile_glob(glob: str) -> Glob:
-    """The glob, ready to match.
+def compile_glob(glob: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The glob, ready to match: paths, and by its alternatives without a slash a name anywhere.
 
     Raises:
         GlobError: it is malformed, or no path below the folder could match.
@@ -60,11 +52,12 @@ def compile_glob(glob: str) -> Glob:
         raise GlobError(glob, f"stands for over {ALTERNATIVES_CHARS_MAX:,} characters of globs: "
                         "give several")  # fmt: skip
     names = [variant for variant in variants if "/" not in variant]
-    return Glob(_either(variants), _either(names) if names else None)
+    return _either(variants), _either(names)
 
 
 def _either(globs: list[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(fnmatch.translate, globs)))
+    ways = (to_expression(parse_shell_name(one), crosses=True) for one in globs)
+    return re.compile("|".join(f"(?s:{way})\\Z" for way in ways) or r"(?!)")
 
 
 def _alternatives(glob: str) -> list[str]:
@@ -110,7 +103,7 @@ def _anywhere(glob: str) -> str:
 
 
 def _variants(glob: str, whole: str) -> list[str]:
-    """What the glob means in words of `fnmatch`: `**/` may be no folder at all, and a folder is
+    """What the glob means in words of `base.globs`: `**/` may be no folder at all, and a folder is
     all that is in it."""
     if not glob.strip():
         raise GlobError(whole, "names nothing: write * for every file")

@@ -3,12 +3,115 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from base.bounded_run import BoundedRunError, Bounds, run_bounded
+from base.git_environment import GIT_PATH, NEUTRAL_SETTINGS, UNATTENDED
+from base.globs import parse_name, to_expression
 from base.plain_files import read_plain
-from kb.ignore_pattern import IgnorePattern, PatternTooLargeError, ignore_pattern
+
+# A pattern becomes a regular expression that never goes back: names between two `**` are taken
+# where they are first found, as what stands between two stars of a name is (`base.globs`).
+
+PATTERN_CHARS_MAX = 1024
+STARS_MAX = 64
+
+_ESCAPED_SLASH = re.compile(r"(?<!\\)((?:\\\\)*+)\\/")
+
+
+class PatternTooLargeError(ValueError):
+    """A pattern is longer, or has more stars, than what is matched."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnorePattern:
+    """A line that says something."""
+
+    expression: re.Pattern[str] | None  # None where the text itself is all that fits
+    text: str
+    is_bare: bool  # it has no slash and fits a name in any folder
+    only_folders: bool
+    ignores: bool
+
+    def fits(self, relative: str, name: str, *, is_folder: bool) -> bool:
+        """Whether the line is about a path, relative to its file's folder."""
+        if self.only_folders and not is_folder:
+            return False
+        subject = name if self.is_bare else relative
+        if self.expression is None:
+            return subject == self.text
+        return self.expression.match(subject) is not None
+
+
+def ignore_pattern(line: str) -> IgnorePattern | None:
+    """The pattern of a line; None for a comment, an empty line, and one that fits nothing.
+
+    Raises:
+        PatternTooLargeError: it has over 1,024 characters or 64 stars.
+    """
+    text = _without_end(line)
+    if not text or text.startswith("#"):
+        return None
+    if len(text) > PATTERN_CHARS_MAX:
+        raise PatternTooLargeError(f"has over {PATTERN_CHARS_MAX:,} characters")
+    if text.count("*") > STARS_MAX:
+        raise PatternTooLargeError(f"has over {STARS_MAX} stars")
+    ignores = not text.startswith("!")
+    text = text.removeprefix("!")
+    only_folders = text.endswith("/")
+    text = text.removesuffix("/")
+    is_bare = "/" not in text
+    text = text.removeprefix("/")
+    if not text:
+        return None
+    is_plain = not any(char in text for char in "*?[\\")
+    expression = None if is_plain else re.compile(_path(text), re.DOTALL)
+    return IgnorePattern(expression, text, is_bare, only_folders, ignores)
+
+
+def _without_end(line: str) -> str:
+    """The line without spaces at its end, but for one behind a backslash."""
+    text = line.rstrip("\r")
+    bare = text.rstrip(" ")
+    escapes = len(bare) - len(bare.rstrip("\\"))
+    return bare + " " if escapes % 2 and len(bare) < len(text) else bare
+
+
+def _path(text: str) -> str:
+    """The expression of a whole pattern: runs of names, with any folders between two runs."""
+    first, *others = _runs(_ESCAPED_SLASH.sub(r"\1/", text))
+    found = "/".join(map(_name, first))
+    for number, names in enumerate(others):
+        lead = "/" if first or number else ""
+        expression = "/".join(map(_name, names))
+        if number < len(others) - 1:
+            found += f"{lead}(?>(?:[^/]++/)*?{expression}(?=/))"
+        elif names:
+            found += f"{lead}(?:[^/]++/)*?{expression}"
+        else:
+            found += f"{lead}.+"  # all that is in a folder, but not the folder itself
+    return found + r"\Z"
+
+
+def _runs(text: str) -> list[list[str]]:
+    """The names between each two `**`, the first and the last run maybe of none."""
+    runs: list[list[str]] = [[]]
+    for name in text.split("/"):
+        if len(name) < 2 or name.strip("*"):
+            runs[-1].append(name)
+        elif len(runs) == 1 or runs[-1]:
+            runs.append([])
+    return runs
+
+
+def _name(text: str) -> str:
+    """The expression of one name."""
+    return to_expression(parse_name(text, is_strict=True))
+
 
 BYTES_MAX = 1024 * 1024  # of one file
 PATTERNS_MAX = 10_000  # of one file
@@ -19,14 +122,11 @@ IGNORE_FILES = (".git/info/exclude", ".gitignore")
 
 @dataclass(frozen=True, slots=True)
 class IgnoreFile:
-    """What one file says, the last line first, which counts. Bytes are characters, as for git.
+    """What one file says. Bytes are characters, as for git."""
 
-    `folder` ends in a slash; `problems` say which lines are not obeyed, and why.
-    """
-
-    folder: str
-    patterns: tuple[IgnorePattern, ...]
-    problems: tuple[str, ...] = ()
+    folder: str  # ends in a slash
+    patterns: tuple[IgnorePattern, ...]  # the last line first, which counts
+    problems: tuple[str, ...] = ()  # which lines are not obeyed, and why
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
         """Whether a path below the folder is ignored; None where no line is about it."""
@@ -40,17 +140,27 @@ class IgnoreFile:
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
-    """The ignore files that hold in one folder, outermost first."""
+    """What is ignored in one folder.
+
+    Attributes:
+        files: the ignore files that hold in it, outermost first.
+        listed: the absolute paths that git itself named, if it was asked: folders end in a slash.
+    """
 
     files: tuple[IgnoreFile, ...] = ()
+    listed: frozenset[str] | None = None
 
     def within(self, folder: Path) -> Ignores:
         """Those that hold in `folder`, which lies in the one of these."""
+        if self.listed is not None:
+            return self
         found = tuple(_read(folder))
         return Ignores((*self.files, *found)) if found else self
 
     def match(self, path: str, *, is_folder: bool) -> bool:
         """Whether the innermost file that says anything about the path ignores it, as git does."""
+        if self.listed is not None:
+            return (f"{path}/" if is_folder else path) in self.listed
         for file in reversed(self.files):
             verdict = file.verdict(path, is_folder=is_folder)
             if verdict is not None:
@@ -61,6 +171,33 @@ class Ignores:
         """What is not obeyed of the files of one folder: why it could not be read or matched."""
         own = f"{str(folder).rstrip('/')}/"
         return (problem for file in self.files if file.folder == own for problem in file.problems)
+
+
+LISTING_S = 10.0
+LISTING_BYTES = 64 * 1024 * 1024
+_LISTING = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+_SETTINGS = [part for one in (*NEUTRAL_SETTINGS, "core.excludesFile=/dev/null")
+             for part in ("-c", one)]  # fmt: skip
+
+
+def list_ignored(top: Path, seconds: float) -> frozenset[str] | None:
+    """Ask git what it ignores in a working tree, in `seconds` at most. Of a folder that is ignored
+    wholly that one alone is listed. None where git is missing, fails or takes too long."""
+    git = shutil.which("git", path=GIT_PATH)
+    if git is None:
+        return None
+    # Git looks for no repository above: the folder is one itself, or none.
+    environment = {**UNATTENDED, "GIT_CEILING_DIRECTORIES": str(top.parent)}
+    bounds = Bounds(max(min(seconds, LISTING_S), 0.1), LISTING_BYTES)
+    try:
+        done = run_bounded(
+            [git, *_SETTINGS, *_LISTING], bounds, environment=environment, folder=top
+        )
+    except BoundedRunError:
+        return None
+    if done.returncode:
+        return None
+    return frozenset(f"{top}/{name}" for name in os.fsdecode(done.stdout).split("\0") if name)
 
 
 def above(root: Path) -> Ignores:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import starmap
@@ -17,7 +18,7 @@ from kb.chunks import Chunk, ChunkedDocument
 from kb.compression import compress, indexed_text, is_noise
 from kb.decoding import as_utf8
 from kb.detect import Detected, detect
-from kb.errors import UnknownSourceError
+from kb.errors import StoreError, UnknownSourceError
 from kb.html_markdown import MAX_HTML_BYTES
 from kb.model import Indexed, Origin, SourceSpec, StoredContent
 from kb.workers import to_markdown
@@ -27,13 +28,12 @@ MARKDOWN = Detected("markdown", "markdown", "converted")
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """The text to keep. `detected` is what the source is, `chunked_as` what `data` is. `steps` says
-    what was done, in words; it is empty where `data` is the source's own bytes."""
+    """The text to keep."""
 
     data: bytes
-    detected: Detected
-    chunked_as: Detected
-    steps: tuple[str, ...] = ()
+    detected: Detected  # what the source is
+    chunked_as: Detected  # what `data` is
+    steps: tuple[str, ...] = ()  # what was done, in words; none where `data` is the source's own
 
 
 def convert(  # noqa: PLR0913 - all that may be known of a source
@@ -332,3 +332,28 @@ def _next_slices(
         yield part, cut
         limit -= len(part.data)
         at = at.behind(part, cut.state)
+
+
+def step_behind(access: Access, limit_bytes: int) -> bool:
+    """Index some of what is queued, and drop some of what exceeds the quota; else move some of what
+    was superseded. False where nothing was left to do.
+
+    Raises:
+        StoreError: what is queued, or was superseded, could not be stored.
+    """
+    if access.read_only:
+        return False
+    index_queued(access, limit_bytes)
+    with access.reading() as db:
+        more = not reading.progress(db, None).complete
+    with suppress(StoreError):  # which must not keep what is queued from being indexed
+        more = eviction.step(access) or more
+    return more or _move_superseded(access)
+
+
+def _move_superseded(access: Access) -> bool:
+    with access.reading() as db:
+        if not reading.any_unmoved(db):
+            return False
+    with access.writing() as db:
+        return writing.move_superseded(db)

@@ -17,12 +17,12 @@ from dataclasses import replace
 from math import log
 from typing import NamedTuple
 
-from kb.bm25 import WEIGHTS
+from kb.candidates import WEIGHTS
 from kb.filters import Filters, inline
+from kb.focus import within_budget
 from kb.model import Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, expression, keep_what_was_meant, parse
 from kb.schema import TOKENIZER
-from kb.snippets import within_budget
 from kb.words import index_terms, with_name_parts
 
 COLUMNS = "leaf, crumb, body, ident, label"
@@ -36,10 +36,10 @@ class Placed(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """The answer to one query; `places` has the store of each of its hits, in their order."""
+    """The answer to one query."""
 
     result: QueryResult
-    places: tuple[int, ...]
+    places: tuple[int, ...]  # the store of each of its hits, in their order
 
 
 def merge(results: Sequence[QueryResult], *, limit: int, budget_bytes: int | None) -> Merged:
@@ -51,12 +51,12 @@ def merge(results: Sequence[QueryResult], *, limit: int, budget_bytes: int | Non
     given = dict.fromkeys(one for result in results for one in result.corrections)
     with closing(_index([hit for hits in lists for hit in hits])) as db:
         # What one store has as it was typed is no slip of the pen in another.
-        corrections = tuple(one for one in given if not _match(db, expression(one.typed)))
+        corrections = tuple(one for one in given if not _match(db, expression(one[0])))
         meant: dict[str, list[str]] = {}
-        for correction in corrections:
-            meant.setdefault(correction.typed, []).append(correction.used)
+        for typed, used in corrections:
+            meant.setdefault(typed, []).append(used)
         ranked = _rank(db, lists, *keep_what_was_meant(query, meant))[:limit]
-    terms = (*query.terms, *(correction.used for correction in corrections))
+    terms = (*query.terms, *(used for _, used in corrections))
     shown = within_budget([placed.hit for placed in ranked], terms, budget_bytes)
     states = {result.state for result in results}
     result = QueryResult(

@@ -6,8 +6,9 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from kb import purging
 from kb.model import SourceSpec
@@ -17,13 +18,11 @@ from kb.writing import storable_text
 WAIT_S = 0.25
 """How long a mirror waits for another writer."""
 
+TRIES = 5
+"""How often a truth is read again where other processes mirror it at the same time."""
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """One text of a label, and what is known of it."""
-
-    spec: SourceSpec
-    data: bytes
+Version: TypeAlias = tuple[SourceSpec, bytes]
+"""What is known of a text of a label, and the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +36,10 @@ class Mirrored:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is to be done to a label. `there` are its versions in the store, by id and digest."""
+    """What is to be done to a label."""
 
     wanted: Mirrored
-    there: tuple[tuple[int, bytes], ...]
+    there: tuple[tuple[int, bytes], ...]  # its versions in the store, by id and digest
     gone: tuple[int, ...]
     new: tuple[Version, ...]
 
@@ -98,15 +97,15 @@ def follow(  # noqa: PLR0913 - how a step is taken
         plans = [_plan(db, one) for one in wanted]
     new = [version for plan in plans for version in plan.new]
     if new:
-        eviction.admit(access, sum(len(version.data) for version in new))
-    prepared = [indexing.prepare(access, version.spec, version.data) for version in new]
+        eviction.admit(access, sum(len(data) for _, data in new))
+    prepared = [indexing.prepare(access, *version) for version in new]
     gone = [source_id for plan in plans for source_id in plan.gone]
     with access.writing(wait_s=wait_s) as db:
         is_first = _read_mark(db, name) == seen
         if not is_first or any(_read_there(db, plan.wanted) != plan.there for plan in plans):
             return None
         if gone:
-            purging.purge_sources(db, gone)
+            purging.purge(db, gone)
             access.known_words.clear()
         indexing.store(access, db, prepared)
         for plan in plans:
@@ -117,17 +116,59 @@ def follow(  # noqa: PLR0913 - how a step is taken
     return len(gone)
 
 
-def compact(store: Store) -> None:
-    """Leave no byte of what went in the file, as far as other processes let it be."""
-    with store.access.exclusively() as db:
-        purging.compact(db)
+def follow_in_turn(store: Store, name: str, seen: str, attempt: Callable[[str], int | None]) -> int:
+    """Attempt to follow a truth from the mark `seen` on, again where another process was faster.
+    Return how much is left."""
+    for _ in range(TRIES):
+        left = attempt(seen)
+        if left is not None:
+            return left
+        seen = read_marks(store).get(name, "")
+    return 1
+
+
+def follow_in_batches(  # noqa: PLR0913 - what is compared, and how far it goes
+    store: Store,
+    name: str,
+    gone: Sequence[Mirrored],
+    paths: Sequence[str],
+    list_wanted: Callable[[Sequence[str]], Sequence[Mirrored]],
+    *,
+    size: int,
+    seen: str,
+    mark: str,
+    deadline: float,
+    is_compacted: bool = True,
+) -> int | None:
+    """Take out what is gone, then make the labels of `paths` what their truth has, so many at once,
+    until all are done or the clock passes `deadline`.
+
+    Returns how many paths are left; where none is, the mark is set. None as `follow` does. With
+    `is_compacted` nothing of what went stays in the file.
+    """
+    went = follow(store, name, gone, seen=seen)
+    left = len(paths)
+    for begin in range(0, len(paths), size):
+        more = follow(store, name, list_wanted(paths[begin : begin + size]), seen=seen)
+        if went is None or more is None:
+            return None
+        went += more
+        left = max(left - size, 0)
+        if time.monotonic() >= deadline:
+            break
+    if went and is_compacted:
+        with store.access.exclusively() as db:  # as far as other processes let it be
+            purging.compact(db)
+    if not left and follow(store, name, (), seen=seen, mark=mark) is None:
+        return None
+    return left
 
 
 def _plan(db: sqlite3.Connection, wanted: Mirrored) -> _Plan:
     """Find what to take out and what to add: as little as may be, for the newest version stands
     last, and each supersedes the one before."""
     there = _read_there(db, wanted)
-    digests = [digest(version.data) for version in wanted.versions]
+    digests = [digest(data) for _, data in wanted.versions]
     for first in range(len(there)):
         kept = [one for _, one in there[first:]]
         if kept == digests[: len(kept)]:
@@ -153,7 +194,7 @@ def _tell_newest(db: sqlite3.Connection, wanted: Mirrored) -> None:
     """Note who said the newest version, when and for how long: that may change without the text."""
     if not wanted.versions:
         return
-    spec = wanted.versions[-1].spec
+    spec, _ = wanted.versions[-1]
     db.execute(
         "UPDATE source SET author = ?, said_at = ?, expires_at = ?"
         " WHERE label = ? AND origin = ? AND superseded_by IS NULL",

@@ -21,50 +21,42 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
-    """What is known of a source besides its bytes, from the caller to the row of the table.
-
-    `name` (such as a file name) and `media_type` help to detect the `kind` where it is not given. A
-    `kind` that is given must be one of `kb.CHUNKERS`. `base_url` resolves the links of HTML.
-    Sources of one `series` are versions of one thing. `met` says that a file was met in a folder,
-    rather than named by itself. `ttl_s` is how many seconds it stays findable. `author` said it at
-    `said_at`, in seconds since the epoch, if that was not now.
-    """
+    """What is known of a source besides its bytes, from the caller to the row of the table."""
 
     label: str
     origin: str = Origin.NOTE
-    name: str | None = None
-    kind: str | None = None
+    name: str | None = None  # such as a file name; helps to detect the kind
+    kind: str | None = None  # one of `kb.CHUNKERS`; None has it detected
     language: str | None = None
-    media_type: str | None = None
+    media_type: str | None = None  # helps to detect the kind
     session: str | None = None
     path: str | None = None
     mtime_ns: int | None = None
     inode: int | None = None
-    ttl_s: float | None = None
+    ttl_s: float | None = None  # how many seconds it stays findable
     pinned: bool = False
-    base_url: str | None = None
-    series: str | None = None
-    met: bool = False
-    author: str | None = None
-    said_at: float | None = None
+    base_url: str | None = None  # what the links of HTML are relative to
+    series: str | None = None  # those of one series are versions of one thing
+    met: bool = False  # met in a folder, rather than named by itself
+    author: str | None = None  # who said it
+    said_at: float | None = None  # in seconds since the epoch; None is now
 
 
 @dataclass(frozen=True, slots=True)
 class StoredContent:
-    """What the bytes of a source turned out to be. `converted` says what was done to them."""
+    """What the bytes of a source turned out to be."""
 
     kind: str
     language: str | None
     bytes_total: int
     file_size: int | None = None
     sha256: bytes | None = None
-    converted: str | None = None
+    converted: str | None = None  # what was done to them
 
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """What became of one addition. `bytes_indexed` < `bytes_total` while some of it is queued;
-    `converted` says what was done to it before, `redactions` how many secrets were taken out."""
+    """What became of one addition."""
 
     source_id: int
     label: str
@@ -72,12 +64,12 @@ class Indexed:
     kind: str
     language: str | None
     chunks: int
-    bytes_indexed: int
+    bytes_indexed: int  # less than `bytes_total` while some of it is queued
     bytes_total: int
     complete: bool
     notes: tuple[str, ...] = ()
-    converted: str | None = None
-    redactions: int = 0
+    converted: str | None = None  # what was done to it before
+    redactions: int = 0  # secrets that were taken out
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +86,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One version of one label. `superseded_by` is the id of the next version, times are seconds
-    since the epoch, `path` is the file it was read from. All bytes and lines are those of the
-    stored text; `converted` (such as `HTML to Markdown`) says how that was made. `redactions`
-    counts the secrets that were taken out of it."""
+    """One version of one label.
+
+    Bytes and lines are those of the stored text; times are in seconds since the epoch.
+    """
 
     id: int
     label: str
@@ -106,16 +98,16 @@ class Source:
     language: str | None
     origin: str
     session: str | None
-    path: str | None
+    path: str | None  # the file it was read from
     chunks: int
     bytes_indexed: int
     bytes_total: int
     indexed_at: float
     expires_at: float | None
     pinned: bool
-    superseded_by: int | None
-    converted: str | None = None
-    redactions: int = 0
+    superseded_by: int | None  # the id of the next version
+    converted: str | None = None  # how the text was made, such as `HTML to Markdown`
+    redactions: int = 0  # secrets that were taken out
 
     @property
     def complete(self) -> bool:
@@ -130,25 +122,13 @@ class SearchState(StrEnum):
     NOTHING_INDEXED = "nothing_indexed"
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """A query word that hardly occurs, and a word that was looked for beside it."""
-
-    typed: str
-    used: str
+Correction = tuple[str, str]
+"""A query word that hardly occurs, and a word that was looked for beside it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One chunk that answers a query.
-
-    `score` falls with rank, of weak hits by themselves, and compares within one result only.
-    `incomplete` says that its source is not wholly indexed yet, `superseded` that a later version
-    of the source exists, `weak` that few of the query's words are in it. `alike` counts chunks
-    behind it that say the same. `author` said it, where that is known; `at` is when, else when it
-    was kept, in seconds since the epoch. `stale` is as of `FileState.find_stale`, where somebody
-    looked.
-    """
+    """One chunk that answers a query."""
 
     chunk_id: int
     source: str
@@ -161,29 +141,28 @@ class Hit:
     end_byte: int
     start_line: int
     end_line: int
-    score: float
-    incomplete: bool = False
-    superseded: bool = False
+    score: float  # falls with rank, of weak hits by themselves; compares within one result only
+    incomplete: bool = False  # its source is not wholly indexed yet
+    superseded: bool = False  # a later version of its source exists
     corrections: tuple[Correction, ...] = ()
-    weak: bool = False
-    alike: int = 0
+    weak: bool = False  # few of the query's words are in it
+    alike: int = 0  # how many chunks behind it say the same
     origin: str = ""
-    author: str | None = None
-    at: float = 0.0
-    stale: str = ""
+    author: str | None = None  # who said it, where that is known
+    at: float = 0.0  # when it was said, else when it was kept, in seconds since the epoch
+    stale: str = ""  # as of `FileState.find_stale`, where somebody looked
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The answer to one query; `omitted` hits did not fit the byte budget. Weak hits come last.
-    `incomplete_sources` fit the filters, the latest first, and some of them is still queued."""
+    """The answer to one query. Weak hits come last."""
 
     query: str
     state: SearchState
     hits: tuple[Hit, ...] = ()
     corrections: tuple[Correction, ...] = ()
-    omitted: int = 0
-    incomplete_sources: tuple[int, ...] = ()
+    omitted: int = 0  # how many hits did not fit the byte budget
+    incomplete_sources: tuple[int, ...] = ()  # fit the filters, partly queued; the latest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,26 +181,24 @@ class ExplainedHit:
 
 @dataclass(frozen=True, slots=True)
 class QueryExpression:
-    """A query as the full-text index was asked it. The `choosing` words chose the chunks that all
-    of the words score."""
+    """A query as the full-text index was asked it."""
 
     table: str
-    words: str
-    choosing: tuple[str, ...]
+    words: str  # in full-text syntax
+    choosing: tuple[str, ...]  # these chose the chunks that all of the words score
     together: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class RankExplanation:
-    """Why the hits of a query rank as they do. `filters` are those in force, by name; `ranked` says
-    how many chunks there were to choose the hits from."""
+    """Why the hits of a query rank as they do."""
 
     query: str
     words: tuple[str, ...]
     corrections: tuple[Correction, ...]
-    filters: tuple[tuple[str, str], ...]
+    filters: tuple[tuple[str, str], ...]  # those in force, by name
     expressions: tuple[QueryExpression, ...]
-    ranked: int
+    ranked: int  # how many chunks there were to choose the hits from
     hits: tuple[ExplainedHit, ...]
 
 
@@ -245,14 +222,3 @@ class Purged:
     chunks: int
     text_bytes: int
     spools: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What an integrity check found; no problems means that the store is sound."""
-
-    problems: tuple[str, ...]
-
-    @property
-    def ok(self) -> bool:
-        return not self.problems

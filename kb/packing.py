@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from kb.chunks import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk, Mark
-from kb.plain import strip
+from kb.decoding import strip
 
 TITLE_BYTES = 200
 """A title is a signpost: longer path elements are cut, however long the source's line was."""
@@ -27,13 +27,9 @@ _SOFT_BREAKS = (b"\r", b"; ", b";", b", ", b",", b" ", b"\t", b"}", b"]", b">")
 _FIRST_LINE = re.compile(rb"[^\s][^\r\n]{0,400}")
 
 
-class _Piece(NamedTuple):
-    start: int
-    end: int
-    mark: Mark
-
-
 class _Group(NamedTuple):
+    """Neighbouring pieces of marked sections, one at first."""
+
     start: int
     end: int
     marks: tuple[Mark, ...]
@@ -83,7 +79,7 @@ def text_and_raw(source: bytes) -> tuple[str, bytes | None]:
     return text, source if "\ufffd" in text and text.encode() != source else None
 
 
-def _pieces(data: bytes, marks: Iterable[Mark]) -> Iterator[_Piece]:
+def _pieces(data: bytes, marks: Iterable[Mark]) -> Iterator[_Group]:
     """Every marked section in order, those too large cut into several under the same mark."""
     open_mark = Mark(0)
     for mark in marks:
@@ -98,13 +94,13 @@ def _pieces(data: bytes, marks: Iterable[Mark]) -> Iterator[_Piece]:
         yield from _cut(data, open_mark.start, len(data), open_mark)
 
 
-def _cut(data: bytes, start: int, end: int, mark: Mark) -> Iterator[_Piece]:
+def _cut(data: bytes, start: int, end: int, mark: Mark) -> Iterator[_Group]:
     limit = CAP_BYTES if mark.whole else TARGET_BYTES
     while end - start > limit:
         cut = _cut_point(data, start, end)
-        yield _Piece(start, cut, mark)
+        yield _Group(start, cut, (mark,), cut - start, mark)
         start = cut
-    yield _Piece(start, end, mark)
+    yield _Group(start, end, (mark,), end - start, mark)
 
 
 def _cut_point(data: bytes, start: int, end: int) -> int:
@@ -136,51 +132,48 @@ def code_point_boundary(data: bytes, at: int) -> int:
     return at
 
 
-def _group(data: bytes, pieces: Iterable[_Piece]) -> Iterator[_Group]:
+def _group(data: bytes, pieces: Iterable[_Group]) -> Iterator[_Group]:
     """Neighbours joined where they read better as one chunk than as two."""
     group: _Group | None = None
     for piece in pieces:
-        size = piece.end - piece.start
         if group is not None and _joins(data, group, piece):
-            marks = group.marks
-            if marks[-1] is not piece.mark:
-                marks = (*marks, piece.mark)
-            lead = group.lead if group.largest >= size else piece.mark
-            group = _Group(group.start, piece.end, marks, max(group.largest, size), lead)
+            marks = group.marks if group.marks[-1] is piece.lead else (*group.marks, piece.lead)
+            largest = max(group, piece, key=lambda one: one.largest)
+            group = _Group(group.start, piece.end, marks, largest.largest, largest.lead)
             continue
         if group is not None:
             yield group
-        group = _Group(piece.start, piece.end, (piece.mark,), size, piece.mark)
+        group = piece
     if group is not None:
         yield group
 
 
-def _joins(data: bytes, group: _Group, piece: _Piece) -> bool:
-    size, together = piece.end - piece.start, piece.end - group.start
+def _joins(data: bytes, group: _Group, piece: _Group) -> bool:
+    size, together = piece.largest, piece.end - group.start
     if together > CAP_BYTES:
         return False
     if size < MERGE_BYTES and not _has_words(data, piece):
         return True
-    if group.lead.alone or piece.mark.alone:
+    if group.lead.alone or piece.lead.alone:
         nothing = group.largest < TINY_BYTES and not _has_words(data, group)
-        return nothing or (group.marks[-1] is piece.mark and together <= TARGET_BYTES)
+        return nothing or (group.marks[-1] is piece.lead and together <= TARGET_BYTES)
     tiny = group.end - group.start < TINY_BYTES
     if together > TARGET_BYTES + tiny * TINY_BYTES:
         return False
     last = group.marks[-1].title
     introduces = len(group.marks) == 1 and group.end - group.start < MERGE_BYTES
-    within = introduces and piece.mark.title[: len(last)] == last
-    if within or last == piece.mark.title:
+    within = introduces and piece.lead.title[: len(last)] == last
+    if within or last == piece.lead.title:
         return True
     small = tiny or (group.largest < MERGE_BYTES and size < MERGE_BYTES)
-    alike = group.marks[-1].whole == piece.mark.whole
-    return small and alike and last[:-1] == piece.mark.title[: max(len(last) - 1, 0)]
+    alike = group.marks[-1].whole == piece.lead.whole
+    return small and alike and last[:-1] == piece.lead.title[: max(len(last) - 1, 0)]
 
 
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 
 
-def _has_words(data: bytes, piece: _Piece | _Group) -> bool:
+def _has_words(data: bytes, piece: _Group) -> bool:
     return _WORD.search(data, piece.start, piece.end) is not None
 
 

@@ -14,15 +14,12 @@ from kb.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is known of an address: the source that holds its text, its title, and the validators
-    that `final_url` gave. `fetched_at` is when it was fetched or last found unchanged, in seconds
-    since the epoch.
-    """
+    """What is known of an address."""
 
-    source_id: int
-    fetched_at: float
+    source_id: int  # the source that holds its text
+    fetched_at: float  # or last found unchanged, in seconds since the epoch
     title: str | None
-    etag: str | None
+    etag: str | None  # this and the next are validators that the final URL gave
     last_modified: str | None
     final_sha256: bytes
 

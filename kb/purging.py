@@ -7,7 +7,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from kb import words, writing
@@ -15,30 +14,8 @@ from kb.compression import indexed_text
 from kb.model import Purged
 
 
-@dataclass(frozen=True, slots=True)
-class PurgeFilter:
-    """What a purge is to remove: sources that fit every filter given."""
-
-    source: str | int | None = None
-    older_than_s: float | None = None
-    kind: str | None = None
-    session: str | None = None
-    superseded: bool = False
-    everything: bool = False
-    pinned: bool = False
-
-
-def purge(db: sqlite3.Connection, wanted: PurgeFilter) -> Purged:
-    """Delete what is wanted and what has expired, within the caller's transaction."""
-    return _delete(db, _choose(db, wanted))
-
-
-def purge_sources(db: sqlite3.Connection, chosen: list[int]) -> Purged:
+def purge(db: sqlite3.Connection, chosen: list[int]) -> Purged:
     """Delete these sources, within the caller's transaction."""
-    return _delete(db, chosen)
-
-
-def _delete(db: sqlite3.Connection, chosen: list[int]) -> Purged:
     sizes = dict(db.execute("SELECT id, bytes_indexed FROM source"))
     chunks = 0
     spools: dict[Path, None] = {}
@@ -86,28 +63,39 @@ def _vocabulary(
     return set().union(*(words.vocabulary(indexed_text(body)) for (body,) in rows))
 
 
-def _choose(db: sqlite3.Connection, wanted: PurgeFilter) -> list[int]:
+def choose(  # noqa: PLR0913 - the filters are the interface
+    db: sqlite3.Connection,
+    *,
+    source: str | int | None,
+    older_than_s: float | None,
+    kind: str | None,
+    session: str | None,
+    superseded: bool,
+    everything: bool,
+    pinned: bool,
+) -> list[int]:
+    """Find the sources that fit every filter given, and those that have expired."""
     clauses: list[str] = []
     values: list[object] = []
-    if isinstance(wanted.source, int):
+    if isinstance(source, int):
         clauses.append("id = ?")
-        values.append(wanted.source)
-    elif wanted.source is not None:
+        values.append(source)
+    elif source is not None:
         clauses.append("instr(label, ?) > 0")
-        values.append(wanted.source)
-    for column, value in (("kind", wanted.kind), ("session", wanted.session)):
+        values.append(source)
+    for column, value in (("kind", kind), ("session", session)):
         if value is not None:
             clauses.append(f"{column} = ?")
             values.append(value)
-    if wanted.older_than_s is not None:
+    if older_than_s is not None:
         clauses.append("indexed_at < ?")
-        values.append(time.time() - wanted.older_than_s)
-    if wanted.superseded:
+        values.append(time.time() - older_than_s)
+    if superseded:
         clauses.append("superseded_by IS NOT NULL")
-    if wanted.everything:
+    if everything:
         clauses.append("1")
     fits = " AND ".join(clauses) or "0"
-    unpinned = "1" if wanted.pinned else "pinned = 0"
+    unpinned = "1" if pinned else "pinned = 0"
     rows = db.execute(
         f"SELECT id FROM source WHERE ({unpinned} AND {fits}) OR expires_at <= ?",
         (*writing.storable_values(values), time.time()),
@@ -115,26 +103,15 @@ def _choose(db: sqlite3.Connection, wanted: PurgeFilter) -> list[int]:
     return [source_id for (source_id,) in rows]
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What a step of forgetting one source removed: `whole` says that nothing of it is left;
-    `text_bytes` counts what was queued, too."""
-
-    whole: bool
-    chunks: int
-    text_bytes: int
-    spools: tuple[Path, ...]
-
-
-def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int, excess: int) -> Forgotten:
+def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int, excess: int) -> Purged:
     """Forget what of a source is queued, as far as `excess` bytes, else that and its last chunks.
     The source goes, too, if no more chunks than that are left. Within the caller's transaction.
-
-    Until then it is an incomplete source as any other, but neither a file nor a page that need not
+    What that removed counts the queued bytes, too, and the source if nothing of it is left. Until
+    then it is an incomplete source as any other, but neither a file nor a page that need not
     be read again.
     """
     if _shorten(db, source_id, excess):
-        return Forgotten(False, 0, excess, ())
+        return Purged(0, 0, excess, ())
     queued, spools = _unqueue(db, source_id)
     rows = db.execute(
         "SELECT id FROM chunk WHERE source_id = ? ORDER BY id DESC LIMIT ?",
@@ -143,7 +120,7 @@ def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int, excess:
     if len(rows) <= most_chunks:
         size = db.execute("SELECT bytes_indexed FROM source WHERE id = ?", (source_id,)).fetchone()
         _take_out(db, [source_id])
-        return Forgotten(True, len(rows), size[0] + queued, spools)
+        return Purged(1, len(rows), size[0] + queued, spools)
     range_ = (rows[-2][0], rows[0][0])
     among = "FROM chunk WHERE source_id = ? AND id BETWEEN ? AND ?"
     (size,) = db.execute(f"SELECT sum(end_byte - start_byte) {among}", (source_id, *range_))
@@ -157,7 +134,7 @@ def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int, excess:
         " mtime_ns = CASE WHEN mtime_ns IS NULL THEN NULL ELSE 0 END WHERE id = ?",
         (size[0], source_id),
     )
-    return Forgotten(False, len(rows) - 1, size[0] + queued, spools)
+    return Purged(0, len(rows) - 1, size[0] + queued, spools)
 
 
 def _shorten(db: sqlite3.Connection, source_id: int, excess: int) -> bool:

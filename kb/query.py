@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 from kb import words
 from kb.words import fold
@@ -34,15 +33,8 @@ Corrections = Mapping[str, Sequence[str]]
 """What a word of a query may have meant, the likeliest first."""
 
 
-class Pair(NamedTuple):
-    """Two words that count more where they stand near each other, as full-text syntax has them."""
-
-    first: str
-    second: str
-
-    @property
-    def expression(self) -> str:
-        return near(self.first, self.second)
+Pair = tuple[str, str]
+"""Two words that count more where they stand near each other, as full-text syntax has them."""
 
 
 def near(*phrases: str) -> str:
@@ -52,11 +44,10 @@ def near(*phrases: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The words of a query in order, each once, as typed; behind them `parts`, what names among
-    them are made of."""
+    """The words of a query."""
 
-    terms: tuple[str, ...]
-    parts: tuple[str, ...] = ()
+    terms: tuple[str, ...]  # in order, each once, as typed; the parts come last
+    parts: tuple[str, ...] = ()  # what names among the terms are made of
 
     def groups(self, corrections: Corrections) -> list[str]:
         """An expression a word: the word, and beside it how it is spelt without letters such as
@@ -79,7 +70,7 @@ class Query:
             for term in self.terms
             if not words.is_unspaced(term) and not words.is_emoji(term)
         ]
-        return tuple(dict.fromkeys(Pair(*both) for both in pairwise(used)))
+        return tuple(dict.fromkeys(pairwise(used)))
 
 
 def _others(term: str, corrections: Corrections) -> list[str]:

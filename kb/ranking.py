@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 
-from kb.bm25 import WEIGHTS, SelectedScores
-from kb.candidates import Choice
-from kb.filters import Condition
-from kb.selection import Selection, match
+from kb.candidates import WEIGHTS, Choice, SelectedScores
+from kb.filters import Condition, Selection, match
+from kb.query import near
 
 POOL = 50
 """How many chunks are ranked; more never changed the first ten for the better."""
@@ -39,15 +38,14 @@ Scored = tuple[int, float, int]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A chunk's place in the answer, and what its score is made of. `fit` is its words' score by
-    that of a chunk in which each word of the query is once; None where that says nothing."""
+    """A chunk's place in the answer, and what its score is made of."""
 
     chunk_id: int
     source_id: int
     words: float
     together: float
     source: float
-    fit: float | None
+    fit: float | None  # `words` by the score of a chunk with each word once; None: no telling
 
     @property
     def score(self) -> float:
@@ -93,7 +91,7 @@ class Ranking:
 
 def rank_all(db: sqlite3.Connection, table: str, choice: Choice, where: Condition) -> Ranking:
     """Rank the chunks of a full-text table; what does not fit the filters is passed over."""
-    together = " OR ".join(pair.expression for pair in choice.pairs)
+    together = " OR ".join(near(*pair) for pair in choice.pairs)
 
     def score_pairs(ids: Set[int]) -> Mapping[int, float]:
         score = f", -bm25({table}, {WEIGHTS})"
@@ -130,8 +128,8 @@ def _best(db: sqlite3.Connection, table: str, choice: Choice, where: Condition) 
         sources: dict[int, int] = dict(
             db.execute(
                 "SELECT c.id, c.source_id FROM chunk c JOIN source s ON s.id = c.source_id"
-                f" WHERE c.id IN ({marks}) AND {where.sql}",
-                (*scores, *where.values),
+                f" WHERE c.id IN ({marks}) AND {where[0]}",
+                (*scores, *where[1]),
             ).fetchall()
         )
         for chunk_id, score in scores.items():

@@ -5,13 +5,45 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kb.compression import restore
 from kb.errors import UnknownSourceError
-from kb.model import Check, Progress, Source, Stats
+from kb.model import Progress, Source, Stats
+
+if TYPE_CHECKING:
+    from kb.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Neighbouring chunks under one title, and the lines from its first to its last."""
+
+    title: str
+    start_line: int
+    end_line: int
+    bytes: int
+
+
+def contents(store: Store, source_id: int) -> list[Section]:
+    """The sections of a source in order, as far as it is indexed."""
+    with store.access.reading() as db:
+        rows = db.execute(
+            "SELECT crumb, leaf, start_line, end_line, end_byte - start_byte FROM chunk"
+            " WHERE source_id = ? ORDER BY start_byte",
+            (source_id,),
+        ).fetchall()
+    sections: list[Section] = []
+    for crumb, leaf, first, last, size in rows:
+        title = f"{crumb} > {leaf}" if crumb else leaf
+        if sections and sections[-1].title == title:
+            before = sections.pop()
+            first, size = before.start_line, before.bytes + size  # noqa: PLW2901
+        sections.append(Section(title, first, last, size))
+    return sections
+
 
 _SOURCE = (
     "SELECT s.id, s.label, s.version, s.kind, s.language, s.origin, s.session, s.path,"
@@ -101,7 +133,7 @@ def stats(db: sqlite3.Connection, path: Path) -> Stats:
     return Stats(total, superseded, chunks, text_bytes, size, queued)
 
 
-def check(db: sqlite3.Connection, *, index: bool) -> Check:
+def check(db: sqlite3.Connection, *, index: bool) -> tuple[str, ...]:
     """Problems of the file, of references between tables, and of the indexes (which need a
     connection that may write)."""
     problems = [row[0] for row in db.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
@@ -113,4 +145,4 @@ def check(db: sqlite3.Connection, *, index: bool) -> Check:
                 db.execute(f"INSERT INTO {name} ({name}, rank) VALUES ('integrity-check', 1)")
             except sqlite3.DatabaseError as error:
                 problems.append(f"{name}: {error}")
-    return Check(tuple(problems))
+    return tuple(problems)

@@ -1,4 +1,4 @@
-"""The tables of a store. `STEPS` are run by `base.sqlite_files.migrate`."""
+"""The tables of a store. `STEPS` are run by `base.stores.migrate`."""
 
 # ruff: noqa: S608 - only names and conditions fixed in this file are put into statements
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from base.sqlite_files import Step
+from base.stores import Step
 from kb import words
 from kb.compression import SQL_NAME
 

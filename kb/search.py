@@ -17,13 +17,11 @@ from typing import Protocol, TypeVar
 from kb import vocabulary
 from kb.candidates import choose
 from kb.compression import decompress
-from kb.filters import PLACES, Condition, Filters, condition, inline
-from kb.focus import find_shape, focus
+from kb.filters import PLACES, Condition, Everything, Filters, Selection, condition, inline, select
+from kb.focus import find_shape, focus, strong_first
 from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, keep_what_was_meant, parse
 from kb.ranking import POOL, Ranked, Ranking, rank_all, rank_selected
-from kb.selection import Everything, Selection, select
-from kb.snippets import strong_first
 
 GOOD = 0.5
 """A hit is good whose score is at least this share of the best."""
@@ -98,7 +96,7 @@ def find_unseen(db: sqlite3.Connection, kinds: Iterable[str], where: Condition) 
     """Return the condition of whatever is of no kind that was seen; None where nothing is."""
     seen = [origin for kind in set(kinds) for origin in PLACES.get(kind, (kind,))]
     marks = ", ".join("?" * len(seen))
-    others = Condition(f"{where.sql} AND s.origin NOT IN ({marks})", (*where.values, *seen))
+    others = (f"{where[0]} AND s.origin NOT IN ({marks})", (*where[1], *seen))
     found = db.execute(f"SELECT 1 FROM source s WHERE s.origin NOT IN ({marks}) LIMIT 1", seen)
     return None if found.fetchone() is None else others
 
@@ -130,14 +128,12 @@ class Ask:
 
     @property
     def corrections(self) -> tuple[Correction, ...]:
-        return tuple(
-            Correction(typed, word) for typed, meant in self.corrected.items() for word in meant
-        )
+        return tuple((typed, word) for typed, meant in self.corrected.items() for word in meant)
 
     @property
     def words(self) -> tuple[str, ...]:
         """All words that are looked for."""
-        return (*self.query.terms, *(correction.used for correction in self.corrections))
+        return (*self.query.terms, *(used for _, used in self.corrections))
 
 
 def search(
@@ -184,8 +180,8 @@ def _is_anything_indexed(db: sqlite3.Connection, ask: Ask) -> bool:
         return ask.selection.size > 0
     row = db.execute(
         "SELECT 1 FROM source s CROSS JOIN chunk c ON c.source_id = s.id"
-        f" WHERE {ask.where.sql} LIMIT 1",
-        ask.where.values,
+        f" WHERE {ask.where[0]} LIMIT 1",
+        ask.where[1],
     ).fetchone()
     return row is not None
 
@@ -195,9 +191,9 @@ def _incomplete_sources(db: sqlite3.Connection, where: Condition) -> tuple[int, 
         return ()
     rows = db.execute(
         "SELECT DISTINCT s.id FROM pending p JOIN source s ON s.id = p.source_id"
-        f" JOIN chunk c ON c.source_id = s.id AND c.start_byte = 0 WHERE {where.sql}"
+        f" JOIN chunk c ON c.source_id = s.id AND c.start_byte = 0 WHERE {where[0]}"
         " ORDER BY s.id DESC",
-        where.values,
+        where[1],
     )
     return tuple(row[0] for row in rows)
 

@@ -43,16 +43,15 @@ class SpoolPart:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A row of the queue: the spool's bytes [next_byte, end_byte) are still to be indexed.
-    `state` is what chunking what comes before them left for them."""
+    """A row of the queue: bytes of a spool that are still to be indexed."""
 
     id: int
     source_id: int
     spool: Path
-    next_byte: int
-    end_byte: int
+    next_byte: int  # the first
+    end_byte: int  # behind the last
     next_line: int
-    state: str | None
+    state: str | None  # what chunking the bytes before left for these
 
     def behind(self, done: SpoolPart, state: str | None) -> Queued | None:
         """The same when a slice is indexed, which left `state`; None when that was the last."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kb import background, files, purging, reading, spool_queue, vocabulary, writing
+from kb import files, purging, reading, spool_queue, vocabulary, writing
 from kb.access import Access, Quota
 from kb.connection import copy_to
 from kb.errors import translate_errors
@@ -16,7 +16,6 @@ from kb.files import FileState
 from kb.filetypes import canonical_language
 from kb.filters import Filters
 from kb.model import (
-    Check,
     Hit,
     Indexed,
     Progress,
@@ -159,10 +158,7 @@ class Store:
         wait_s: float | None = None,
     ) -> Progress:
         """Index up to about `limit_bytes` of what is queued, of one source or of all, and say how
-        far that is. `wait_s` is as of `add`.
-
-        A spool file that is gone is dropped from the queue; its source stays incomplete and says
-        so.
+        far that is. `wait_s` is as of `add`. A source whose spool file is gone stays incomplete.
 
         Raises:
             StoreError: a slice could not be stored; it stays queued.
@@ -173,13 +169,14 @@ class Store:
         return self.progress(source_id)
 
     def settle(self, limit_bytes: int = spool_queue.HEAD_BYTES) -> bool:
-        """Take one short step of what is left to do behind additions: index what is queued, drop
-        what exceeds the quota, move what was superseded. False where nothing was left to do.
+        """Take one short step of what is left to do behind additions, as `step_behind` has it.
 
         Raises:
             StoreError: it could not be done; it is left to do.
         """
-        return background.step(self._access, limit_bytes)
+        from kb import indexing  # noqa: PLC0415
+
+        return indexing.step_behind(self._access, limit_bytes)
 
     def files(self, path: Path) -> dict[str, FileState]:
         """Every indexed file at or below `path`, by its path."""
@@ -341,11 +338,18 @@ class Store:
         Raises:
             StoreError: nothing was purged.
         """
-        wanted = purging.PurgeFilter(
-            source, older_than_s, kind, session, superseded, everything, pinned
-        )
         with self._access.writing() as db:
-            purged = purging.purge(db, wanted)
+            chosen = purging.choose(
+                db,
+                source=source,
+                older_than_s=older_than_s,
+                kind=kind,
+                session=session,
+                superseded=superseded,
+                everything=everything,
+                pinned=pinned,
+            )
+            purged = purging.purge(db, chosen)
             self._access.known_words.clear()
         return self._compact(purged)
 
@@ -367,15 +371,15 @@ class Store:
         with self._access.exclusively() as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def check(self) -> Check:
-        """Verify the file, its references and both indexes against the text; takes a while."""
+    def check(self) -> tuple[str, ...]:
+        """List what is wrong with the file, its references and both indexes; takes a while."""
         if self._access.read_only:
             with self._access.reading() as db:
                 return reading.check(db, index=False)
         with self._access.exclusively() as db:
             return reading.check(db, index=True)
 
-    def repair(self) -> Check:
+    def repair(self) -> tuple[str, ...]:
         """Rebuild the indexes from the text, and check again: heals whatever is wrong with them.
 
         Raises:

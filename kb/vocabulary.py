@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from kb import words
 from kb.compression import decompress
+from kb.filters import Chunks
 from kb.query import STOP_WORDS, quote
-from kb.selection import Chunks
 
 _TERM = re.compile(r"[^\W\d]\w{2,39}")
 _MIN_CHUNKS = 3

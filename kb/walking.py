@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 
 from kb import globs
-from kb.ignoring import Ignores, above
+from kb.ignoring import Ignores, above, list_ignored
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """Larger files are rarely what a person wrote; index one by itself where it is wanted."""
@@ -72,21 +72,21 @@ _CLOCK_EVERY = 64
 class Selection:
     """Which files of a folder are meant.
 
-    `include` and `exclude` are glob patterns over relative paths, or over names alone where they
-    have no slash (`kb.globs`). `allowed` gives the reason why a path may not be read, or None.
+    Patterns are globs over relative paths, or over names alone where they have no slash
+    (`kb.globs`).
 
     Raises:
         GlobError: a pattern is malformed, or no path could match it.
     """
 
-    include: Sequence[str] = ()
-    exclude: Sequence[str] = ()
+    include: Sequence[str] = ()  # patterns
+    exclude: Sequence[str] = ()  # patterns
     extensions: frozenset[str] = frozenset()
     max_depth: int | None = None
     max_file_bytes: int = MAX_FILE_BYTES
     respect_gitignore: bool = True
     follow_symlinks: bool = False
-    allowed: Callable[[Path], str | None] | None = None
+    allowed: Callable[[Path], str | None] | None = None  # why a path may not be read, or None
 
     def __post_init__(self) -> None:
         for glob in (*self.include, *self.exclude):
@@ -108,32 +108,33 @@ class WalkEntry:
 
 @dataclass(frozen=True, slots=True)
 class _PendingFolder:
-    """A folder still to be read. Where not all of it is asked for, `names` has the entries."""
+    """A folder still to be read."""
 
     path: Path
     relative: str
     depth: int
     ignores: Ignores
-    names: frozenset[str] | None = None
+    names: frozenset[str] | None = None  # its entries, where not all are asked for
 
 
 @dataclass(slots=True)
 class Walk:
     """One pass over the files below `root` that `selection` means, folder by folder, by name.
 
-    `only` narrows it to some paths and what lies below them. `skipped` fills as it goes. A link out
-    of `root` is never followed, and no folder read twice. What is met through a link is judged by
-    what it leads to, too. `until` is a time of the monotonic clock.
+    A link out of `root` is never followed, and no folder read twice. What is met through a link is
+    judged by what it leads to, too.
     """
 
     root: Path
     selection: Selection
-    only: Collection[Path] | None = None
-    until: float = float("inf")
-    skipped: list[Skipped] = field(default_factory=list)
+    only: Collection[Path] | None = None  # these, and what lies below them
+    until: float = float("inf")  # a time of the monotonic clock
+    skipped: list[Skipped] = field(default_factory=list)  # fills as it goes
     ignored: set[Path] = field(default_factory=set)
     """The files and folders that git would ignore, as far as the pass came upon them."""
     _seen: set[tuple[int, int]] = field(default_factory=set)
+    _listed: dict[Path, frozenset[str] | None] = field(default_factory=dict)
+    """What git ignores in the working trees that the pass came upon; None if it cannot tell."""
 
     def files(self) -> Iterator[WalkEntry]:
         """The regular files that are meant.
@@ -147,7 +148,7 @@ class Walk:
         while waiting:
             folder = waiting.pop()
             if self.selection.respect_gitignore:
-                ignores = folder.ignores.within(folder.path)
+                ignores = self._find_ignores(folder.ignores, folder.path)
                 for problem in ignores.problems(folder.path):
                     self.skip(folder.path / ".gitignore", problem, Why.IGNORE_FILE)
             below = []
@@ -161,6 +162,15 @@ class Walk:
                 else:
                     yield entry
             waiting.extend(reversed(below))
+
+    def _find_ignores(self, outer: Ignores, folder: Path) -> Ignores:
+        """What is ignored in a folder: git itself says so of its own working trees."""
+        if not os.path.lexists(folder / _GIT):
+            return outer.within(folder)
+        if folder not in self._listed:
+            self._listed[folder] = list_ignored(folder, self.until - time.monotonic())
+        listed = self._listed[folder]
+        return Ignores(outer.files).within(folder) if listed is None else Ignores(listed=listed)
 
     def skip(self, path: Path, reason: str, why: Why) -> None:
         relative = os.fsencode(path.relative_to(self.root))
@@ -222,15 +232,13 @@ class Walk:
 
     def _is_named(self, entry: WalkEntry) -> bool:
         include, extensions = self.selection.include, self.selection.extensions
-        if include and not any(
-            globs.compile_glob(glob).matches(entry.relative) for glob in include
-        ):
+        if include and not any(globs.fits(glob, entry.relative) for glob in include):
             return False
         return not extensions or entry.path.suffix.lstrip(".").lower() in extensions
 
     def _general_reason(self, entry: WalkEntry, ignores: Ignores) -> _Reason | None:
         exclude = self.selection.exclude
-        if any(globs.compile_glob(glob).matches(entry.relative) for glob in exclude):
+        if any(globs.fits(glob, entry.relative) for glob in exclude):
             return Why.EXCLUDED, "excluded"
         if ignores.match(str(entry.path), is_folder=entry.is_folder):
             self.ignored.add(entry.path)
@@ -251,13 +259,13 @@ class Walk:
         folder = self.root
         for name in real.relative_to(self.root).parts:
             if self.selection.respect_gitignore:
-                ignores = ignores.within(folder)
+                ignores = self._find_ignores(ignores, folder)
             folder /= name
             is_folder = folder != real or entry.is_folder
             relative = folder.relative_to(self.root).as_posix()
             if what := _always_left_out(name, is_folder=is_folder):
                 return Why.ALWAYS, f"leads to {what}"
-            if any(globs.compile_glob(glob).matches(relative) for glob in self.selection.exclude):
+            if any(globs.fits(glob, relative) for glob in self.selection.exclude):
                 return Why.EXCLUDED, "leads to what is excluded"
             if ignores.match(str(folder), is_folder=is_folder):
                 return Why.IGNORED, "leads to what .gitignore ignores"

@@ -1,1 +1,1 @@
-"""What is remembered beside runs and their outputs; each part has a truth of its own."""
+"""Memory beside runs and their outputs; each part has a truth of its own."""

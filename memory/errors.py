@@ -1,23 +1,12 @@
-"""What can be wrong with a file of what is remembered, or with what is asked of it."""
+"""Errors of this room: what can be wrong with a file of a store, or with what is asked of it."""
 
 from __future__ import annotations
 
+from base.stores import ReadOnlyError, RemediedError, StoreUnavailableError
 
-class MemoryRoomError(Exception):
-    """Something is wrong; the message says what, `remedy` what to do."""
+__all__ = ["BadInputError", "MemoryRoomError", "ReadOnlyError", "StoreUnavailableError"]
 
-    def __init__(self, message: str, remedy: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
-
-
-class StoreUnavailableError(MemoryRoomError):
-    """The file cannot be opened, is locked for too long, or another release wrote it."""
-
-
-class ReadOnlyError(MemoryRoomError):
-    """The file can only be read."""
+MemoryRoomError = RemediedError
 
 
 class BadInputError(MemoryRoomError):

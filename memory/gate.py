@@ -11,10 +11,10 @@ from functools import lru_cache
 from itertools import accumulate, islice
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Protocol
-else:  # a hook at a turn's end loads this, and `typing` takes 5 ms
-    Protocol = object
+if TYPE_CHECKING:  # a hook at a turn's end loads this, and `typing` takes 5 ms
+    from typing import Any, TypeAlias
+
+    from base.secrets import Secret
 
 CONTEXT_CHARS = 8192
 """How far beyond what is kept a secret is looked for that crosses the edge."""
@@ -63,18 +63,7 @@ def count_redactions(before: str, after: str) -> int:
     return max(after.count(_MARK_BEGIN) - before.count(_MARK_BEGIN), 0)
 
 
-class SecretSpan(Protocol):
-    """Where a secret stands, in characters, and of which kind it is."""
-
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def kind(self) -> str: ...
-
-
-FindSecrets = Callable[[str], Sequence[SecretSpan]]
+FindSecrets: TypeAlias = "Callable[[str], Sequence[Secret]]"
 
 
 class Gate:

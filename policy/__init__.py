@@ -7,14 +7,6 @@ A guard in front of the sandbox, not the boundary. `judge` follows links and rea
 scripts; `evaluate` looks at nothing but what it is given.
 """
 
-from __future__ import annotations
+from base.faces import lend_names
 
-
-def __getattr__(name: str) -> object:
-    """Load what is asked for. The table of names is read with the first one: a hook that only looks
-    for secrets asks for none, and reading takes it 4 ms."""
-    import lazy_loader  # noqa: PLC0415
-
-    load, list_names, names = lazy_loader.attach_stub(__name__, __file__)
-    globals().update(__getattr__=load, __dir__=list_names, __all__=names)
-    return names if name == "__all__" else load(name)
+__getattr__ = lend_names(__name__, __file__)

@@ -9,11 +9,10 @@ from policy import marks
 from policy.deadline import pause_limit
 from policy.effects import Command, Effect, EffectPlace, FileAccess, OpaqueExec, Unparsed, encode
 from policy.model import Coverage, Subject
-from policy.shell.frame import Frame
 from policy.shell.grammar import parse
-from policy.shell.interpreters import SHELLS
+from policy.shell.programs import SHELLS
 from policy.shell.script_files import Scripts
-from policy.shell.state import BudgetExceededError, ShellState, WorkBudget
+from policy.shell.state import BudgetExceededError, Frame, ShellState, WorkBudget
 from policy.shell.syntax import ShellSyntaxError
 from policy.shell.walk import Walker
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from policy.judging import in_time, judge
 from policy.load import load_file
-from policy.model import Complete, RuleFileError, Subject, Surface, Verdict
-from policy.undecided import Report
+from policy.model import Complete, Report, RuleFileError, Subject, Surface, Verdict
 
 _ESCAPES = {"\\": "\\", "n": "\n", "t": "\t", "r": "\r"}
 _TAG = re.compile(r"\[([^\]]+)\]")
@@ -19,13 +18,13 @@ _HEADER = ("language", "code", "expected", "reason")
 
 
 class PolicyCase(NamedTuple):
-    """One row; `line` is its line in the table."""
+    """A row of a table of cases."""
 
     language: str
     code: str
     expected: str
     reason: str
-    line: int
+    line: int  # where the row stands in the table
 
     @property
     def tag(self) -> str:

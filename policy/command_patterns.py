@@ -10,21 +10,16 @@ from __future__ import annotations
 import functools
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from base.globs import ANY, Wildcard, is_made_of
+from base.wordlist import word_set
 from policy import marks
 from policy.effects import Command, program_name
+from policy.path_patterns import may_be, parts
 from policy.shell.call import COMPAT_WRAPPERS
-from policy.shell.interpreters import interpreter
-from policy.shell.options import Parsed, parse
-from policy.shell.programs import PROGRAMS
-from policy.shell.subcommands import SHORTENS, outer_values, same_command
-from policy.unknown_text import may_be, parts
-from policy.wildcards import ANY, Wildcard, is_made_of
-from policy.wordlist import word_set
-
-if TYPE_CHECKING:
-    from policy.option_names import OptionNames
+from policy.shell.options import OptionNames, Parsed, canonical_names, option_names, parse
+from policy.shell.programs import PROGRAMS, SHORTENS, interpreter, outer_values, same_command
 
 Found = Literal["compat", "normalised", "possible"]
 
@@ -78,19 +73,14 @@ def compile_pattern(spec: str) -> CommandPattern:
 
 
 class Spellings(NamedTuple):
-    """A command in the ways that rules compare it, worked out once for all of them.
+    """A command in the ways that rules compare it, worked out once for all of them."""
 
-    `texts` are what Claude Code reads: as written, and without each wrapper in turn. `words` begin
-    with the program's name, `same` with another one of it. `line` is `words` as one text.
-    `before_operands` is the part of it before `--`: a rule's options are looked for there alone.
-    """
-
-    texts: tuple[str, ...]
+    texts: tuple[str, ...]  # for Claude Code's rules: as written, then without each wrapper
     name: str | None
-    words: tuple[str, ...]
-    line: str
-    before_operands: str
-    same: tuple[str, ...] = ()
+    words: tuple[str, ...]  # begin with the program's name
+    line: str  # `words` as one text
+    before_operands: str  # the part of `line` before `--`, where a rule's options are looked for
+    same: tuple[str, ...] = ()  # `words` with another name of the program
 
 
 def spellings(command: Command) -> Spellings:
@@ -272,8 +262,6 @@ def _match_structure(pattern: CommandPattern, words: tuple[str, ...]) -> Found |
 @functools.lru_cache(maxsize=1024)
 def _rule_line(program: str, tokens: tuple[str, ...]) -> tuple[OptionNames, _CommandLine]:
     """What is known of the options of a rule's program, and the rule's own words taken apart."""
-    from policy.option_names import option_names  # noqa: PLC0415 - where a rule names the program
-
     names = option_names(program, next((token for token in tokens if token[:1] != "-"), None))
     return names, _line((program, *tokens), names)
 
@@ -323,8 +311,6 @@ def _match_operand(pattern: str, operand: str) -> Found | None:
 
 
 def _line(words: tuple[str, ...], names: OptionNames) -> _CommandLine:
-    from policy.option_names import canonical_names  # noqa: PLC0415 - as above
-
     program = PROGRAMS.get(words[0])
     outer, start = _outer(words)
     short, long = outer_values(words[0]) or ("", ())

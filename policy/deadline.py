@@ -11,15 +11,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-TYPE_CHECKING = False  # loading `typing` takes a hook 5 ms
-if TYPE_CHECKING:
-    from typing import Any
+from base.frames import take_frame, to_frame
 
 HOOK_SECONDS = 0.2
 SECONDS = 1.0
 WALL_SECONDS = 8.0  # by the clock: others use the processor, too, and what is read may hang
 MEMORY_BYTES = 512 << 20  # beyond what a child's parent has
-LENGTH_BYTES = 8
 FRAME_BYTES_MAX = 16 << 20  # of what comes back from a process that reads such a text
 KILL = 9  # the module that names it takes a hook a millisecond to load
 
@@ -125,40 +122,3 @@ def _end(child: int) -> None:
             return
         os.kill(child, KILL)
         time.sleep(0.0005)
-
-
-def encode(value: object) -> bytes:
-    """Write named tuples as JSON; msgspec's own encoder refuses half characters in file names."""
-    import json  # noqa: PLC0415 - here and below: a hook does without
-
-    import msgspec  # noqa: PLC0415
-
-    return json.dumps(msgspec.to_builtins(value, enc_hook=dict)).encode()
-
-
-def decode(kind: Any, content: bytes, hook: Callable[[type, Any], Any] | None = None) -> Any:  # noqa: ANN401 - msgspec takes what is not a class, too
-    """Make a value of a kind from what `encode` wrote; `hook` makes what of it msgspec can't.
-
-    Raises:
-        ValueError: it is not of this kind. RecursionError: it is nested too deep.
-    """
-    import json  # noqa: PLC0415
-
-    import msgspec  # noqa: PLC0415
-
-    return msgspec.convert(json.loads(content), kind, dec_hook=hook)
-
-
-def to_frame(content: bytes) -> bytes:
-    """A frame: the length of its content, and that."""
-    return len(content).to_bytes(LENGTH_BYTES, "big") + content
-
-
-def take_frame(data: bytearray) -> bytes | None:
-    """The content of the first frame, taken out of what was read; None while it is incomplete."""
-    end = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "big")
-    if len(data) < end:
-        return None
-    frame = bytes(data[LENGTH_BYTES:end])
-    del data[:end]
-    return frame

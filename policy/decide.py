@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+from base.globs import is_made_of
 from policy import marks
 from policy.analysis import SHELL_NAMES, Analysis, analyse
 from policy.command_patterns import (
@@ -16,12 +17,18 @@ from policy.command_patterns import (
     spellings,
 )
 from policy.effects import Command, Download, EffectPlace, FileAccess, OpaqueExec, Unparsed, encode
-from policy.folders import Folders
-from policy.matching import FileFacts, RealPath, download_matches, file_matches, fill, match_of
+from policy.matching import (
+    FileFacts,
+    Folders,
+    RealPath,
+    download_matches,
+    file_matches,
+    fill,
+    match_of,
+)
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.paths import is_below
 from policy.rules import ADDRESS_RULE, Rule, Rules
-from policy.wildcards import is_made_of
 
 ReadText = Callable[[str], str | None]
 Tools = Collection[str] | None
@@ -138,7 +145,7 @@ def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Ve
     To be asked again at every redirect, and with `check_address` once the name is resolved. With
     `allow_private` it may be of this machine or of a private network.
     """
-    from policy.addresses import check_url  # noqa: PLC0415 - only who fetches pays for its tables
+    from base.addresses import check_url  # noqa: PLC0415 - only who fetches pays for its tables
 
     effect = Download(marks.show(url), False, (), _place(url))  # nothing of it is unknown
     if refused := check_url(url, allow_private=allow_private).refused:

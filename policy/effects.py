@@ -8,12 +8,11 @@ Span = tuple[int, int]
 
 
 class EffectPlace(NamedTuple):
-    """Where in the subject an effect comes from. `nesting` is the path of what wraps it (`bash -c`,
-    `$(`, `xargs`, ...); `text` the smallest piece of program text that has the effect."""
+    """The place in the subject from which an effect comes."""
 
     span: Span
-    text: str
-    nesting: tuple[str, ...] = ()
+    text: str  # the smallest piece of program text that has the effect
+    nesting: tuple[str, ...] = ()  # the path of what wraps it (`bash -c`, `$(`, `xargs`, ...)
 
 
 class Command(NamedTuple):
@@ -27,27 +26,25 @@ class Command(NamedTuple):
 
 
 class FileAccess(NamedTuple):
-    """A file is read or written; `path` is absolute, or relative to a folder that is unknown.
+    """A file that is read or written.
 
-    `is_tree` says that a folder is meant with all below it, save what `excluded` has. Those are
-    gitignore's patterns (after a `:`, files of that name). Where there are `included` patterns,
-    only files of such names are meant.
+    `excluded` and `included` are gitignore's patterns; after a `:`, files of that name.
     """
 
-    path: str
+    path: str  # absolute, or relative to a folder that is unknown
     is_write: bool
     argv: tuple[str, ...]
     place: EffectPlace
-    is_tree: bool = False
-    excluded: tuple[str, ...] = ()
-    included: tuple[str, ...] = ()
+    is_tree: bool = False  # whether a folder is meant with all below it
+    excluded: tuple[str, ...] = ()  # what is not meant of a tree
+    included: tuple[str, ...] = ()  # if there are any, only files of such names are meant
 
 
 class Download(NamedTuple):
-    """curl or wget would print what it fetched; `reaches_output` says whether anyone sees it."""
+    """A call of curl or wget that would print what it fetched."""
 
     url: str
-    reaches_output: bool
+    reaches_output: bool  # whether anyone sees what is printed
     argv: tuple[str, ...]
     place: EffectPlace
 

@@ -8,17 +8,16 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+from base.frames import decode, encode
 from policy.analysis import Analysis, analyse
-from policy.deadline import SECONDS, decode, encode, results_of
+from policy.deadline import SECONDS, results_of
 from policy.decide import decide, deny_undecided
-from policy.folders import Folders
-from policy.hiding import find_hidden_paths
 from policy.load import real_path
-from policy.matching import FileFacts
-from policy.model import Subject, Verdict
+from policy.matching import FileFacts, Folders
+from policy.model import TOO_LARGE, Report, Subject, Verdict, not_judged
+from policy.path_patterns import find_hidden_paths
 from policy.project_file import HiddenError, read_project_file, refuse_hidden
 from policy.rules import Rules
-from policy.undecided import TOO_LARGE, Report, not_judged
 
 if TYPE_CHECKING:
     from policy.project_file import Hides

@@ -5,22 +5,81 @@ from __future__ import annotations
 import codecs
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from base.globs import SPECIAL
 from base.plain_files import read_plain
-from policy import trust
-from policy.claude import Anchors, parse_rule
-from policy.claude_settings import UNREADABLE, entries_of, read_settings, warnings_of
+from policy.claude import UNREADABLE, Anchors, entries_of, parse_rule, read_settings, warnings_of
 from policy.model import Decision, RuleFileError, RuleSource, Subject
-from policy.name_patterns import SPECIAL
 from policy.paths import is_below, lies_in
 from policy.project_file import read_project_file
 from policy.rules import DEFAULT_RULES, Rule, Rules
 
 if TYPE_CHECKING:
     from pathlib import Path  # loading it takes a tenth of a hook's time
+
+PROJECT_MARKS = (".git", ".ctxmode")
+BYTES_MAX = 4 << 20  # of a file of rules, or one that says where a repository lies
+
+
+def lies_in_trusted(project: str, folders: Iterable[str], home: str) -> bool:
+    """Whether a project, a real path, lies in one of the folders that a person trusts.
+
+    What lies in a trusted project, as a dependency or a submodule does, is another's. A folder in
+    the project itself says nothing of it: whoever writes there could lead the name anywhere.
+    """
+    outer = outer_projects(project, home)
+    for folder in folders:
+        written = os.path.normpath(os.path.join(home, folder.removeprefix("~/")))
+        real = os.path.realpath(written)
+        is_inner = any(lies_in(one, real) for one in outer)
+        way = map(os.path.realpath, _above(written))
+        if lies_in(project, real) and not is_inner and not any(lies_in(w, project) for w in way):
+            return True
+    return False
+
+
+def outer_projects(project: str, home: str) -> list[str]:
+    """The projects that a project, a real path, lies in, the nearest first.
+
+    As where a project is looked for, neither the home folder nor what is above it is one. Nor is
+    what another user has made, as anybody may in `/tmp`.
+    """
+    found = []
+    owners = {os.geteuid(), _owner(project)} - {None}
+    for folder in _above(project):
+        if lies_in(home, folder):
+            break
+        if any(_owner(os.path.join(folder, mark)) in owners for mark in PROJECT_MARKS):
+            found.append(folder)
+    return found
+
+
+def main_checkout(project: str) -> str | None:
+    """The folder that a worktree of git belongs to; None for any other project."""
+    try:
+        text = read_plain(os.path.join(project, ".git"), BYTES_MAX).decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    folder, found, _ = text.removeprefix("gitdir: ").partition("/.git/worktrees/")
+    return folder if found and folder.startswith("/") else None
+
+
+def _owner(path: str) -> int | None:
+    try:
+        return os.stat(path).st_uid
+    except OSError:
+        return None
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that a path lies in, the nearest first."""
+    while path != os.path.dirname(path):
+        path = os.path.dirname(path)
+        yield path
+
 
 StrPath = str | os.PathLike[str]
 MANAGED: StrPath = "/etc/claude-code/managed-settings.json"
@@ -42,7 +101,7 @@ def load_rules(
     Where the managed settings say `allowManagedPermissionRulesOnly`, Claude Code's other files are
     passed over. A project's allow rules, and its default, count only when `trust_project_allow` is
     set, or for a trusted project. That is one whose folder, or one above it, is in
-    `trusted_projects` of the user's `policy.toml` (see `policy.trust`). What the projects around it
+    `trusted_projects` of the user's `policy.toml` (see `policy.load`). What the projects around it
     deny and ask for counts as well. So do, for a worktree of git, the local settings of its main
     checkout.
 
@@ -58,11 +117,11 @@ def load_rules(
     loader.add_toml(os.path.join(user_config, "ctxmode", "policy.toml"), is_trusted=True)
     if project is not None:
         real, real_home = os.path.realpath(project), os.path.realpath(home)
-        is_trusted = trust_project_allow or trust.is_trusted(real, loader.trusted, real_home)
+        is_trusted = trust_project_allow or lies_in_trusted(real, loader.trusted, real_home)
         loader.add_project(os.fspath(project), is_trusted=is_trusted)
-        for outer in trust.around(real, real_home):
+        for outer in outer_projects(real, real_home):
             loader.add_project(outer, is_trusted=False, is_outer=True)
-        if main := trust.main_checkout(real):
+        if main := main_checkout(real):
             local = os.path.join(main, ".claude", "settings.local.json")
             loader.add_settings(local, own=os.fspath(project), is_trusted=is_trusted)
     return loader.rules()
@@ -167,10 +226,10 @@ class _Loader:
         self.trusted += trusted
         if default is Decision.ASK or (default is not None and is_trusted):
             self.default = default
-        for group in groups:
-            for example, expected in group.examples:
-                _try_example(example, expected, group.rules, anchors)
-            for rule in group.rules:
+        for rules, examples in groups:
+            for example, expected in examples:
+                _try_example(example, expected, rules, anchors)
+            for rule in rules:
                 source = RuleSource(self._shorten(path), rule.source.line)
                 self._add(rule._replace(source=source), is_trusted)
 
@@ -190,9 +249,9 @@ class _Loader:
     def _text(self, path: str, *, root: str | None = None, errors: str = "strict") -> str | None:
         try:
             if root is None:  # the user's own, or of a project that the user trusts
-                data = read_plain(path, trust.BYTES_MAX)
+                data = read_plain(path, BYTES_MAX)
             else:
-                data = read_project_file(path, root, None, trust.BYTES_MAX)
+                data = read_project_file(path, root, None, BYTES_MAX)
             # A text in another encoding is none of JSON; one of UTF-8 may have an odd byte.
             is_utf8 = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{"
             text = data.decode("utf-8", errors if is_utf8 else "strict")

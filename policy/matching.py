@@ -2,18 +2,205 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from base.globs import is_made_of, literal_name, name_pattern
 from policy import marks
 from policy.effects import Command, Download, FileAccess, OpaqueExec
-from policy.folders import Folders
 from policy.model import Decision, Match, MatchKind, Redirect
-from policy.path_patterns import match_path
-from policy.paths import find_known_folder
-from policy.reach import find_feared_path, is_about, is_meant
+from policy.path_patterns import last_name, literal_path, literal_pieces, match_path, segment_meets
+from policy.paths import find_known_folder, is_below
 from policy.rules import Rule, Rules
+
+# A name in ASCII whose last label is no number: it has no other spelling.
+_PLAIN = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z_][a-z0-9_-]*")
+
+
+def host_of(url: str) -> str:
+    """The host of a URL in the spelling that is connected to; empty when there is none."""
+    from urllib.parse import urlsplit  # noqa: PLC0415 - most programs fetch nothing
+
+    if "://" not in url:
+        url = f"http://{url}"
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+    host = host.removesuffix(".").lower()
+    if _PLAIN.fullmatch(host):
+        return host
+    from base.addresses import plain_host  # noqa: PLC0415 - few hosts need its tables
+
+    return plain_host(host) or host
+
+
+def match_domain(spec: str, host: str) -> bool:
+    """`*.example.com` is every subdomain but not the apex; another `*` stays inside one label."""
+    spec = spec.strip().removesuffix(".").lower()
+    if spec == "*":
+        return True
+    wanted, labels = spec.split("."), host.split(".")
+    if spec.startswith("*."):
+        wanted = wanted[1:]
+        if len(labels) <= len(wanted) or not all(labels):
+            return False
+        labels = labels[-len(wanted) :]
+    return len(labels) == len(wanted) and all(
+        is_made_of(one.split("*"), label) for one, label in zip(wanted, labels, strict=True)
+    )
+
+
+ENTRIES_MAX = 2_000  # of one folder and those below it
+SECONDS_MAX = 0.04  # of processor time, over all that is asked
+_PASSED_OVER = frozenset((".git", "node_modules", ".venv"))
+
+
+class Folders:
+    """The folders of one evaluation; each is read once, and links are not followed. What lies
+    beyond the bounds counts as not there."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[str, ...]] = {}
+        self._fitting: dict[tuple[str, str, str | None], tuple[str, ...]] = {}
+        self._seconds = 0.0
+
+    def files_below(self, folder: str) -> tuple[str, ...]:
+        """The files in a folder and in those below it, the nearest first."""
+        if folder not in self._seen:
+            self._seen[folder] = tuple(self._in_time(_files_below(folder)))
+        return self._seen[folder]
+
+    def matching(
+        self, folder: str, key: tuple[str, str | None], fits: Callable[[str], bool]
+    ) -> tuple[str, ...]:
+        """Those files below a folder that fit; `key` stands for what fits, which is asked once."""
+        if (folder, *key) not in self._fitting:
+            files = self._in_time(self.files_below(folder))
+            self._fitting[folder, *key] = tuple(filter(fits, files))
+        return self._fitting[folder, *key]
+
+    def _in_time(self, items: Iterable[str]) -> Iterator[str]:
+        """What is got as long as there is time; what is done with it counts, too."""
+        start = time.thread_time()
+        left = SECONDS_MAX - self._seconds
+        for item in items:
+            if time.thread_time() - start > left:
+                break
+            yield item
+        self._seconds += time.thread_time() - start
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    waiting, count = [folder], 0
+    for current in waiting:
+        try:
+            with os.scandir(current) as entries:
+                for entry in entries:
+                    count += 1
+                    if count > ENTRIES_MAX:
+                        return
+                    if not entry.is_dir(follow_symlinks=False):
+                        yield entry.path
+                    elif entry.name not in _PASSED_OVER:
+                        waiting.append(entry.path)
+        except (OSError, ValueError):
+            continue
+
+
+_ODD = "\uf8ff"  # in no rule: what a path with it falls under, it falls under with any text
+_ANY_FOLDERS = (marks.GLOB_STAR * 2, marks.PATHS)
+
+
+def is_meant(rule: Rule, path: str) -> bool:
+    """Whether a path that may fall under a rule does so whatever its unknown parts are, or has the
+    name that the rule has."""
+    if marks.is_known(path) or match_path(rule.spec, rule.anchor, marks.fill(path, _ODD)):
+        return True
+    name = last_name(rule.spec)
+    return any(_is_named(segment) and segment_meets(name, segment) for segment in path.split("/"))
+
+
+def _is_named(segment: str) -> bool:
+    """Whether a name is known, or begins with known text that a variable goes on."""
+    return bool(segment) and not marks.has_glob(segment) and marks.is_known(segment[0])
+
+
+def find_feared_path(
+    access: FileAccess, path: str, rule: Rule, folders: Folders | None
+) -> str | None:
+    """The path under a rule that a pattern or a recursion may touch; None when there is none. Where
+    no folder can be looked at, only a pattern that is about such a path counts."""
+    is_tree = access.is_tree or path.endswith(marks.PATHS)
+    if not (is_tree or marks.has_glob(path)):
+        return None
+    known = find_known_folder(path)
+    if folders is None or not path.startswith("/"):
+        is_hit = is_about(rule, path) and match_path(rule.spec, rule.anchor, path)
+        return marks.show(path) if is_hit else None
+    at = len(known.rstrip("/")) + 1
+    pattern = [segment for segment in path[at:].split("/") if segment]
+    for file in _files(rule, known, folders):
+        names = file[at:].split("/")
+        if _is_left(access, known, file) and _covers(pattern, names, is_tree=is_tree):
+            return file
+    return None
+
+
+def is_about(rule: Rule, path: str) -> bool:
+    """Whether a pattern has letters of the rule's last name, or is of the folder it is in."""
+    name = last_name(rule.spec)
+    for segment in path.split("/"):
+        is_pattern = marks.has_glob(segment) and not marks.has_hole(segment)
+        if is_pattern and marks.fill(segment, "") and segment_meets(name, segment):
+            return True
+    known, literal = find_known_folder(path), literal_path(rule.spec, rule.anchor)
+    return literal is not None and known != rule.anchor and known == literal.rpartition("/")[0]
+
+
+def _files(rule: Rule, root: str, folders: Folders) -> Iterable[str]:
+    """The files on the disk below a folder that fall under a rule."""
+    literal = literal_path(rule.spec, rule.anchor)
+    if literal is not None:
+        if not is_below(literal, root):
+            return ()
+        return folders.files_below(literal) or ((literal,) if os.path.lexists(literal) else ())
+    start = rule.anchor if rule.anchor and is_below(rule.anchor, root) else root
+    pieces = literal_pieces(rule.spec)
+    return folders.matching(
+        start,
+        (rule.spec, rule.anchor),
+        lambda file: all(p in file for p in pieces) and match_path(rule.spec, rule.anchor, file),
+    )
+
+
+def _is_left(access: FileAccess, root: str, file: str) -> bool:
+    """Whether a file is among those that are neither left out nor of another name."""
+    name = file.rpartition("/")[2]
+    for pattern in access.excluded:
+        if pattern[0] == ":" and name_pattern(pattern[1:]).meets(name):
+            return False
+        if match_path(pattern, "" if pattern[0] == "/" else root, file):
+            return False
+    return not access.included or any(name_pattern(p).meets(name) for p in access.included)
+
+
+def _covers(pattern: Iterable[str], names: list[str], *, is_tree: bool) -> bool:
+    """Whether a path's names fit a pattern's, or with `is_tree` lie below what fits."""
+    met = {0}
+    for segment in pattern:
+        if segment in _ANY_FOLDERS or marks.is_only_hole(segment):
+            met = set(range(min(met), len(names) + 1))
+        else:
+            rest = ((i, literal_name(names[i])) for i in met if i < len(names))
+            met = {i + 1 for i, name in rest if segment_meets(name, segment)}
+        if not met:
+            return False
+    return is_tree or len(names) in met
+
 
 RealPath = Callable[[str], str]
 
@@ -83,7 +270,6 @@ def _concerns(rule: Rule, *, is_write: bool) -> bool:
 
 
 def download_matches(download: Download, rules: Rules, surface: str) -> Iterator[Match]:
-    from policy.domain_patterns import host_of, match_domain  # noqa: PLC0415 - as in evaluate_fetch
 
     host = host_of(download.url) if marks.is_known(download.url) else None
     for rule in rules.of("fetch"):
@@ -99,7 +285,7 @@ def download_matches(download: Download, rules: Rules, surface: str) -> Iterator
 def _is_for_curl(download: Download) -> bool:
     """Whether a request is one that no tool makes: it sends something, or is to this machine or to
     a private network, or its scheme is none of the web's."""
-    from policy.addresses import check_url  # noqa: PLC0415 - as in evaluate_fetch
+    from base.addresses import check_url  # noqa: PLC0415 - as in evaluate_fetch
 
     if re.search(_SENDS, " ".join(("", *download.argv, ""))):
         return True

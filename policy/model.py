@@ -37,22 +37,16 @@ class RuleFileError(ValueError):
 
 
 class Subject(NamedTuple):
-    """A program somebody wants to run.
-
-    `surface` says where: on the agent's own shell (whose output lands in the
-    context, so redirect rules apply) or inside the sandbox. `env` holds what
-    is known of the environment; a name missing from it is unknown, not empty. `complete`
-    gives the texts of which a run makes one out of the code; without it the code runs as it is.
-    """
+    """A program somebody wants to run."""
 
     language: str
     code: str
     cwd: str = "/"
     project: str | None = None
     home: str = "/"
-    env: Mapping[str, str] = MappingProxyType({})
-    surface: Surface = "sandbox"
-    complete: Complete | None = None
+    env: Mapping[str, str] = MappingProxyType({})  # a name missing from it is unknown, not empty
+    surface: Surface = "sandbox"  # the sandbox, or the agent's shell, where redirect rules apply
+    complete: Complete | None = None  # gives the texts, one of which a run makes of the code
 
 
 class RuleSource(NamedTuple):
@@ -77,8 +71,7 @@ class Redirect(NamedTuple):
 
 
 class Match(NamedTuple):
-    """One rule that spoke. `span` is a byte range of the subject's code; `path` what a file rule
-    fears, and `access` whether to `read` or `write` it."""
+    """A rule that spoke."""
 
     rule_id: str
     rule: str
@@ -86,13 +79,13 @@ class Match(NamedTuple):
     decision: Decision
     kind: MatchKind
     argv: tuple[str, ...]
-    span: tuple[int, int]
+    span: tuple[int, int]  # a range of bytes of the subject's code
     text: str
     reason: str = ""
     advice: str = ""
     redirect: Redirect | None = None
-    path: str = ""
-    access: str = ""
+    path: str = ""  # what a file rule fears
+    access: str = ""  # `read` or `write`, of `path`
 
     def to_json(self) -> dict[str, object]:
         """The match as plain JSON values."""
@@ -114,9 +107,9 @@ class Match(NamedTuple):
 class Verdict(NamedTuple):
     """The answer, with everything that explains it.
 
-    `coverage` is how much of the program was understood: `full`, `partial` (some word or value
-    stayed unknown) or `unparsed` (syntax we cannot read, or the work budget was spent). `work`
-    counts nodes visited plus expansions.
+    Attributes:
+        coverage: how much was understood: full, partial (unknown words or values) or unparsed
+            (unreadable syntax, or too much work).
     """
 
     decision: Decision
@@ -124,7 +117,7 @@ class Verdict(NamedTuple):
     coverage: Coverage = "full"
     redirect: Redirect | None = None
     message: str = ""
-    work: int = 0
+    work: int = 0  # nodes visited plus expansions
 
     @property
     def allowed(self) -> bool:
@@ -145,3 +138,13 @@ class Verdict(NamedTuple):
             "redirect": redirect,
             "matches": [match.to_json() for match in self.matches],
         }
+
+
+TOO_LARGE = "it is too large to be understood in the time for a verdict; run less at once"
+
+Report = Callable[[Exception], str]  # tells who can mend a defect, and gives a sentence on it
+
+
+def not_judged(report: str) -> str:
+    """The reason where judging raised an exception, of which this is the report."""
+    return f"it could not be judged: {' '.join(report.split())}"

@@ -4,13 +4,32 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from base.globs import ANY, ONE, SPECIAL, Part, Wildcard, literal_name, name_pattern
 from policy import marks
-from policy.name_patterns import SPECIAL, literal_name, name_pattern
-from policy.paths import is_below
-from policy.unknown_text import may_be, parts
-from policy.wildcards import ANY, ONE
+from policy.model import Decision
+from policy.paths import is_below, lies_in
+from policy.rules import Rule, Rules
+
+_GLOBS = {
+    marks.GLOB_STAR: ANY, marks.GLOB_ONE: ONE, marks.GLOB_SET: ONE, marks.GLOB_ANY: ANY,
+}  # fmt: skip
+
+
+def parts(text: str, *hole: Part) -> Iterator[Part]:
+    """The text's characters, with `hole` for each that is not known."""
+    for char in text:
+        if marks.has_hole(char):
+            yield from hole
+        else:
+            yield _GLOBS.get(char, char)
+
+
+def may_be(text: str, other: str, *hole: Part) -> bool:
+    """Whether a partly known text may be another one, with `hole` for what is not known of it."""
+    return Wildcard(parts(text, *hole)).meets(other)
 
 
 def match_path(spec: str, anchor: str | None, path: str) -> bool:
@@ -140,3 +159,51 @@ def segment_meets(rule: str, segment: str) -> bool:
     if rule[0] == "." and marks.has_glob(segment[0]):
         return False  # a pattern's first character never stands for a leading dot
     return may_be(segment, rule, ONE, ANY)
+
+
+class HiddenPaths(NamedTuple):
+    """What `Read` rules that deny name, below the folders asked about.
+
+    `literal` are absolute paths that can be covered with all below them, whether they exist yet or
+    not. `patterns` have to be looked for: gitignore lines, each with the folder that it is seen
+    from (None: from any).
+    """
+
+    literal: tuple[str, ...] = ()
+    patterns: tuple[tuple[str, str | None], ...] = ()
+
+    def covers(self, path: str) -> bool:
+        """Whether a rule denies to read this absolute path."""
+        if any(lies_in(path, hidden) for hidden in self.literal):
+            return True
+        return any(match_path(spec, anchor, path) for spec, anchor in self.patterns)
+
+
+def find_hidden_paths(rules: Rules, roots: Sequence[str]) -> HiddenPaths:
+    """What to hide of the folders `roots` (absolute: the project, and what else is shown).
+
+    Only rules that deny count: who may be asked first is asked before the program starts.
+    """
+    literal: dict[str, None] = {}
+    patterns: dict[tuple[str, str | None], None] = {}
+    for rule in rules.of("read"):
+        if rule.decision is not Decision.DENY:
+            continue
+        path = _find_plain_path(rule)
+        if path is None:
+            if rule.anchor is None or any(_overlap(rule.anchor, root) for root in roots):
+                patterns[rule.spec, rule.anchor] = None
+        elif any(_overlap(path, root) for root in roots):
+            literal[path] = None
+    return HiddenPaths(tuple(literal), tuple(patterns))
+
+
+def _find_plain_path(rule: Rule) -> str | None:
+    """The path of a rule that names one; `Read(~/**)` names the home itself."""
+    if rule.anchor is not None and rule.spec.strip("/") == "**":
+        return rule.anchor.rstrip("/") or "/"
+    return literal_path(rule.spec, rule.anchor)
+
+
+def _overlap(first: str, second: str) -> bool:
+    return lies_in(first, second) or lies_in(second, first)

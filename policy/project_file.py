@@ -66,7 +66,7 @@ def refuse_hidden(path: str, projects: tuple[str, ...], hides: Hides | None) -> 
     Raises:
         HiddenError: it is one.
     """
-    from policy.secrets.names import is_secret_path  # noqa: PLC0415 - most hooks read no such file
+    from base.secrets import is_secret_path  # noqa: PLC0415 - most hooks read no such file
 
     # Folders above the project don't make its files secret.
     tops = (f"{top.rstrip('/')}/" for top in projects)

@@ -1,52 +1,35 @@
 """Rules as data, whatever file they came from."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from policy.model import Decision, RuleSource
+from policy.model import Decision, Redirect, RuleSource
 
 RuleKind = Literal["command", "read", "edit", "fetch", "tool", "download"]
 
 
-class RedirectTo(NamedTuple):
-    """The tool a redirect rule names; `{url}`, `{path}`, `{command}` in arguments are filled in."""
-
-    tool: str
-    arguments: Mapping[str, str] = MappingProxyType({})
-
-
 class Rule(NamedTuple):
-    """One rule.
-
-    `text` is the rule as written; `spec` what is compared: a command pattern, a gitignore line, a
-    domain pattern or a tool name. `anchor` is the folder a path pattern is relative to (None: any
-    folder).
-    """
+    """A rule that decides what a program may do."""
 
     id: str
     kind: RuleKind
-    text: str
-    spec: str
+    text: str  # the rule as written
+    spec: str  # what is compared: a command pattern, a gitignore line, a domain pattern or a tool
     decision: Decision
     source: RuleSource
-    anchor: str | None = None
+    anchor: str | None = None  # the folder a path pattern is relative to; None is any folder
     reason: str = ""
     advice: str = ""
-    redirect: RedirectTo | None = None
+    redirect: Redirect | None = None  # `{url}`, `{path}` and `{command}` are filled in
 
 
 class Rules(NamedTuple):
-    """Every rule in force. `default` answers for what no rule speaks of: allow, ask or deny.
-
-    `untrusted` are a project's allow rules, which are not in force where it is not trusted.
-    """
+    """Every rule in force."""
 
     rules: tuple[Rule, ...] = ()
     sources: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    default: Decision = Decision.ALLOW
-    untrusted: tuple[Rule, ...] = ()
+    default: Decision = Decision.ALLOW  # the answer for what no rule speaks of
+    untrusted: tuple[Rule, ...] = ()  # allow rules of a project that is not trusted, not in force
 
     def of(self, *kinds: RuleKind) -> tuple[Rule, ...]:
         """The rules of some kinds, in order of their sources."""
@@ -70,11 +53,11 @@ DEFAULT_RULES = (
         source=RuleSource("shipped defaults"),
         reason="the answer would fill the context window",
         advice="Fetched by the tool it is indexed, and only what matters comes back.",
-        redirect=RedirectTo("ctx_fetch_and_index", {"url": "{url}"}),
+        redirect=Redirect("ctx_fetch_and_index", {"url": "{url}"}),
     ),
 )
 
-# Not in the list above, because no file can loosen it: see policy/addresses.py.
+# Not in the list above, because no file can loosen it: see base/addresses.py.
 ADDRESS_RULE = Rule(
     id="default.address",
     kind="fetch",

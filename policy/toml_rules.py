@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from base.strict_data import load_toml
+from base.wordlist import word_set
 from policy.claude import Anchors, parse_rule
-from policy.model import Decision, RuleFileError, RuleSource
-from policy.rules import RedirectTo, Rule
-from policy.toml_text import load_toml
-from policy.wordlist import word_set
+from policy.model import Decision, Redirect, RuleFileError, RuleSource
+from policy.rules import Rule
 
 TABLES_MAX = 500
 _TOP_KEYS = ("default", "rule", "trusted_projects")
@@ -19,11 +19,8 @@ _RULE_KEYS = word_set("id decision reason advice redirect match not_match") | _P
 _DECISIONS = {decision.word: decision for decision in Decision}
 
 
-class RuleGroup(NamedTuple):
-    """The rules of one `[[rule]]`, and its examples: each with whether a rule must match it."""
-
-    rules: tuple[Rule, ...]
-    examples: tuple[tuple[str, bool], ...]
+RuleGroup = tuple[tuple[Rule, ...], tuple[tuple[str, bool], ...]]
+"""The rules of one `[[rule]]`, and its examples: each with whether a rule must match it."""
 
 
 def parse_toml(
@@ -108,9 +105,7 @@ def _group(table: Mapping[str, Any], source: RuleSource, anchors: Anchors) -> Ru
         remedy = f"Give it one of {', '.join(_PATTERN_KEYS)}"
         raise _error(source, "a rule without a pattern", remedy)
     examples = ((key, _strings(table, key, source)) for key in ("match", "not_match"))
-    return RuleGroup(
-        rules, tuple((text, key == "match") for key, texts in examples for text in texts)
-    )
+    return rules, tuple((text, key == "match") for key, texts in examples for text in texts)
 
 
 def _rules_of(table: Mapping[str, Any], source: RuleSource, anchors: Anchors) -> Iterator[Rule]:
@@ -135,9 +130,7 @@ def _rules_of(table: Mapping[str, Any], source: RuleSource, anchors: Anchors) ->
             )
 
 
-def _redirect(
-    table: Mapping[str, Any], decision: Decision, source: RuleSource
-) -> RedirectTo | None:
+def _redirect(table: Mapping[str, Any], decision: Decision, source: RuleSource) -> Redirect | None:
     given = table.get("redirect")
     if given is None and decision is not Decision.REDIRECT:
         return None
@@ -147,7 +140,7 @@ def _redirect(
     if not is_redirect or not isinstance(tool, str) or not isinstance(arguments, dict):
         remedy = 'Write decision = "redirect" and a [rule.redirect] table with tool'
         raise _error(source, "redirect and its decision go together", remedy)
-    return RedirectTo(tool, {str(key): str(value) for key, value in arguments.items()})
+    return Redirect(tool, {str(key): str(value) for key, value in arguments.items()})
 
 
 def _strings(table: Mapping[str, Any], key: str, source: RuleSource) -> list[str]:

@@ -11,14 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kb import globs
-from repomap import kinds
-from repomap.errors import MapInputError
-from repomap.loading import Loader
-from repomap.neighbours import find_neighbours
-from repomap.pack_model import BUDGET_MAX, BUDGET_MIN, Excluded, Item, Kind, Pack, PackRequest
-from repomap.pieces import Piece, cut_pieces, rate_pieces
-from repomap.ranking import Ranked
+from kb import GlobError, compile_glob, fits
+from repomap import ranking
+from repomap.model import LeftOut, MapInputError
+from repomap.pack_model import BUDGET_MAX, BUDGET_MIN, Item, Kind, Pack, PackRequest
+from repomap.pieces import Loader, Piece, cut_pieces, rate_pieces
+from repomap.ranking import Ranked, find_neighbours
 from repomap.rendering import NAMED_MAX, Draft, render, render_addition
 from repomap.store import read_skeleton, read_symbols
 from repomap.words import cut_task, find_terms
@@ -89,8 +87,8 @@ def check_request(asked: PackRequest) -> None:
         )
     for glob in asked.paths:
         try:
-            globs.compile_glob(glob)
-        except globs.GlobError as error:
+            compile_glob(glob)
+        except GlobError as error:
             raise MapInputError(f"{glob!r}: {error}", "Give a glob such as 'src/**'.") from error
 
 
@@ -112,7 +110,7 @@ def fit(  # noqa: PLR0913 - what a pack is made of
     loader = Loader(root, file_bytes, asked.redact)
     near = find_neighbours(db, ranked)
     kept, excluded = _choose([*ranked, *(one for one in near if not one.score)], asked)
-    task = _cut_to(asked.redact(cut_task(asked.task)).text, asked, TASK_SHARE)
+    task = _cut_to(asked.redact(cut_task(asked.task))[0], asked, TASK_SHARE)
     empty = Draft(asked, task, (), (), (), notes)
     room = FILLED_SHARE * asked.budget - asked.count(render(empty))
     filling = _Filling(asked, room - RESERVED_SHARE * asked.budget / 2)
@@ -125,21 +123,21 @@ def fit(  # noqa: PLR0913 - what a pack is made of
     order = {one.row.path: at for at, one in enumerate(kept)}
     items = sorted(filling.items.values(), key=lambda one: order[one.path])
     out = [
-        Excluded(one.row.path, "over the budget")
+        LeftOut(one.row.path, "over the budget")
         for one in kept
         if one.row.path not in filling.items
     ]
     return _finish(replace(empty, items=tuple(items)), [*out, *excluded], loader)
 
 
-def _choose(ranked: Sequence[Ranked], asked: PackRequest) -> tuple[list[Ranked], list[Excluded]]:
+def _choose(ranked: Sequence[Ranked], asked: PackRequest) -> tuple[list[Ranked], list[LeftOut]]:
     kept, out = [], []
     for one in ranked:
         path = one.row.path
         if asked.paths and not any(_is_meant(path, glob) for glob in asked.paths):
-            out.append(Excluded(path, "not among the paths that are asked for"))
-        elif not asked.with_tests and kinds.is_test(path):
-            out.append(Excluded(path, "a test"))
+            out.append(LeftOut(path, "not among the paths that are asked for"))
+        elif not asked.with_tests and ranking.is_test(path):
+            out.append(LeftOut(path, "a test"))
         else:
             kept.append(one)
     return kept, out
@@ -149,7 +147,7 @@ def _is_meant(path: str, given: str) -> bool:
     """Tell whether a path is what was given: itself, below that folder, or fitting that glob."""
     plain = given.removeprefix("./").rstrip("/")
     below = path == plain or path.startswith(f"{plain}/") or plain in ("", ".")
-    return below or globs.compile_glob(given).matches(path)
+    return below or fits(given, path)
 
 
 def _cut_to(text: str, asked: PackRequest, share: float) -> str:
@@ -224,13 +222,13 @@ def _fill_pieces(
 
 def _skeleton(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
     """Return the signatures of a file, for beside its pieces; nothing where they take too much."""
-    text = asked.redact(read_skeleton(db, one.row.id)).text
+    text = asked.redact(read_skeleton(db, one.row.id))[0]
     return text if asked.count(text) <= SKELETON_SHARE * asked.budget else ""
 
 
 def _outline(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
     """Return the signatures of a file, for in place of it; of a long one the outermost that fit."""
-    text = asked.redact(read_skeleton(db, one.row.id)).text
+    text = asked.redact(read_skeleton(db, one.row.id))[0]
     room = SKELETON_SHARE * asked.budget
     if asked.count(text) <= room:
         return text
@@ -291,11 +289,11 @@ def _summarize(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
     """Return the purpose of a file and the first names that it defines."""
     names = [s.name for s in read_symbols(db, one.row.id) if s.kind != "heading" and not s.parent]
     shown = ", ".join(dict.fromkeys(names[:SUMMARY_NAMES]))
-    purpose = asked.redact(one.row.purpose).text
+    purpose = asked.redact(one.row.purpose)[0]
     return "; ".join(part for part in (purpose, shown) if part)
 
 
-def _finish(draft: Draft, excluded: list[Excluded], loader: Loader) -> Pack:
+def _finish(draft: Draft, excluded: list[LeftOut], loader: Loader) -> Pack:
     """Render a pack, and take from its end until it is within the budget.
 
     Raises:
@@ -313,7 +311,7 @@ def _finish(draft: Draft, excluded: list[Excluded], loader: Loader) -> Pack:
         if used <= asked.budget:
             break
         if items:
-            excluded.insert(0, Excluded(items.pop().path, "over the budget"))
+            excluded.insert(0, LeftOut(items.pop().path, "over the budget"))
         elif named:
             named = 0
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -10,13 +11,12 @@ from types import MappingProxyType
 from base.bounded_run import (
     Bounds,
     CannotStartError,
-    Finished,
     TookTooLongError,
     TooMuchOutputError,
     run_bounded,
 )
 from base.git_environment import GIT_PATH, NEUTRAL_SETTINGS, UNATTENDED
-from repomap.errors import MapError
+from repomap.model import MapError
 
 OUTPUT_BYTES_MAX = 64 << 20
 _ENVIRONMENT = {
@@ -89,9 +89,9 @@ def run_git(
         raise GitTooMuchError(f"git {arguments[0]} printed more than {most} MiB") from error
     except CannotStartError as error:
         raise MapError(f"git cannot be started: {error}") from error
-    if done.code:
+    if done.returncode:
         raise GitFailedError(f"git {arguments[0]}: {_say(done)}")
-    return done.output
+    return done.stdout
 
 
 def switch_off_filters(root: Path, *, deadline_s: float) -> dict[str, str]:
@@ -125,7 +125,7 @@ def _overrule(settings: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _say(done: Finished) -> str:
-    lines = done.errors.decode("utf-8", "replace").strip().splitlines()
+def _say(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
-    return fatal[0][:200] if fatal else f"exit {done.code}"
+    return fatal[0][:200] if fatal else f"exit {done.returncode}"

@@ -1,18 +1,18 @@
-"""The commits of a repository: what they say, and which files they changed."""
+"""Commits of a repository: messages, files that they changed, and the index of their words."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import sqlite3
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from base.plain_files import read_plain
-from kb.walking import is_utf8
-from repomap.errors import MapError, MapInputError
+from kb import is_utf8
 from repomap.git import (
     GitFailedError,
     GitTooLongError,
@@ -20,6 +20,9 @@ from repomap.git import (
     run_git,
     switch_off_filters,
 )
+from repomap.model import MapError, MapInputError
+from repomap.store import index_words, read_files, write_marks
+from repomap.words import split_names
 
 COMMITS = 3000
 FILES_MAX = 30
@@ -56,16 +59,14 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Commits, the newest first. `is_anew` tells that the one asked from is no ancestor any more;
-    `note` says why there are none, or fewer, and `fewer` that they were too many to be read.
-    `shallow` tells where a shallow history ends, empty where it is whole."""
+    """Commits, the newest first."""
 
     head: str
     commits: tuple[Commit, ...] = ()
-    is_anew: bool = False
-    note: str = ""
-    fewer: str = ""
-    shallow: str = ""
+    is_anew: bool = False  # whether the commit asked from is no ancestor any more
+    note: str = ""  # why there are no commits, or fewer
+    fewer: str = ""  # says so where they were too many to be read
+    shallow: str = ""  # where a shallow history ends; empty where it is whole
 
 
 def read_history(
@@ -253,3 +254,87 @@ def _say_why(message: str, root: Path | None = None) -> str:
         if part in message:
             return why
     return f"no history: {message}"
+
+
+HISTORY_CHARS = 256 * 1024
+"""Of the messages of one file's commits the latest count, so many characters of them."""
+
+_HEAD, _FEWER, _SHALLOW = "head", "fewer", "shallow"
+
+
+def update_history(
+    db: sqlite3.Connection,
+    root: Path,
+    *,
+    marks: Mapping[str, str],
+    until: float,
+    written: Collection[str] | None,
+) -> History:
+    """Add the commits behind the last known one, and index the words of those of each file that
+    they touch, and of each that was `written` to the map; None is all of the map."""
+    known = marks.get(_HEAD, "")
+    deadline_s = max(1.0, min(DEADLINE_S, until - time.monotonic()))
+    found = read_history(root, since=known, shallow=marks.get(_SHALLOW, ""), deadline_s=deadline_s)
+    is_anew = found.is_anew or (not found.head and known != "")
+    if is_anew:
+        db.execute("DELETE FROM git_commit")
+        db.execute("DELETE FROM commit_file")
+    touched = set(written or ())
+    for one in found.commits:
+        words = split_names(one.message)
+        db.execute("INSERT OR REPLACE INTO git_commit VALUES(?,?,?)", (one.sha, one.at, words))
+        rows = [(path, one.sha) for path in one.paths]
+        db.executemany("INSERT OR IGNORE INTO commit_file VALUES(?,?)", rows)
+        touched.update(one.paths)
+    files = dict(db.execute("SELECT path, id FROM file"))
+    for path in sorted(files.keys() if is_anew or written is None else touched & files.keys()):
+        _index(db, path, files[path])
+    fewer = found.fewer if is_anew else found.fewer or marks.get(_FEWER, "")
+    write_marks(db, [(_HEAD, found.head), (_FEWER, fewer), (_SHALLOW, found.shallow)])
+    return replace(found, note="; ".join(filter(None, (found.note, fewer))))
+
+
+def _index(db: sqlite3.Connection, path: str, file: int) -> None:
+    """Index the messages of a file's commits, the latest of them."""
+    rows = db.execute(
+        "SELECT words FROM commit_file JOIN git_commit USING (sha) WHERE path = ?"
+        " ORDER BY at DESC, sha DESC",
+        (path,),
+    )
+    latest: list[str] = []
+    left = HISTORY_CHARS
+    for (words,) in rows:
+        if len(words) > left:
+            break
+        left -= len(words)
+        latest.append(words)
+    index_words(db, file, "history", "\n".join(reversed(latest)))
+
+
+DEPENDS = 0.5
+"""What a file that imports a changed one has of that one's evidence."""
+
+
+def find_changed(
+    db: sqlite3.Connection, root: Path, revision: str
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Find what differs between a revision and the working tree, and the files that import it.
+
+    Return evidence by path: 1 for what changed, less for what depends on it. Then the paths that
+    changed and are not in the map: removed, or left out of it.
+
+    Raises:
+        MapInputError: there is no such revision.
+        MapError: git cannot tell.
+    """
+    files = read_files(db)
+    changed = list_changed(root, revision)
+    evidence = dict.fromkeys((path for path in changed if path in files), 1.0)
+    for path in tuple(evidence):
+        rows = db.execute(
+            "SELECT file.path FROM edge JOIN file ON file.id = edge.file WHERE target = ?",
+            (files[path].id,),
+        )
+        for (dependent,) in rows:
+            evidence.setdefault(dependent, DEPENDS)
+    return evidence, tuple(path for path in changed if path not in files)

@@ -1,84 +1,128 @@
 """What a program imports, per language, as queries over its syntax tree.
 
-A query has no predicates: in some grammars they are quadratic. `@module` is what is asked for,
-`@call` a function by which some languages import, `@from` a statement with names, `@mod` a module
-of Rust. `@text` is a statement or expression that `repomap.import_texts` reads.
+The queries are in `import_queries.toml`. None has predicates: in some grammars they are quadratic.
+`@module` is what is asked for, `@call` a function by which some languages import, `@from` a
+statement with names, `@mod` a module of Rust. `@text` is a statement or expression that
+`repomap.import_queries` reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kb import grammars
-from kb.definitions import MAX_DEPTH
-from repomap.import_texts import MODULE_CHARS, READERS
+from kb.parsing import MAX_DEPTH
 from repomap.model import Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
 
+MODULE_CHARS = 1000
+_USES_MAX = 100
+_SPLIT = re.compile(r"[{},]")
+_ALIAS = re.compile(r" (?:as|=>) ")
+_DOTTED = re.compile(r"[\w.@]+")
+_PHP_FILE = re.compile(
+    r"(?:require|include)(?:_once)?[ (]{0,4}(?:(?:__DIR__|dirname ?\( ?__FILE__ ?\)) ?\. ?)?"
+    r"(?:'([^'$]{1,300})'|\"([^\"$]{1,300})\")[ )]{0,4}"
+)
+
+
+def _without(text: str, *words: str) -> str:
+    """Return a statement without the words that it begins with, and its semicolon."""
+    text = text.rstrip("; ")
+    for word in words:
+        text = text.removeprefix(f"{word} ").lstrip()
+    return text
+
+
+def _split_uses(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return each path with the names in its braces: `a, b.{c, d}` are `a` and `b.` with two."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    names: list[str] = []
+    prefix, at, is_open = "", 0, False
+    for match in [*_SPLIT.finditer(text), None]:
+        part = _ALIAS.split(text[at : match.start() if match else len(text)], maxsplit=1)[0]
+        part = part.strip()
+        at = match.end() if match else at
+        mark = match[0] if match else ""
+        if mark == "{":
+            prefix, names, is_open = part, [], True
+        elif is_open:
+            names += [part] if part else []
+            if mark in ("}", ""):
+                found.append((prefix, tuple(names[:_USES_MAX])))
+                is_open = False
+        elif part:
+            found.append((part, ()))
+    return found[:_USES_MAX]
+
+
+def _read_java(text: str) -> list[Import]:
+    return [Import(_without(text, "import", "static").replace(" ", ""))]
+
+
+def _read_kotlin(text: str) -> list[Import]:
+    return [Import(_ALIAS.split(_without(text, "import"), maxsplit=1)[0].replace(" ", ""))]
+
+
+def _read_scala(text: str) -> list[Import]:
+    uses = _split_uses(_without(text, "import"))
+    return [Import(path.rstrip(". ").replace(" ", ""), names) for path, names in uses]
+
+
+def _read_csharp(text: str) -> list[Import]:
+    bare = _without(text, "global", "using", "static", "unsafe").rpartition("=")[2]
+    name = bare.partition("<")[0].strip().removeprefix("global::").replace(" ", "")
+    return [Import(name)] if _DOTTED.fullmatch(name) else []  # others are tuples and arrays
+
+
+def _read_php(text: str) -> list[Import]:
+    if text.startswith("use "):
+        uses = _split_uses(_without(text, "use", "function", "const"))
+        return [Import(path.rstrip("\\ ").replace(" ", ""), names, "use") for path, names in uses]
+    file = _PHP_FILE.fullmatch(text)
+    return [Import(file[1] or file[2], (), "file")] if file else []
+
+
+READERS: Mapping[str, Callable[[str], list[Import]]] = MappingProxyType(
+    {
+        "java": _read_java,
+        "kotlin": _read_kotlin,
+        "scala": _read_scala,
+        "csharp": _read_csharp,
+        "php": _read_php,
+    }
+)
+"""From a statement in one line to what it imports, a row a language."""
+
+
 IMPORTS_MAX = 1000
 NAMES_MAX = 100
 _TEXT_BYTES = 8192
-_JAVASCRIPT = """
-(import_statement source: (string) @module)
-(export_statement source: (string) @module)
-(call_expression function: [(identifier) (import)] @call
-  arguments: (arguments . (string) @module))
-"""
-_TYPESCRIPT = _JAVASCRIPT + "(import_require_clause source: (string) @module)"
-_C = "(preproc_include path: [(string_literal) (system_lib_string)] @module)"
-QUERIES: Mapping[str, str] = MappingProxyType(
-    {
-        "python": """
-            (import_statement name: (dotted_name) @module)
-            (import_statement name: (aliased_import name: (dotted_name) @module))
-            (import_from_statement module_name: (_) @module) @from
-        """,
-        "javascript": _JAVASCRIPT,
-        "typescript": _TYPESCRIPT,
-        "tsx": _TYPESCRIPT,
-        "go": "(import_spec path: (_) @module)",
-        "c": _C,
-        "cpp": _C,
-        "objc": _C,
-        "java": "(import_declaration) @text",
-        "kotlin": "(import_header) @text",
-        "scala": "(import_declaration) @text",
-        "csharp": "(using_directive) @text",
-        "php": """
-            (namespace_use_declaration) @text
-            (require_expression) @text
-            (require_once_expression) @text
-            (include_expression) @text
-            (include_once_expression) @text
-        """,
-        "rust": """
-            (use_declaration argument: (_) @module)
-            (extern_crate_declaration name: (_) @module)
-            (mod_item name: (_) @mod !body)
-        """,
-        "ruby": """
-            (call !receiver method: (identifier) @call
-              arguments: (argument_list . (string) @module))
-            (call !receiver method: (identifier) @call
-              arguments: (argument_list . (simple_symbol) . (string) @module))
-        """,
-    }
-)
-_JAVASCRIPT_CALLS = frozenset([b"require", b"import"])
-CALLS: Mapping[str, frozenset[bytes]] = MappingProxyType(
-    {
-        "javascript": _JAVASCRIPT_CALLS,
-        "typescript": _JAVASCRIPT_CALLS,
-        "tsx": _JAVASCRIPT_CALLS,
-        "ruby": frozenset([b"require", b"require_relative", b"load", b"autoload"]),
-    }
-)
-"""Functions that import: all others are filtered here, as a query without predicates cannot."""
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+CALLS = {
+    language: frozenset(name.encode() for name in names)
+    for language, names in _TABLES["calls"].items()
+}
+"""Functions that import, by language."""
+
+
+def _gather_queries() -> dict[str, str]:
+    queries: dict[str, str] = {}
+    for row in _TABLES["imports"]:
+        for language in row["languages"]:
+            queries[language] = queries.get(language, "") + row["query"]
+    return queries
+
+
+QUERIES = _gather_queries()
 
 
 @cache

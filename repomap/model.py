@@ -1,8 +1,27 @@
-"""What is known of a repository's files."""
+"""What is known of a repository's files, and what can go wrong with a map."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+
+class MapError(Exception):
+    """A map cannot be made or read; `remedy` says what to do."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        """Keep both texts."""
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+class MapDamagedError(MapError):
+    """The file of a map is damaged, or of another form: what it says cannot be relied on."""
+
+
+class MapInputError(MapError):
+    """What was asked for is not what it must be."""
+
 
 LINE_CHARS = 160
 """Longest purpose and signature: about one line of a terminal twice."""
@@ -10,15 +29,14 @@ LINE_CHARS = 160
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A definition. Lines count from 1, and the last belongs to it; `parent` is the dotted name
-    of what encloses it, and `signature` its head in one line."""
+    """A definition. Lines count from 1."""
 
     name: str
     kind: str
-    parent: str
+    parent: str  # the dotted name of what encloses it
     start_line: int
-    end_line: int
-    signature: str
+    end_line: int  # the last line that belongs to it
+    signature: str  # its head in one line
 
     @property
     def full_name(self) -> str:
@@ -43,16 +61,14 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What a parser finds in one file. `references` are names that it uses, with how often;
-    `skeleton` has signatures with their first line of documentation, indented as they nest.
-    `note` says why a file has less than its language allows; empty where nothing is missing."""
+    """All that a parser finds in one file."""
 
     symbols: tuple[Symbol, ...] = ()
-    references: tuple[tuple[str, int], ...] = ()
+    references: tuple[tuple[str, int], ...] = ()  # names that it uses, with how often
     imports: tuple[Import, ...] = ()
     purpose: str = ""
-    skeleton: str = ""
-    note: str = ""
+    skeleton: str = ""  # signatures with their first line of documentation, indented as they nest
+    note: str = ""  # why it has less than its language allows; empty where nothing is missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +89,8 @@ class FileRow:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A path that is not in the map, and the reason: a key of `repomap.walking.REASONS`."""
+    """A path that is not in the map or a pack, and why: of the map by a key of
+    `repomap.walking.REASONS`."""
 
     path: str
     reason: str
@@ -81,12 +98,12 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ScanReport:
-    """What a scan came to. `notes` say what is missing of the map and why, for a reader."""
+    """The outcome of a scan."""
 
     files: int
     read: int
     removed: int
     left_out: tuple[LeftOut, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # what is missing of the map and why, for a reader
     head: str
     seconds: float

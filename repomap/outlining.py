@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from kb.definitions import Definition
+from base.wordlist import read_rows
+from kb.parsing import Definition
 from repomap.describing import find_note
 from repomap.model import LINE_CHARS, Symbol
 
@@ -18,48 +19,7 @@ SYMBOLS_MAX = 2000
 SKELETON_LINES = 200
 SKELETON_BYTES = 12 * 1024
 KINDS = frozenset(["function", "method", "class", "type", "module", "constant", "definition"])
-_KIND_ROWS = (
-    ("constructor", "method"),
-    ("init_declaration", "method"),
-    ("delegate", "type"),
-    ("lexical_declaration", "function"),  # such as `const f = () => 1`: others are no definitions
-    ("variable_declaration", "function"),
-    ("assignment", "function"),
-    ("pair", "function"),
-    ("binary_operator", "function"),
-    ("value_definition", "function"),
-    ("defmodule", "module"),
-    ("defimpl", "module"),
-    ("defprotocol", "type"),
-    ("FnProto", "function"),
-    ("VarDecl", "type"),
-    ("TestDecl", "function"),
-    ("class", "class"),
-    ("mixin", "class"),
-    ("extension", "class"),
-    ("method", "method"),
-    ("interface", "type"),
-    ("struct", "type"),
-    ("trait", "type"),
-    ("protocol", "type"),
-    ("concept", "type"),
-    ("alias", "type"),
-    ("enum", "type"),
-    ("union", "type"),
-    ("record", "type"),
-    ("type", "type"),
-    ("namespace", "module"),
-    ("module", "module"),
-    ("mod_item", "module"),
-    ("impl", "module"),
-    ("object", "module"),
-    ("function", "function"),
-    ("subroutine", "function"),
-    ("macro", "function"),
-    ("const", "constant"),
-    ("static", "constant"),
-    ("var", "constant"),
-)
+_KIND_ROWS = read_rows(__file__, "outlining.txt")
 """Parts of a syntax node's label, the first that fits counts, and the kind of its definition."""
 
 _WHOLE_LABELS = dict.fromkeys(["def", "defp", "defguard", "defdelegate", "test"], "function")
@@ -72,31 +32,23 @@ _VALUE_TYPES = frozenset(["variable_declarator", "function_definition", "let_bin
 _BODY_ENDINGS = ("body", "block", "compound_statement")
 
 
-class _Enclosing(NamedTuple):
-    """A definition that others may lie in, up to its last byte."""
-
-    end: int
-    name: str
-    holds_methods: bool
-
-
 def outline(data: bytes, definitions: Sequence[Definition]) -> tuple[tuple[Symbol, ...], str]:
     """Return the symbols, and the skeleton: signatures with their first line of documentation."""
     line_ends = [match.start() for match in re.finditer(b"\n", data)]
     symbols: list[Symbol] = []
     skeleton = _Skeleton()
-    enclosing: list[_Enclosing] = []
+    enclosing: list[tuple[int, str, bool]] = []  # the end, the name, whether it holds methods
     for one in definitions:
         name = one.name[:LINE_CHARS].strip()
         if not name:
             continue
         if len(symbols) == SYMBOLS_MAX:
             break
-        while enclosing and enclosing[-1].end <= one.start:
+        while enclosing and enclosing[-1][0] <= one.start:
             enclosing.pop()
         label = _label(data, one.node)
-        kind = _name_kind(label, is_member=bool(enclosing) and enclosing[-1].holds_methods)
-        parent = ".".join(outer.name for outer in enclosing)[:LINE_CHARS]
+        kind = _name_kind(label, is_member=bool(enclosing) and enclosing[-1][2])
+        parent = ".".join(outer for _, outer, _ in enclosing)[:LINE_CHARS]
         signature = read_signature(data, one.node)
         first = bisect_right(line_ends, one.start - 1) + 1
         last = bisect_right(line_ends, max(one.start, one.end - 1) - 1) + 1
@@ -104,7 +56,7 @@ def outline(data: bytes, definitions: Sequence[Definition]) -> tuple[tuple[Symbo
         if skeleton.has_room and (kind != "constant" or enclosing):
             skeleton.add(len(enclosing), signature, find_note(data, one))
         holds = kind in ("class", "type") or any(part in label for part in _HOLD_METHODS)
-        enclosing.append(_Enclosing(one.end, name, holds))
+        enclosing.append((one.end, name, holds))
     return tuple(symbols), "\n".join(skeleton.lines)
 
 

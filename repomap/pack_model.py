@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from repomap.model import LeftOut
 
 Kind = Literal["full", "parts", "skeleton", "summary"]
 Format = Literal["markdown", "json"]
@@ -15,14 +17,11 @@ BUDGET_MIN = 300
 BUDGET_MAX = 2_000_000
 
 
-class Redaction(NamedTuple):
-    """A text without its secrets, and of each its line and kind."""
-
-    text: str
-    found: Sequence[tuple[int, str]]
-
+Redaction = tuple[str, Sequence[tuple[int, str]]]
+"""A text without its secrets, and of each its line and kind."""
 
 Redact = Callable[[str], Redaction]
+
 Count = Callable[[str], int]
 
 
@@ -38,38 +37,29 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class PackRequest:
-    """What a pack is made for.
-
-    `budget` bounds the whole text, in tokens of the model family `estimator`, which `count`
-    estimates. `paths` are paths, folders or globs, one of which a file must match. `memory` are
-    facts, which go before the files. Without a task the most central files come first.
-
-    `mark` begins the text of a file, so that it is known later as one that may be replaced; `usage`
-    stands behind it, for who opens the file. `made_at` is a time, which goes last: the bytes before
-    it are the same at any time.
-    """
+    """A wish for a pack. Without a task the most central files come first."""
 
     task: str
-    count: Count
+    count: Count  # estimates tokens
     redact: Redact
-    budget: int = BUDGET
-    estimator: str = ""
+    budget: int = BUDGET  # tokens of the whole text, at most
+    estimator: str = ""  # the model family of the tokens
     format: Format = "markdown"
-    paths: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()  # paths, folders or globs, one of which a file must match
     with_source: bool = True
     with_tests: bool = True
-    memory: str = ""
+    memory: str = ""  # facts, which go before the files
     mentioned: str = ""
     title: str = TITLE
     sections: tuple[Section, ...] = ()
-    mark: str = ""
-    usage: str = ""
-    made_at: str = ""
+    mark: str = ""  # begins a file's text; such a file may be replaced
+    usage: str = ""  # stands behind `mark`, for who opens the file
+    made_at: str = ""  # a time, which goes last: the bytes before it are the same at any time
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A file within a pack. `lines` are the stretches that `content` has, both ends included."""
+    """A file within a pack."""
 
     path: str
     kind: Kind
@@ -77,27 +67,19 @@ class Item:
     score: float
     tokens: int
     reasons: tuple[str, ...] = ()
-    lines: tuple[tuple[int, int], ...] = ()
+    lines: tuple[tuple[int, int], ...] = ()  # the stretches that `content` has, both ends included
     language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Excluded:
-    """A file that is not in a pack, and why."""
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Pack:
-    """A finished pack: `text` is at most `budget` tokens, which `used` counts."""
+    """A finished pack."""
 
     text: str
-    budget: int
-    used: int
+    budget: int  # in tokens, the limit of `used`
+    used: int  # the tokens of `text`
     estimator: str
     items: tuple[Item, ...]
-    excluded: tuple[Excluded, ...]
+    excluded: tuple[LeftOut, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...] = ()

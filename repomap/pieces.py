@@ -1,14 +1,52 @@
-"""A file in pieces: its definitions, and stretches of what lies between."""
+"""Texts of files for a pack, read now without their secrets, and cut into pieces."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from repomap.model import Symbol
+from repomap.pack_model import Redact
+from repomap.reading import read_text
 from repomap.words import match_any, split_names
+
+
+@dataclass(slots=True)
+class Loader:
+    """A reader of files, which reads each once."""
+
+    root: Path
+    file_bytes: int
+    redact: Redact
+    warnings: dict[str, tuple[str, ...]] = field(default_factory=dict)  # secrets' lines and kinds
+    _texts: dict[str, str | None] = field(default_factory=dict)  # None: gone, or no text any more
+
+    def load(self, path: str) -> str | None:
+        """Return the text of a file with LF at the ends of its lines."""
+        if path not in self._texts:
+            self._texts[path] = self._load(path)
+        return self._texts[path]
+
+    def forget(self, path: str) -> None:
+        """Drop a text that is needed no more."""
+        self._texts.pop(path, None)
+        self.warnings.pop(path, None)
+
+    def _load(self, path: str) -> str | None:
+        found = read_text(self.root, path, self.file_bytes)
+        if isinstance(found, str):
+            return None
+        text = found[0].decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        clean, secrets = self.redact(text)
+        if secrets:
+            self.warnings[path] = tuple(
+                f"{path}:{line} [secret:{kind}]" for line, kind in sorted(set(secrets))
+            )
+        return clean
+
 
 STRETCH_LINES = 60
 DEFINITION_LINES = 120
@@ -17,12 +55,12 @@ DEFINITION_LINES = 120
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Lines of a file, counted from 1, both ends included; `name` is what they define."""
+    """Lines of a file, counted from 1."""
 
     path: str
     start: int
-    end: int
-    name: str
+    end: int  # the last line that belongs to it
+    name: str  # what the lines define
     text: str
 
 

@@ -18,17 +18,16 @@ NEAR = EVIDENCE[NEIGHBOUR]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a file stands: its rank counts from 1 and is 0 for one without evidence; `kind` is
-    what a pack has of it, empty where that is nothing; `evidence` is what adds to its score."""
+    """The place at which a file stands."""
 
     path: str
-    kind: str
+    kind: str  # what a pack has of it; empty where that is nothing
     reason: str
-    rank: int = 0
+    rank: int = 0  # counts from 1; 0 without evidence
     of: int = 0
     score: float = 0.0
     tokens: int = 0
-    evidence: tuple[tuple[str, float], ...] = ()
+    evidence: tuple[tuple[str, float], ...] = ()  # what adds to its score
 
 
 def find_placement(

@@ -1,18 +1,60 @@
-"""The order of files for a task: a weighted sum of evidence, with the reasons."""
+"""The order of files for a task: a weighted sum of evidence, with the reasons; and neighbours."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from repomap import evidence, kinds
+from repomap import evidence
+from repomap.evidence import DEFINERS_MAX
 from repomap.model import FileRow
-from repomap.store import read_files
-from repomap.words import cut_task, find_title, weigh_terms
+from repomap.store import read_files, read_row
+from repomap.words import cut_task, find_title, is_code_like, weigh_terms
+
+_TEST_FOLDERS = frozenset(["test", "tests", "testing", "spec", "specs", "__tests__", "testdata"])
+_TEST_NAME = re.compile(
+    r"(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*(?:_test|_tests|_spec|\.test|\.spec)\.[^/.]+"
+    r"|[^/]*Tests?\.(?:java|kt|cs|scala|php|swift))$"
+)
+_PROSE_ENDINGS = """
+md markdown rst txt adoc asciidoc org tex json jsonl yaml yml toml ini cfg conf csv tsv xml svg po
+pot lock log html htm css scss less ipynb properties editorconfig
+"""
+_PROSE = frozenset(_PROSE_ENDINGS.split())
+_ASKS_FOR_TESTS = re.compile(r"\b(?:tests?|specs?|testing|testcase|fixture)\b", re.IGNORECASE)
+_ASKS_FOR_PROSE = re.compile(
+    r"\b(?:docs?|documentation|readme|changelog|docstrings?|tutorial|config(?:uration)?|ya?ml|json"
+    r"|toml|css|html|markdown|translations?)\b",
+    re.IGNORECASE,
+)
+
+
+def is_test(path: str) -> bool:
+    """Tell whether a file is a test or belongs to tests."""
+    folders = path.split("/")[:-1]
+    return any(one in _TEST_FOLDERS for one in folders) or _TEST_NAME.search(path) is not None
+
+
+def is_prose(path: str) -> bool:
+    """Tell whether a file is prose or data rather than a program."""
+    name = path.rpartition("/")[2]
+    ending = name.rpartition(".")[2].lower() if "." in name[1:] else ""
+    return ending in _PROSE or (not ending and name.isupper())
+
+
+def asks_for_tests(title: str) -> bool:
+    """Tell whether a task speaks of tests."""
+    return _ASKS_FOR_TESTS.search(title) is not None
+
+
+def asks_for_prose(title: str) -> bool:
+    """Tell whether a task speaks of documentation, configuration or data."""
+    return _ASKS_FOR_PROSE.search(title) is not None
+
 
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -69,12 +111,11 @@ _TOKEN = re.compile(r"[\w@./-]+")
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A file and how well it fits. `score` is over the best file's; `parts` are what each kind of
-    evidence added to it before."""
+    """A file and how well it fits."""
 
     row: FileRow
-    score: float
-    parts: tuple[tuple[str, float], ...]
+    score: float  # over the best file's
+    parts: tuple[tuple[str, float], ...]  # what each kind of evidence added before
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -108,11 +149,11 @@ def rank_files(
         found["changed"] = {files[p].id: v for p, v in extra.items() if p in files and v >= 1}
         found["depends"] = {files[p].id: v for p, v in extra.items() if p in files and v < 1}
     weights = {**WEIGHTS, "changed": 1.0, "depends": 1.0}
-    may_test, may_prose = kinds.asks_for_tests(title), kinds.asks_for_prose(title)
+    may_test, may_prose = asks_for_tests(title), asks_for_prose(title)
     aside = {
         row.id: ASIDE
         for path, row in files.items()
-        if (kinds.is_test(path) and not may_test) or (kinds.is_prose(path) and not may_prose)
+        if (is_test(path) and not may_test) or (is_prose(path) and not may_prose)
     }
 
     def add_up(file: int) -> float:
@@ -222,3 +263,51 @@ def _stem(path: str) -> str:
 
 def _ends(path: str, suffix: str) -> bool:
     return path == suffix or path.endswith(f"/{suffix}")
+
+
+BEST = 5
+EACH_MAX = 6
+
+_DEFINED = """
+SELECT definer.file, reference.name, max(reference.count) AS times FROM reference
+JOIN symbol AS definer ON definer.name = reference.name AND definer.kind != 'heading'
+WHERE reference.file = ?1 AND definer.file != ?1
+    AND (SELECT count(DISTINCT file) FROM symbol WHERE name = reference.name) <= ?2
+GROUP BY definer.file, reference.name ORDER BY times DESC, definer.file, reference.name
+"""
+
+
+def find_neighbours(db: sqlite3.Connection, ranked: Sequence[Ranked]) -> tuple[Ranked, ...]:
+    """Return the neighbours of the best files, those of the best one first.
+
+    What is not ranked itself has the score 0.
+    """
+    best = ranked[:BEST]
+    known = {one.row.id: one for one in ranked}
+    found: dict[int, None] = {}
+    for one in best:
+        near = list(dict.fromkeys(_list_near(db, one.row.id)))
+        found |= dict.fromkeys(near[:EACH_MAX])
+    for one in best:
+        found.pop(one.row.id, None)
+    return tuple(
+        known.get(file) or Ranked(read_row(db, file), 0.0, ((NEIGHBOUR, 0.0),)) for file in found
+    )
+
+
+def _list_near(db: sqlite3.Connection, file: int) -> Iterator[int]:
+    """Yield the files that one imports, that define what it uses, and that import it."""
+    for (target,) in db.execute(
+        "SELECT target FROM edge JOIN file ON file.id = target WHERE edge.file = ? ORDER BY path",
+        (file,),
+    ):
+        yield target
+    for definer, name, _ in db.execute(_DEFINED, (file, DEFINERS_MAX)):
+        if is_code_like(name):
+            yield definer
+    for (by,) in db.execute(
+        "SELECT edge.file FROM edge JOIN file ON file.id = edge.file WHERE target = ?"
+        " ORDER BY path",
+        (file,),
+    ):
+        yield by

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from base.plain_files import read_plain
-from kb.decoding import as_utf8, is_binary
+from kb import as_utf8, is_binary
 from kb.detect import detect
-from repomap.marks import is_marked
+
+MARK = "<!-- context-mode:pack -->"
+RULES_HEAD = f"""\
+---
+description: Files of this project for the present task
+alwaysApply: true
+---
+{MARK}"""
+"""A rules file of Cursor has its frontmatter first."""
+
+HEADS = (MARK, RULES_HEAD)
+JSON_HEAD = f'{{\n "made_by": "{MARK}"'
+"""Of JSON that is indented by one, with the mark as its first value."""
+
+
+def is_marked(data: bytes) -> bool:
+    """Tell whether a file begins as one that was written here."""
+    return data.startswith(_BEGINNINGS)
+
+
+_BEGINNINGS = tuple(head.encode() for head in (*HEADS, JSON_HEAD))
+
 
 LINE_BYTES = 16 * 1024
 """A longer line is generated: a bundle, a table of data."""
@@ -16,15 +36,8 @@ LINE_BYTES = 16 * 1024
 HEAD_BYTES = 8 * 1024
 
 
-class Text(NamedTuple):
-    """The text of a file in UTF-8, and its language where one is known."""
-
-    data: bytes
-    language: str | None
-
-
-def read_text(root: Path, path: str, bytes_max: int) -> Text | str:
-    """Return the text of a file, or the name of the reason why it has none."""
+def read_text(root: Path, path: str, bytes_max: int) -> tuple[bytes, str | None] | str:
+    """Return the text of a file and its language, or the name of the reason why it has none."""
     try:
         data = read_plain(root / path, bytes_max, root)
     except (FileNotFoundError, NotADirectoryError):
@@ -38,7 +51,7 @@ def read_text(root: Path, path: str, bytes_max: int) -> Text | str:
     if is_marked(data):
         return "pack"
     data, _ = as_utf8(data)
-    return _find_fault(data) or Text(data, detect(data[:HEAD_BYTES], name=path).language)
+    return _find_fault(data) or (data, detect(data[:HEAD_BYTES], name=path).language)
 
 
 def _find_fault(data: bytes) -> str:

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from repomap.pack_model import Excluded, Item, PackRequest
+from repomap.model import LeftOut
+from repomap.pack_model import Item, PackRequest
 
 NAMED_MAX = 12
 """Files that are named among those left out; the others are counted."""
@@ -29,7 +30,7 @@ class Draft:
     asked: PackRequest
     task: str
     items: Sequence[Item]
-    excluded: Sequence[Excluded]
+    excluded: Sequence[LeftOut]
     warnings: Sequence[str]
     notes: Sequence[str]
     used: int = 0

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from base.plain_files import read_plain
-from kb.walking import WalkEntry
+from kb import WalkEntry
 from repomap import walking, workers
-from repomap.errors import MapDamagedError, MapError
-from repomap.history_index import update_history
+from repomap.history import update_history
 from repomap.importing import MODULE_CHARS, Resolver
-from repomap.model import FileRow, LeftOut, ScanReport, Structure
+from repomap.model import FileRow, LeftOut, MapDamagedError, MapError, ScanReport, Structure
 from repomap.reading import read_text
 from repomap.store import (
     MapStore,
@@ -47,13 +46,12 @@ UNSURE_NS = 2 * 10**9
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """What is scanned. `is_secret_name` and `is_denied` judge relative paths; `hide_secrets`
-    overwrites the secrets of a text by as many other bytes, before anything of it is kept."""
+    """A wish for a scan."""
 
     root: Path
-    is_secret_name: Callable[[str], bool]
-    hide_secrets: Callable[[bytes], bytes]
-    is_denied: Callable[[str], bool] = lambda _: False
+    is_secret_name: Callable[[str], bool]  # judges a relative path
+    hide_secrets: Callable[[bytes], bytes]  # overwrites secrets by as many other bytes, first
+    is_denied: Callable[[str], bool] = lambda _: False  # judges a relative path
     file_bytes: int = walking.FILE_BYTES
     files: int = walking.FILES
     deadline_s: float = DEADLINE_S
@@ -96,18 +94,16 @@ def scan(store: MapStore, asked: ScanRequest) -> ScanReport:
 def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
     until = began + asked.deadline_s
     started_ns = time.time_ns()
-    found = _walk(asked, until)
+    entries, refused, is_whole = _walk(asked, until)
     with store.reading() as db:
         known, marks = read_files(db), read_marks(db)
         left_before = dict(db.execute("SELECT path, reason FROM left_out"))
     sure_before = _read_started(marks, started_ns) - UNSURE_NS
-    changed = [
-        one for one in found.entries if not _is_same(one, known.get(one.relative), sure_before)
-    ]
+    changed = [one for one in entries if not _is_same(one, known.get(one.relative), sure_before)]
     written, same, unread = _write_changed(store, changed, known, asked, until)
-    present = {one.relative for one in found.entries}
+    present = {one.relative for one in entries}
     gone = [row for path, row in known.items() if path not in present]
-    left_out = sorted([*found.left_out, *unread], key=lambda one: one.path)
+    left_out = sorted([*refused, *unread], key=lambda one: one.path)
     left_now = {one.path: one.reason for one in left_out}
     was_complete = marks.get(_COMPLETE) == "1"
     with store.writing() as db:
@@ -124,14 +120,14 @@ def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
         )
         write_marks(db, [("started_ns", str(started_ns)), (_COMPLETE, str(int(is_complete)))])
     return ScanReport(
-        files=len(found.entries) - len(unread),
+        files=len(entries) - len(unread),
         read=len(written) + same,
         removed=len(gone),
         left_out=tuple(left_out),
         notes=(
             *store.notes,
             *([history.note] if history.note else ()),
-            *_notes(left_out, found.is_whole),
+            *_notes(left_out, is_whole),
         ),
         head=history.head,
         seconds=time.monotonic() - began,
@@ -145,7 +141,7 @@ def _read_started(marks: Mapping[str, str], now_ns: int) -> int:
     return began_ns if began_ns <= now_ns else 0
 
 
-def _walk(asked: ScanRequest, until: float) -> walking.Found:
+def _walk(asked: ScanRequest, until: float) -> tuple[list[WalkEntry], list[LeftOut], bool]:
     try:
         return walking.walk_files(
             asked.root,
@@ -240,16 +236,17 @@ def _read(entry: WalkEntry, known: FileRow | None, asked: ScanRequest) -> _Read:
     found = read_text(asked.root, entry.relative, asked.file_bytes)
     if isinstance(found, str):
         return _Read(entry, found)
-    sha256 = hashlib.sha256(found.data).digest()
+    text, language = found
+    sha256 = hashlib.sha256(text).digest()
     if known is not None and known.sha256 == sha256:
         return _Read(entry, "", is_same=True)
-    data = asked.hide_secrets(found.data)
-    structure = workers.describe(data, found.language)
+    data = asked.hide_secrets(text)
+    structure = workers.describe(data, language)
     return _Read(
         entry=entry,
         reason="",
         sha256=sha256,
-        language=found.language,
+        language=language,
         lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
         structure=structure,
         body=split_names(data.decode("utf-8", "replace")),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from kb.walking import Selection, Walk, WalkEntry, Why
+from kb import Selection, Walk, WalkEntry, Why
 from repomap.model import LeftOut
 
 REASONS: Mapping[str, str] = MappingProxyType(
@@ -55,15 +54,6 @@ _NAMES: Mapping[Why, str] = MappingProxyType(
 """What the walk's reasons are called here; that of a line of an ignore file is about no file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a walk came upon, in order of the paths; `is_whole` tells that it came to its end."""
-
-    entries: tuple[WalkEntry, ...]
-    left_out: tuple[LeftOut, ...]
-    is_whole: bool = True
-
-
 def walk_files(
     root: Path,
     *,
@@ -71,8 +61,9 @@ def walk_files(
     file_bytes: int = FILE_BYTES,
     files: int = FILES,
     until: float = float("inf"),
-) -> Found:
-    """Find the files below `root` that a map may have; `until` is a time of the monotonic clock.
+) -> tuple[list[WalkEntry], list[LeftOut], bool]:
+    """Find the files below `root` that a map may have, in order of the paths, those left out, and
+    whether that is all. `until` is a time of the monotonic clock.
 
     `refuse` names the reason for which a file must not be read, by its relative path.
 
@@ -105,5 +96,4 @@ def walk_files(
         if one.why is Why.NOT_ALLOWED or one.why in _NAMES
     ]
     entries.sort(key=lambda entry: entry.relative)
-    left_out = sorted([*skipped, *beyond], key=lambda one: one.path)
-    return Found(tuple(entries), tuple(left_out), is_whole)
+    return entries, sorted([*skipped, *beyond], key=lambda one: one.path), is_whole

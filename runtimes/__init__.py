@@ -1,29 +1,53 @@
 """Which languages exist, how each is started, compiled and probed. Data first."""
 
-from runtimes.choice import choose
-from runtimes.discovery import Discovery, candidates, discover, missing, parse_version, version_argv
-from runtimes.install import debian_packages, hint, install_script, npm_packages
+from runtimes.discovery import (
+    Discovery,
+    candidates,
+    choose,
+    discover,
+    missing,
+    parse_version,
+    version_argv,
+)
 from runtimes.model import (
     Candidate,
     Driver,
     Language,
-    Missing,
     PrewarmPlan,
     ProbeResult,
     Program,
     Step,
 )
-from runtimes.prewarming import as_helper, helper
-from runtimes.program import completion, conversing, driver, driver_program, heeds, prepare, reaches
-from runtimes.registry import LANGUAGES, UnknownLanguage, language, language_for_file
+from runtimes.program import (
+    Completion,
+    as_helper,
+    completion,
+    conversing,
+    driver,
+    driver_program,
+    heeds,
+    helper,
+    prepare,
+    reaches,
+)
+from runtimes.registry import (
+    LANGUAGES,
+    UnknownLanguage,
+    debian_packages,
+    hint,
+    install_script,
+    language,
+    language_for_file,
+    npm_packages,
+)
 
 __all__ = [
     "LANGUAGES",
     "Candidate",
+    "Completion",
     "Discovery",
     "Driver",
     "Language",
-    "Missing",
     "PrewarmPlan",
     "ProbeResult",
     "Program",

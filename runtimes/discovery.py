@@ -9,8 +9,55 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from runtimes import environments, install, places, shims
-from runtimes.model import Candidate, Fingerprint, HomeLibrary, Language, Missing, Toolchain
+from runtimes import places, registry
+from runtimes.model import (
+    Candidate,
+    Fingerprint,
+    HomeLibrary,
+    Language,
+    ProbeResult,
+    Toolchain,
+)
+
+# A toolchain further down the preference must be this much faster to be taken, so that noise in
+# two close measurements does not make the choice flip from one start to the next.
+_CLEARLY_FASTER: Final = 0.75
+
+
+def choose(results: Iterable[ProbeResult], preferred: Sequence[str] = ()) -> ProbeResult | None:
+    """The runnable result to use, or None when none runs.
+
+    The first of the `preferred` toolchains that runs is taken, where any of them does. Else an
+    interpreter that belongs to the project outranks everything, then the lowest `rank` counts.
+    Among different toolchains of one rank the fastest is taken. Among several places of the same
+    toolchain it is the first on the search path, which its user means.
+    """
+    runnable = sorted((r for r in results if r.runnable), key=lambda r: r.candidate.order)
+    for name in preferred:
+        if named := [r for r in runnable if r.candidate.toolchain.name == name]:
+            runnable = named
+            break
+    own = [r for r in runnable if r.candidate.project_specific]
+    if own:
+        return own[0]
+    if not runnable:
+        return None
+    rank = min(r.candidate.toolchain.rank for r in runnable)
+    first_of_each: dict[str, ProbeResult] = {}
+    for result in runnable:
+        if result.candidate.toolchain.rank == rank:
+            first_of_each.setdefault(result.candidate.toolchain.name, result)
+    chosen, *others = first_of_each.values()
+    for other in others:
+        if _start_ms(other) < _start_ms(chosen) * _CLEARLY_FASTER:
+            chosen = other
+    return chosen
+
+
+def _start_ms(result: ProbeResult) -> float:
+    assert result.start_ms is not None  # only runnable results are compared
+    return result.start_ms
+
 
 _ELF: Final = b"\x7fELF"
 _ETC: Final = "/etc"
@@ -67,7 +114,7 @@ def discover(
     found: list[Candidate] = []
     for toolchain in language.toolchains:
         found.extend(_of_toolchain(language, toolchain, place, passed_over))
-    found.sort(key=lambda c: (environments.is_own(Path(c.path)), not c.project_specific))
+    found.sort(key=lambda c: (places.is_own(Path(c.path)), not c.project_specific))
     binds, programs = _environments(place)
     ordered = tuple(
         c._replace(
@@ -78,13 +125,13 @@ def discover(
     return Discovery(ordered, tuple(dict.fromkeys(passed_over)))
 
 
-def missing(language: Language, passed_over: Sequence[str] = ()) -> Missing:
-    """Why there is nothing to run a language with, and what to install on this platform."""
+def missing(language: Language, passed_over: Sequence[str] = ()) -> tuple[str, str]:
+    """Return why there is nothing to run a language with, and what to install here."""
     wanted = " or ".join(
         " with ".join(names[0] for names in t.executables.values()) for t in language.toolchains
     )
     reason = "; ".join((f"found no {wanted} on PATH", *passed_over))
-    return Missing(language, reason, install.hint(language))
+    return reason, registry.hint(language)
 
 
 def _of_toolchain(
@@ -98,7 +145,7 @@ def _of_toolchain(
     ]
     for executable in executables:
         lead = executable._replace(path=_native(executable.path, toolchain))
-        identity = str(lead.path if environments.base_prefix(lead.path) else lead.path.resolve())
+        identity = str(lead.path if places.base_prefix(lead.path) else lead.path.resolve())
         if identity in seen:
             continue
         seen.add(identity)
@@ -116,7 +163,7 @@ def _of_toolchain(
 def _project_executables(toolchain: Toolchain, place: _Place) -> Iterator[_Executable]:
     if toolchain.project_environment:
         for python in _interpreters(place):
-            own = environments.is_own(python)
+            own = places.is_own(python)
             watch = (python.parent.parent / "pyvenv.cfg",)
             yield _Executable(python, watch, not own, is_named_by_project=True)
 
@@ -151,7 +198,7 @@ def _interpreters(place: _Place) -> Iterator[Path]:
     A repository may come with a link to any file of the user's in an interpreter's place.
     """
     if place.project is not None:
-        for python in environments.interpreters(place.project, place.home):
+        for python in places.interpreters(place.project, place.home):
             if _is_program(python) and _is_native(python.resolve()):
                 yield python
 
@@ -167,7 +214,7 @@ def _on_path(names: Iterable[str], place: _Place, passed_over: list[str]) -> Ite
             path = Path(folder) / name
             if not _is_program(path):
                 continue
-            shim = shims.resolve(path, place.project, place.home, place.environ)
+            shim = places.resolve(path, place.project, place.home, place.environ)
             if shim.reason:
                 passed_over.append(f"{path}: {shim.reason}")
             for target in shim.targets:
@@ -257,7 +304,7 @@ def _chain(path: Path, real: Path) -> Iterator[Path]:
         at = Path(os.path.normpath(at.parent / at.readlink()))
         yield at
     yield real
-    base = environments.base_prefix(path)
+    base = places.base_prefix(path)
     if base and any(map(_is_native, base.glob("bin/python*"))):
         yield base / "bin" / "python"
         yield (base / "bin" / "python").resolve()

@@ -6,54 +6,240 @@ registry token beside its bin/, ~/.local/share the data of every desktop program
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+
+from base.plain_files import read_head
+
+# Read off the disk the way each manager documents it; nothing is run. pyenv and its kin:
+# `PYENV_VERSION`, `.python-version` up the tree, `$PYENV_ROOT/version`. asdf and mise:
+# `.tool-versions` up the tree, then in the home. rustup: `RUSTUP_TOOLCHAIN`,
+# `rust-toolchain[.toml]` up the tree, the default in `settings.toml`.
+
+
+class Shim(NamedTuple):
+    """A resolved shim: the programs it may start, best first, or why there is none.
+
+    `watch` are the files that decided.
+    """
+
+    targets: tuple[Path, ...] = ()
+    watch: tuple[Path, ...] = ()
+    reason: str = ""
+
+
+_TABLE: Final = tomllib.loads(Path(__file__).with_name("places.toml").read_text("utf-8"))
+# The name of the manager's root folder -> the variable and file where it reads the wanted version.
+_ENV_MANAGERS: Final[Mapping[str, tuple[str, str]]] = _TABLE["env_managers"]
+
+# How asdf and mise call what provides an executable.
+_TOOLS: Final[Mapping[str, Sequence[str]]] = _TABLE["tools"]
+
+
+def resolve(path: Path, project: Path | None, home: Path, environ: Mapping[str, str]) -> Shim:
+    """What an executable found on the search path stands for: itself, unless it is a shim."""
+    root = path.parent.parent
+    if path.parent.name == "shims":
+        if (root / "installs").is_dir():
+            return _tool_version(path.name, root, project, home)
+        if (root / "versions").is_dir():
+            return _env_version(path.name, root, project, environ)
+    if path.is_symlink() and path.resolve().name in ("rustup", "rustup-init"):
+        return _rustup(path, project, home, environ)
+    return Shim((path,))
+
+
+def _env_version(name: str, root: Path, project: Path | None, environ: Mapping[str, str]) -> Shim:
+    manager = root.name.lstrip(".")
+    variable, named_file = _ENV_MANAGERS.get(manager, _ENV_MANAGERS["pyenv"])
+    wanted = environ.get(variable, "").split(":")
+    watch: list[Path] = []
+    if not any(wanted):
+        for file in (*_upwards(project, named_file), root / "version"):
+            watch.append(file)
+            if words := _read(file).split():
+                wanted = words
+                break
+    targets = [
+        folder / "bin" / name
+        for version in filter(None, wanted)
+        for folder in _find_installed(root / "versions", version)
+        if (folder / "bin" / name).is_file()
+    ]
+    if targets:
+        return Shim(tuple(targets), tuple(watch))
+    asked = ", ".join(filter(None, wanted)) or "no version"
+    return Shim((), tuple(watch), f"{root} is set to {asked}, which has no {name}")
+
+
+def _tool_version(name: str, root: Path, project: Path | None, home: Path) -> Shim:
+    tools = _TOOLS.get(name, (name,))
+    files = [*_upwards(project, ".tool-versions"), home / ".tool-versions"]
+    watch = [file for file in files if file.is_file()]
+    for file in watch:
+        for line in _read(file).splitlines():
+            tool, *versions = line.split("#")[0].split() or [""]
+            if tool not in tools:
+                continue
+            found = _targets(root, tools, versions, name)
+            if found:
+                return Shim(tuple(found), tuple(watch))
+    # With nothing pinned the newest installed version is as good a guess as the manager's own.
+    if found := _targets(root, tools, [""], name):
+        return Shim(tuple(found), tuple(watch))
+    return Shim((), tuple(watch), f"{root} has no installed version with {name}")
+
+
+def _targets(root: Path, tools: Iterable[str], versions: Iterable[str], name: str) -> list[Path]:
+    return [
+        folder / "bin" / name
+        for version in versions
+        for tool in tools
+        for folder in _find_installed(root / "installs" / tool, version)
+        if (folder / "bin" / name).is_file()
+    ]
+
+
+def _rustup(path: Path, project: Path | None, home: Path, environ: Mapping[str, str]) -> Shim:
+    """The toolchain's own program; the proxy itself when no toolchain is there to be read, so that
+    running it tells why."""
+    root = Path(environ.get("RUSTUP_HOME") or home / ".rustup")
+    settings = root / "settings.toml"
+    pins = [*_upwards(project, "rust-toolchain.toml"), *_upwards(project, "rust-toolchain")]
+    watch = (*[pin for pin in pins if pin.is_file()], settings)
+    wanted = (
+        environ.get("RUSTUP_TOOLCHAIN")
+        or next(filter(None, map(_read_pinned_toolchain, watch[:-1])), "")
+        or str(_toml(settings).get("default_toolchain", ""))
+    )
+    if not wanted or _leads_elsewhere(wanted):
+        return Shim((path,), watch)
+    folders = [root / "toolchains" / wanted, *sorted((root / "toolchains").glob(f"{wanted}-*"))]
+    for folder in folders:
+        if (folder / "bin" / path.name).is_file():
+            return Shim((folder / "bin" / path.name,), watch)
+    return Shim((path,), watch)
+
+
+def _read_pinned_toolchain(file: Path) -> str:
+    table = _toml(file).get("toolchain")
+    if isinstance(table, dict):
+        return str(table.get("channel", ""))
+    words = [] if file.suffix == ".toml" else _read(file).split()
+    return words[0] if words else ""
+
+
+def _find_installed(versions: Path, wanted: str) -> Iterator[Path]:
+    """The folder of a version, or of the newest that begins with it (`3.12` means `3.12.*`)."""
+    if wanted == "system" or _leads_elsewhere(wanted):
+        return
+    if wanted and (versions / wanted).is_dir():
+        yield versions / wanted
+        return
+    prefix = f"{wanted}." if wanted else ""
+    if versions.is_dir():
+        matching = [v for v in versions.iterdir() if v.is_dir() and v.name.startswith(prefix)]
+        yield from sorted(matching, key=_numbers, reverse=True)[:1]
+
+
+def _leads_elsewhere(version: str) -> bool:
+    """Return whether a version, which a project may name, is a path out of the manager's folder.
+
+    Programs of the sandbox would be shown what lies there.
+    """
+    return version.startswith("/") or ".." in version.split("/")
+
+
+def _numbers(folder: Path) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", folder.name))
+
+
+def _upwards(folder: Path | None, name: str) -> list[Path]:
+    """Return where a file of a name is looked for: in the project, and in the folders above it.
+
+    One of the project's that is a link may lead to a secret, and the version that it asks for is
+    shown.
+    """
+    if folder is None:
+        return []
+    own = folder / name
+    above = [place / name for place in folder.parents]
+    return above if own.is_symlink() else [own, *above]
+
+
+def _read(file: Path) -> str:
+    try:
+        return read_head(file).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _toml(file: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(_read(file))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+_FOLDERS: Final = (".venv", "venv")
+# What set-up (setup.sh) leaves in an environment that it made for this program itself.
+_OWN_MARK: Final = ".ready-app"
+
+
+def interpreters(project: Path, home: Path) -> Iterator[Path]:
+    """Interpreters of the project's environments, best first (uv and PDM use `.venv` too)."""
+    folders = [project / name for name in _FOLDERS]
+    if (project / "pyproject.toml").is_file():
+        folders += _poetry(project, home)
+    for folder in folders:
+        python = folder / "bin" / "python"
+        if (folder / "pyvenv.cfg").is_file() and python.is_file():
+            yield python
+
+
+def is_own(python: Path) -> bool:
+    """Whether it belongs to the environment that this program's checkout was set up with.
+
+    That has nobody's packages but this program's: the system's is more likely to be meant.
+    """
+    return (python.parent.parent / _OWN_MARK).is_file()
+
+
+def base_prefix(python: Path) -> Path | None:
+    """The installation behind a virtual environment's interpreter; None if it is not in one."""
+    try:
+        text = read_head(python.parent.parent / "pyvenv.cfg").decode("utf-8", "replace")
+    except OSError:
+        return None
+    for line in text.splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == "home":
+            return Path(value.strip()).parent
+    return None
+
+
+def _poetry(project: Path, home: Path) -> list[Path]:
+    """Poetry names an environment `<name>-<digest of the project's path>-py<version>`.
+
+    Source: EnvManager.generate_env_name in Poetry: eight characters of the URL-safe base64 of the
+    path's SHA-256.
+    """
+    digest = hashlib.sha256(str(project.resolve()).encode()).digest()
+    key = base64.urlsafe_b64encode(digest).decode()[:8]
+    return sorted((home / ".cache/pypoetry/virtualenvs").glob(f"*-{key}-py*"), reverse=True)
+
 
 # Trees that every sandbox shows; nothing below them needs a bind of its own.
 SYSTEM_TREES: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 
 # Below a home: what an executable's path starts with -> what to bind.
-_HOME_PLACES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    (".pyenv/versions/*", ("{match}",)),
-    (".rbenv/versions/*", ("{match}",)),
-    (".nodenv/versions/*", ("{match}",)),
-    (".goenv/versions/*", ("{match}",)),
-    (".plenv/versions/*", ("{match}",)),
-    (".phpenv/versions/*", ("{match}",)),
-    (".asdf/installs/*/*", ("{match}",)),
-    (".local/share/asdf/installs/*/*", ("{match}",)),
-    (".local/share/mise/installs/*/*", ("{match}",)),
-    (".nvm/versions/*/*", ("{match}",)),
-    (".config/nvm/versions/*/*", ("{match}",)),
-    (".local/share/nvm/*", ("{match}",)),
-    (".fnm/node-versions/*", ("{match}",)),
-    (".local/share/fnm/node-versions/*", ("{match}",)),
-    (".volta/tools/image/*/*", ("{match}",)),
-    (".n/bin", (".n/bin", ".n/lib")),
-    (".npm-global/*", (".npm-global/bin", ".npm-global/lib")),
-    (".local/share/pnpm", (".local/share/pnpm",)),
-    (".bun/bin", (".bun/bin",)),
-    (".deno/bin", (".deno/bin",)),
-    (".cargo/bin", (".cargo/bin", ".rustup/toolchains", ".rustup/settings.toml")),
-    (".rustup/toolchains/*", ("{match}",)),
-    (".local/share/uv/python/*", ("{match}",)),
-    (".local/share/uv/tools/*", ("{match}",)),
-    (".cache/pypoetry/virtualenvs/*", ("{match}",)),
-    (".local/share/virtualenvs/*", ("{match}",)),
-    (".virtualenvs/*", ("{match}",)),
-    (".sdkman/candidates/*/*", ("{match}",)),
-    (".jdks/*", ("{match}",)),
-    (".dotnet", (".dotnet/dotnet", ".dotnet/host", ".dotnet/sdk", ".dotnet/shared")),
-    (".rvm/rubies/*", ("{match}", ".rvm/gems")),
-    (".rubies/*", ("{match}",)),
-    (".ghcup/bin", (".ghcup/bin",)),
-    (".juliaup/bin", (".juliaup/bin",)),
-    (".linuxbrew/*", (".linuxbrew/bin", ".linuxbrew/lib", ".linuxbrew/opt", ".linuxbrew/Cellar")),
-    ("go/bin", ("go/bin",)),
-    ("sdk/go*", ("{match}",)),
-)
+_HOME_PLACES: Final[Mapping[str, Sequence[str]]] = _TABLE["home_places"]
 
 # Outside a home: the prefix that one installation fills.
 _OTHER_PLACES: Final = ("/opt/*", "/nix/store", "/snap/*", "/home/linuxbrew/.linuxbrew")
@@ -78,7 +264,7 @@ def binds_for(path: Path, home: Path, *, is_named_by_project: bool = False) -> t
         return ()
     if path.is_relative_to(home):
         inside = path.relative_to(home)
-        for pattern, binds in _HOME_PLACES:
+        for pattern, binds in _HOME_PLACES.items():
             if match := _leading(inside, pattern):
                 return _existing(home / bind.format(match=match) for bind in binds)
     for pattern in _OTHER_PLACES:

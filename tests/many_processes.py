@@ -132,7 +132,7 @@ def _check_sources(path: Path, added: set[str], _: set[str]) -> list[str]:
     with Store.open(path) as store:
         sources = store.sources(include_superseded=True)
         kept = {str(source.id) for source in sources if source.complete}
-        problems = [*map(str, store.check().problems), *store.notices]
+        problems = [*map(str, store.check()), *store.notices]
     return problems + [f"source {name} is lost" for name in sorted(added - kept)]
 
 

@@ -68,7 +68,8 @@ kb/test_chunking.py kb/test_code.py kb/test_conversion.py kb/test_directory.py
 kb/test_explaining.py kb/test_known_defects.py kb/test_redaction.py::test_neither
 kb/test_search.py::test_sections kb/test_disks.py kb/test_durability.py
 ctxmode/mcp/test_resources.py ctxmode/operations/test_searching.py
-kb/test_ignoring.py::test_every_pattern kb/test_kb.py::test_importing kb/test_purging.py
+kb/test_ignoring.py::test_every_pattern kb/test_ignoring.py::test_git_itself
+kb/test_kb.py::test_importing kb/test_purging.py
 kb/test_workers.py runtimes/packages/programs/test_javascript_lock.py
 runtimes/test_discovery.py::test_a_real_virtual runtimes/test_ending.py
 runtimes/test_file_content.py runtimes/test_install.py::test_the_script_is_posix
@@ -112,7 +113,7 @@ executor/pool/test_prewarming.py::test_a_warm_run_is_told executor/containers/te
 executor/containers/test_remote.py executor/containers/test_engine_lost.py
 executor/containers/test_gvisor.py executor/containers/test_parity.py images/test_making.py
 e2e/test_known_defects.py::test_none images/test_program.py
-policy/test_secrets.py::test_long_hostile_text policy/test_readings.py::test_of_twenty
+base/test_secrets.py::test_long_hostile_text base/test_readings.py::test_of_twenty
 e2e/test_conformance.py e2e/test_inspector.py e2e/test_typescript_client.py e2e/test_mcp_fuzz.py
 e2e/test_docs_commands.py e2e/test_hostile_project.py kb/test_work.py kb/test_structured.py
 kb/test_eviction.py runtimes/test_wrapping.py e2e/test_killed_imports.py

@@ -1,14 +1,4 @@
-"""Run several commands, then search what they printed.
-
-FILE holds {"commands": [{"label": "…", "command": "…"}, …], "queries": ["…"]}, or only the
-list of commands; a command may also be a bare string, or name its "language" and, in a list, the
-"packages" that it imports. Other keys: timeout_s (for all), concurrency (1 to 64; default: two
-per processor, or in order where the profile is not analyze), cwd, scope (batch or global),
-profile.
-
-example:
-  echo '["git status", "git log -3"]' | context-mode batch -
-"""
+"""The verb `batch`: run several commands, then search what they printed."""
 
 from __future__ import annotations
 
@@ -21,24 +11,17 @@ from typing import Any
 
 from ctxmode import exit_codes
 from ctxmode.commands.run import ask_consent
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, or_all
 from ctxmode.launch import print_answer, with_app
 from ctxmode.operations.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest, run_batch
 from ctxmode.parsing import read_input
 from ctxmode.render.progress_line import ignore_progress, waiting
 from ctxmode.render.results import BY_VERB, batch_text
 from ctxmode.render.terminal_output import for_stdout
-from ctxmode.suggestions import or_all
 from executor import Caller
 
 KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "profile")
 COMMAND_KEYS = ("label", "command", "language", "packages")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE.json|-", help="what to run; - is stdin")
-    parser.add_argument("--cluster", metavar="URL", help="have other machines do it: docs/fleet.md")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,23 +1,4 @@
-"""Show, apply or forget what runs changed and was kept for you to decide.
-
-Kept are the changes of staged runs, and of others what a person has to look at first. They stay
-7 days.
-
-  changes                     what is kept, latest first
-  changes show ID [PATH]      what one changed, as a diff
-  changes apply ID [PATH...]  bring it into the project, all or these paths
-  changes drop ID             forget it
-
-A PATH is a file, a folder with all below it, or a pattern: '*.pth' fits this name in any folder,
-'docs/*.md' files of one, '.github/**' all below one. Names never committed have to be in full.
-
-examples:
-  context-mode run --stage shell -c 'echo draft > notes.txt'
-  context-mode changes
-  context-mode changes show "$(context-mode changes | cut -d' ' -f1)"
-  context-mode changes apply "$(context-mode changes | cut -d' ' -f1)" '*.txt' --dry-run
-  context-mode changes drop "$(context-mode changes | cut -d' ' -f1)"
-"""
+"""The verb `changes`: show, apply or forget what runs changed and was kept for you to decide."""
 
 from __future__ import annotations
 
@@ -26,7 +7,7 @@ import time
 
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, did_you_mean
 from ctxmode.launch import print_answer
 from ctxmode.operations.changes import (
     ChangeSets,
@@ -37,20 +18,9 @@ from ctxmode.operations.changes import (
     to_json,
 )
 from ctxmode.render.terminal_output import for_review
-from ctxmode.suggestions import did_you_mean
-from executor.project.store.manifest import PREVENTING
+from executor.project import PREVENTING
 
 ACTIONS = ("list", "show", "apply", "drop")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", metavar="list | show | apply | drop")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be applied")
-    parser.add_argument(
-        "--theirs", action="append", default=[], metavar="PATH", help="take it despite a conflict"
-    )
-    parser.add_argument("--merge", action="store_true", help="merge lines where both changed")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

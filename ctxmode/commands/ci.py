@@ -1,32 +1,4 @@
-"""Run a pipeline of steps, each in the sandbox, and report on it.
-
-FILE.toml, or stdin with -, holds [[step]] tables:
-
-  [[step]]
-  name = "count"
-  script = "count.py"              # or code = '''…''', with language = "python"
-  args = ["{matrix.year}"]
-  matrix = { year = [2024, 2025] } # once for each; also as $MATRIX_YEAR
-  inputs = ["data/*.csv"]          # all that it reads, for --cache (default: the whole project)
-  artifacts = ["*.json"]           # what it hands back
-
-  [[step]]
-  name = "report"
-  language = "r"
-  code = '''cat(list.files(Sys.getenv("CI_ARTIFACTS")))'''
-  needs = ["count"]
-  expect_exit = 0
-  limits = { memory_bytes = "1G" }
-
-Further keys of a step: env, packages, profile, timeout_s. What needs nothing that still runs starts
-at once. Below the folder of --reports lie artifacts/, report.json, report.md and junit.xml. Exits 0
-if all cases passed, else 1. On GitHub the failures are annotated, and the job's summary has the
-report.
-
-examples:
-  context-mode ci examples/ci/history.toml
-  context-mode ci pipeline.toml --cache --rerun-failed
-"""
+"""The verb `ci`: run a pipeline of steps, each in the sandbox, and report on it."""
 
 from __future__ import annotations
 
@@ -40,6 +12,7 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 
+from base.secrets import redact
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.config.settings import load_settings
@@ -48,13 +21,11 @@ from ctxmode.launch import print_json, with_app
 from ctxmode.operations.output_folder import RefusedError, open_destination
 from ctxmode.pipelines import reports
 from ctxmode.pipelines.cache import CaseCache
-from ctxmode.pipelines.graph import cases_of
-from ctxmode.pipelines.live import progress
 from ctxmode.pipelines.loading import load, load_stdin
-from ctxmode.pipelines.model import Outcome, PipelineReport
+from ctxmode.pipelines.model import Outcome, PipelineReport, cases_of
+from ctxmode.pipelines.reports import progress
 from ctxmode.pipelines.running import PipelineOptions, run_pipeline
 from ctxmode.render.terminal_output import for_stdout
-from policy.secrets import redact
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,14 +1,4 @@
-"""Look after the other machines that runs are sent to: this front's key, and whether they work.
-
-  key      print what a worker's list of fronts needs, as a table of TOML
-  check    try the engine, its storage and a worker, with a run
-
-The key is made where there is none yet. What is set of a cluster: docs/fleet.md.
-
-examples:
-  context-mode cluster key --name office >> fronts.toml
-  context-mode cluster key --owner ci --owner alice
-"""
+"""The verb `cluster`: look after the other machines that runs are sent to."""
 
 from __future__ import annotations
 
@@ -28,7 +18,7 @@ from ctxmode.render.health import cluster_lines
 
 if TYPE_CHECKING:
     from ctxmode.app import App
-    from fleet.examining import FleetHealth
+    from fleet import FleetHealth
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -56,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show_key(args: argparse.Namespace) -> int:
-    from fleet.keys import have_key, write_public  # noqa: PLC0415 - who asks for it
+    from fleet import have_key, write_public  # noqa: PLC0415 - who asks for it
 
     config = load_config(args.project)
     name = args.name or re.sub(r"[^A-Za-z0-9_-]+", "-", socket.gethostname())[:64] or "front"

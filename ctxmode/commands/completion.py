@@ -1,18 +1,4 @@
-"""Print a script by which a shell completes verbs, options and words.
-
-  bash, zsh, fish     the script for that shell
-  sources, profiles   the words that a script asks for: labels of what is kept, names of profiles
-
-Load it in the shell's start-up file, or write it once to where the shell looks:
-
-  source <(context-mode completion bash)                                    # in ~/.bashrc
-  eval "$(context-mode completion zsh)"                                     # in ~/.zshrc
-  context-mode completion fish > ~/.config/fish/completions/context-mode.fish
-
-examples:
-  context-mode completion bash
-  context-mode completion profiles
-"""
+"""The verb `completion`: print a script that completes verbs and options in a shell."""
 
 from __future__ import annotations
 
@@ -55,7 +41,7 @@ def _labels(args: argparse.Namespace) -> list[str]:
 
 
 def _profiles(args: argparse.Namespace) -> list[str]:
-    from ctxmode.config.profiles import load_profiles  # noqa: PLC0415
+    from ctxmode.config.engine_settings import load_profiles  # noqa: PLC0415
 
     config = load_config(args.project)
-    return list(load_profiles(config.project, config.config_home).by_name)
+    return list(load_profiles(config.project, config.config_home)[0])

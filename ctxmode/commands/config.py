@@ -1,17 +1,4 @@
-"""Show the configuration and where each value comes from, or start a configuration file.
-
-  show     every setting, its value, and the file and line, variable or default it comes from
-  init     write a file with every setting in comments: the user's, or with --in-project this one's
-  schema   print the JSON Schema of the files
-
-The user's file may set anything, a project's .ctxmode/config.toml may only tighten; variables
-(CONTEXT_MODE_…) outweigh both, and options of a command outweigh them all.
-
-examples:
-  context-mode config show
-  CONTEXT_MODE_LIMITS_WALL_S=10 context-mode config show --json
-  context-mode config init
-"""
+"""The verb `config`: show settings and where each comes from, or start a file of them."""
 
 from __future__ import annotations
 
@@ -24,30 +11,22 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode import exit_codes
-from ctxmode.config.engine_settings import load_names
+from ctxmode.config.engine_settings import load_names, load_profiles
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, read
 from ctxmode.config.locations import Config, load_config
 from ctxmode.config.packages import load_packages
 from ctxmode.config.prices import load_prices
-from ctxmode.config.profiles import load_profiles
-from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import SETTINGS, load_settings
 from ctxmode.config.transcripts import load_recording, read_choices
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.render.highlight import one_line
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action", choices=("show", "init", "schema"), metavar="ACTION", help="show, init or schema"
-    )
-    parser.add_argument("--in-project", action="store_true", help="init: the project's file")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+SCHEMA = Path(__file__).parents[1] / "config.schema.json"
 
 
 def run(args: argparse.Namespace) -> int:
     if args.action == "schema":
-        sys.stdout.write(json.dumps(build_schema(), indent=2) + "\n")
+        sys.stdout.write(SCHEMA.read_text("utf-8"))
         return exit_codes.OK
     config = load_config(args.project)
     if args.action == "init":
@@ -67,7 +46,7 @@ def describe_config(config: Config) -> dict[str, Any]:
     """Describe every setting with its value and origin, the places, the profiles, and what was
     refused."""
     configured = load_settings(config.project, config.config_home)
-    profiles = load_profiles(config.project, config.config_home)
+    profiles, profile_warnings = load_profiles(config.project, config.config_home)
     _, move_warnings = load_names(config.project, config.config_home)
     prices = load_prices(config.project, config.config_home)
     recording = load_recording(str(config.project), str(config.config_home), os.environ)
@@ -90,13 +69,13 @@ def describe_config(config: Config) -> dict[str, Any]:
         "sources": [
             {"agent": agent, **choice._asdict()} for agent, choice in recording.sources.items()
         ],
-        "profiles": list(profiles.by_name),
+        "profiles": list(profiles),
         "warnings": [
             *configured.warnings,
             *_warn_of_sources(config),
-            *profiles.warnings,
+            *profile_warnings,
             *move_warnings,
-            *load_packages(config.project, config.config_home).warnings,
+            *load_packages(config.project, config.config_home)[1],
             *prices.warnings,
         ],
     }

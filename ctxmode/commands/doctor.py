@@ -1,51 +1,22 @@
-"""Show what works here, and how to get what does not.
-
-Exits 0 when everything critical works: storage, full-text search, one tier of isolation, shell
-and python; else 1.
-
-examples:
-  context-mode doctor
-  context-mode doctor --fix-hints
-  context-mode doctor --report > report.md
-  context-mode doctor --install-script | sudo sh
-"""
+"""The verb `doctor`: show what works here, and how to get what does not."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 
 from ctxmode import exit_codes, launch
 from ctxmode.app import App
 from ctxmode.config.locations import load_config
-from ctxmode.doctor import remedies
+from ctxmode.doctor import report
 from ctxmode.doctor.diagnosis import Diagnosis, diagnose_closed
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.launch import print_json, with_app
 from ctxmode.render.progress_line import waiting
 from runtimes import install_script
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-    parser.add_argument("--cluster", metavar="URL", help="other machines that are to be tried, too")
-    parser.add_argument("--refresh", action="store_true", help="prove every language anew")
-    parser.add_argument(
-        "--verbose", action="store_true", help="all that a toolchain printed when it failed"
-    )
-    instead = parser.add_mutually_exclusive_group()
-    instead.add_argument(
-        "--fix-hints", action="store_true", help="only what would help, as commands to paste"
-    )
-    instead.add_argument(
-        "--report", action="store_true", help="Markdown for others to read, without private data"
-    )
-    instead.add_argument(
-        "--install-script", action="store_true", help="print a script that installs all languages"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,18 +33,18 @@ def run(args: argparse.Namespace) -> int:
     elif args.json:
         print_json(diagnosis.to_json())
     else:
-        from ctxmode.doctor.table import show  # noqa: PLC0415 - rich is for people only
+        from ctxmode.doctor.report import show_diagnosis  # noqa: PLC0415 - rich is for people only
 
-        show(diagnosis, verbose=args.verbose)
+        show_diagnosis(diagnosis, verbose=args.verbose)
     return exit_codes.ERROR if diagnosis.critical else exit_codes.OK
 
 
 def _show_hints(diagnosis: Diagnosis, *, as_json: bool) -> None:
-    found = remedies.remedies(diagnosis)
+    found = report.remedies(diagnosis)
     if as_json:
-        print_json({"hints": [asdict(one) for one in found]})
+        print_json({"hints": found})
     else:
-        sys.stdout.write(remedies.script(found))
+        sys.stdout.write(report.install_script(found))
 
 
 def _report(args: argparse.Namespace, diagnosis: Diagnosis) -> str:

@@ -1,19 +1,11 @@
-"""Fetch pages and make them searchable: HTML as Markdown, PDF as text, JSON and text as they are.
-
-A page that was fetched within --ttl comes from what is kept; after that its server is asked only
-whether it changed. The rules for fetching hold at every redirect.
-
-examples:
-  context-mode fetch https://docs.python.org/3/library/sqlite3.html
-  context-mode fetch https://a.example/api.json https://b.example/guide --source api
-  context-mode fetch - < addresses.txt
-"""
+"""The verb `fetch`: fetch pages and make them searchable."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import trio
 
@@ -25,19 +17,8 @@ from ctxmode.operations.library import age_s, open_library
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.web import http
-from ctxmode.web.answers import FetchAnswer, fetch_text
-from ctxmode.web.model import Bounds, Network
-from ctxmode.web.pages import DAY_S, FetchRequest, PageRequest, fetch
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("urls", nargs="+", metavar="URL|-", help="- reads them, one a line")
-    parser.add_argument("--source", metavar="LABEL", help="the label to find them by")
-    parser.add_argument("--ttl", metavar="AGE", help="how long a page is fresh; default: 1d")
-    parser.add_argument("--force", action="store_true", help="fetch anew whatever is kept")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="per page; default: 30")
-    parser.add_argument("--concurrency", type=int, default=4, metavar="N", help="1 to 8")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+from ctxmode.web.model import Bounds, Network, PageAnswer, fetch_text
+from ctxmode.web.pages import DAY_S, FetchRequest, fetch
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,15 +26,19 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--timeout is {args.timeout}", "Give seconds, above 0, 3600 at most.")
     bounds = Bounds() if args.timeout is None else Bounds(total_s=args.timeout)
     request = FetchRequest(
-        tuple(PageRequest(url, args.source) for url in _urls(args.urls)),
+        tuple((url, args.source) for url in _urls(args.urls)),
         ttl_s=DAY_S if args.ttl is None else age_s(args.ttl),
         force=args.force,
         concurrency=args.concurrency,
         bounds=bounds,
     )
-    answer = launch.run(lambda: _fetch(args, request))
-    print_answer(args, answer.to_json(), for_stdout(fetch_text(answer)))
-    return exit_codes.OK if all(page.ok for page in answer.pages) else exit_codes.ERROR
+    pages = launch.run(lambda: _fetch(args, request))
+    data = {
+        "ok": any(page.ok for page in pages),
+        "pages": [asdict(page) for page in pages],
+    }
+    print_answer(args, data, for_stdout(fetch_text(pages)))
+    return exit_codes.OK if all(page.ok for page in pages) else exit_codes.ERROR
 
 
 def _urls(given: Sequence[str]) -> list[str]:
@@ -61,7 +46,7 @@ def _urls(given: Sequence[str]) -> list[str]:
     return [url for word in given for url in (lines if word == "-" else [word])]
 
 
-async def _fetch(args: argparse.Namespace, request: FetchRequest) -> FetchAnswer:
+async def _fetch(args: argparse.Namespace, request: FetchRequest) -> tuple[PageAnswer, ...]:
     config = load_config(args.project)
     network = Network(http.resolve, allow_private=config.fetch_private)
     with open_library(config) as library:

@@ -1,13 +1,4 @@
-"""Answer one event of an agent's host: JSON on stdin, JSON or nothing on stdout.
-
-Called by the host, as `context-mode setup HOST` registers it. Exits 0 and prints nothing for
-an event or a call that it does not understand. Without a host that it knows, or without an event,
-it is registered wrongly: it says so and exits 1, which hosts show and take for no decision.
-
-examples:
-  context-mode hook claude-code PreToolUse
-  context-mode hook cursor preToolUse
-"""
+"""The verb `hook`: answer an event of an agent's host (registered by setup)."""
 
 from __future__ import annotations
 
@@ -25,7 +16,8 @@ REFUSED = 2  # by this hosts take a hook to refuse the call, and read stderr
 def main(arguments: Sequence[str]) -> int:
     """Answer the event. Loads no parser of arguments: this runs at every tool call of a host."""
     if any(argument in ("-h", "--help") for argument in arguments):
-        sys.stdout.write(__doc__ or "")
+        with open(f"{os.path.dirname(__file__)}/help/hook.txt", encoding="utf-8") as file:
+            sys.stdout.write(file.read())
         return 0
     host, event_name = (*arguments, "", "")[:2]
     if host not in HOSTS or not event_name:

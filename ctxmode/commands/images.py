@@ -1,15 +1,4 @@
-"""Make, list or remove the container images in which programs run on a container engine.
-
-`build` installs each group's toolchains on a Debian-like base and proves the image: every language
-of it runs a program there. Without --base it takes debian:bookworm-slim. Where no registry can be
-reached, root makes a base with debootstrap, from the mirror of this host's own packages.
-
-examples:
-  context-mode images build
-  context-mode images build web scripting --base debian:bookworm-slim
-  context-mode images list
-  context-mode images remove --outdated
-"""
+"""The verb `images`: make, list or remove the container images in which programs run."""
 
 from __future__ import annotations
 
@@ -21,9 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ctxmode import exit_codes, launch
 from ctxmode.doctor import container_engine
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, or_all
 from ctxmode.launch import print_answer, print_json
-from ctxmode.suggestions import or_all
 from images import GROUPS, Group, group
 
 if TYPE_CHECKING:

@@ -1,13 +1,4 @@
-"""Make files, folders or stdin searchable.
-
-Only what is new or changed is read again; renamed files are followed, deleted ones forgotten.
-
-examples:
-  context-mode index docs
-  context-mode index . --include '*.py' --exclude 'tests/**'
-  context-mode index . --watch
-  git log | context-mode index - --source history
-"""
+"""The verb `index`: make files, folders or stdin searchable."""
 
 from __future__ import annotations
 
@@ -15,6 +6,7 @@ import argparse
 import json
 import sys
 import threading
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -25,8 +17,7 @@ from ctxmode.launch import print_json, with_library
 from ctxmode.operations.answers import IndexAnswer
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.operations.library import Library
-from ctxmode.render.amounts import size
-from ctxmode.render.highlight import one_line
+from ctxmode.render.highlight import one_line, size
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.results import index_text
 
@@ -75,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         return exit_codes.OK
     answer = with_library(args, partial(_index, request=request, as_json=args.json))
     if args.json:
-        print_json(answer.to_json())
+        print_json(asdict(answer))
     else:
         _show(answer, args)
         if answer.labelled and answer.sections:
@@ -109,7 +100,7 @@ def _watch(library: Library, args: argparse.Namespace, request: IndexRequest) ->
         raise UsageError("stdin cannot be watched", "Give a folder.")
     for answer in library.watch(request, threading.Event()):
         if args.json:
-            sys.stdout.write(json.dumps(answer.to_json(), ensure_ascii=False) + "\n")
+            sys.stdout.write(json.dumps(asdict(answer), ensure_ascii=False) + "\n")
         else:
             _show(answer, args)
         sys.stdout.flush()

@@ -1,14 +1,4 @@
-"""Look at what is kept of this project, in a browser: figures, sessions, runs, facts, pages.
-
-It only reads. The address that is printed opens once, in one browser of this machine; the server
-ends with Ctrl-C, or when nobody has looked for 30 minutes. --html writes the same into one file
-that needs no server.
-
-examples:
-  context-mode insight --open
-  context-mode insight --port 8766
-  context-mode insight --html insight.html
-"""
+"""The verb `insight`: look at what is kept in a browser, or write it into one file."""
 
 from __future__ import annotations
 
@@ -17,15 +7,9 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from ctxmode import exit_codes, garbage, launch
+from ctxmode import command_line, exit_codes, launch
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", metavar="N", type=int, help="default: 0, which takes a free one")
-    parser.add_argument("--open", action="store_true", help="open the address in a browser")
-    parser.add_argument("--html", metavar="FILE", help="write one file instead of serving")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,15 +17,15 @@ def run(args: argparse.Namespace) -> int:
     if args.html is not None:
         if args.open or args.port is not None:
             raise UsageError("--html serves nothing", "Leave out --port and --open.")
-        from ctxmode.insight.exporting import write_file  # noqa: PLC0415 - few write one
+        from ctxmode.insight.site import write_file  # noqa: PLC0415 - few write one
 
         path = Path(args.html).absolute()
         size = write_file(config, path)
         sys.stderr.write(f"context-mode: wrote {path}: {size} bytes\n")
         return exit_codes.OK
-    from ctxmode.insight.server import serve_insight  # noqa: PLC0415 - only who serves pays
+    from ctxmode.insight.site import serve_insight  # noqa: PLC0415 - only who serves pays
 
-    garbage.resume()
+    command_line.resume_collection()
     announce = partial(_announce, opens=args.open)
     launch.run(partial(serve_insight, config, args.port or 0, announce))
     sys.stderr.write("context-mode: nobody looked for 30 minutes\n")

@@ -1,11 +1,4 @@
-"""Look after the store of what is kept: is it sound, copy it, how large is it.
-
-examples:
-  context-mode kb check
-  context-mode kb check --repair
-  context-mode kb backup kept.sqlite3
-  context-mode kb stats --json
-"""
+"""The verb `kb`: check, back up or measure the store of what is kept."""
 
 from __future__ import annotations
 
@@ -18,7 +11,7 @@ from pathlib import Path
 from ctxmode import exit_codes
 from ctxmode.launch import print_answer, print_json, with_library
 from ctxmode.operations.library import Library
-from ctxmode.render.amounts import size
+from ctxmode.render.highlight import size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,16 +31,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(library: Library, args: argparse.Namespace) -> int:
-    check = library.check(repair=args.repair)
+    problems = library.check(repair=args.repair)
     if args.json:
-        print_json({"ok": check.ok, "problems": list(check.problems)})
-    elif check.ok:
+        print_json({"ok": not problems, "problems": problems})
+    elif not problems:
         sys.stdout.write(f"{library.store.path} is sound.\n")
     else:
-        sys.stdout.writelines(f"{problem}\n" for problem in check.problems)
+        sys.stdout.writelines(f"{problem}\n" for problem in problems)
         if not args.repair:
             sys.stdout.write("Try: context-mode kb check --repair\n")
-    return exit_codes.OK if check.ok else exit_codes.ERROR
+    return exit_codes.ERROR if problems else exit_codes.OK
 
 
 def _backup(library: Library, args: argparse.Namespace) -> int:

@@ -1,15 +1,4 @@
-"""Show what a project is made of: languages, folders, cycles of imports, its central files.
-
-Without a task the files come first to which most of the project refers; with one, those that it is
-about. --write makes file_summaries.json, dependency_graph.json and PROJECT_INDEX.md in a folder,
-such as .contextos.
-
-examples:
-  context-mode map
-  context-mode map --budget 2000 --paths src
-  context-mode map --json
-  context-mode map --write docs-map
-"""
+"""The verb `map`: show what a project is made of, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -33,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ctxmode.operations.map_files import write_map  # noqa: PLC0415 - they load more
     from ctxmode.operations.packs import PackAsked, make_pack  # noqa: PLC0415
-    from repomap.marks import MARK  # noqa: PLC0415
+    from repomap.reading import MARK  # noqa: PLC0415
 
     config = load_config(args.project)
     asked = PackAsked(

@@ -1,14 +1,4 @@
-"""List what runs printed and was kept, read one, or compare two.
-
-  outputs             the kept outputs, latest first
-  outputs show ID     all of one, in a pager on a terminal
-  outputs diff A B    what differs between two, line by line
-
-examples:
-  context-mode outputs
-  context-mode outputs show out-7f3k2m
-  context-mode outputs diff out-7f3k2m out-9c1d4e
-"""
+"""The verb `outputs`: list, read or compare what runs printed."""
 
 from __future__ import annotations
 
@@ -22,12 +12,11 @@ from functools import partial
 
 import kb
 from ctxmode import exit_codes
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, did_you_mean
 from ctxmode.launch import print_json, with_library
 from ctxmode.operations.library import Library
-from ctxmode.render.amounts import age, size
+from ctxmode.render.highlight import age, size
 from ctxmode.render.terminal_output import for_stdout
-from ctxmode.suggestions import did_you_mean
 
 _LABEL = re.compile(r"(out-[0-9a-z]+)/(stdout|stderr) \((.*)\)", re.DOTALL)
 ACTIONS = {"show": 1, "diff": 2}
@@ -45,12 +34,6 @@ class Output:
     @property
     def bytes_total(self) -> int:
         return sum(stream.bytes_total for stream in self.streams)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", metavar="show ID | diff A B")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="only the latest N")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

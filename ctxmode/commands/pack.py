@@ -1,20 +1,4 @@
-"""Pack the files that a task is about, the best first, within a budget of tokens.
-
-Files are ranked by their text, paths, definitions and the commits that changed them. The best are
-whole, others in parts, as a skeleton of signatures, or as a line. The budget bounds the whole text,
-as the model family counts it that takes the most tokens. Without a task it is the one that `task`
-keeps, or that of .contextos/CURRENT_TASK.md; else the files come first to which most of the project
-refers.
-
-Secrets are replaced, and files that are named like secrets are left out.
-
-examples:
-  context-mode pack --task "the sum of the cart is wrong" --budget 4000
-  context-mode pack --task "slow start" --paths 'src/**' --no-tests
-  context-mode pack --task "slow start" --export claude
-  context-mode pack --no-source --json
-  context-mode pack --task "slow start" --fits README.md
-"""
+"""The verb `pack`: pack the files that a task is about, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -32,7 +16,7 @@ from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import ask_person, print_answer, tell
 from ctxmode.operations.compression import COMPRESSORS
-from ctxmode.operations.exporters import EXPORTERS
+from ctxmode.operations.exporters import EXPORTERS, write_usage
 from ctxmode.render.progress_line import waiting
 
 if TYPE_CHECKING:
@@ -111,7 +95,7 @@ def _build_request(args: argparse.Namespace, output: Output, *, is_json: bool) -
         since=args.since,
         has_secrets=args.allow_sensitive,
         mark=output.head,
-        usage=output.usage,
+        usage=write_usage(output.usage) if output.usage else "",
         made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if args.timestamp else "",
     )
 
@@ -144,8 +128,8 @@ def _report(
         below = output.path.is_relative_to(config.project)
         shown = output.path.relative_to(config.project) if below else output.path
         lines.append(f"written: {shown}")
-        if output.exporter:
-            lines.append(output.exporter.usage.format(path=shown))
+        if output.usage:
+            lines.append(output.usage)
     tell(lines)
 
 

@@ -7,7 +7,7 @@ import sys
 
 from ctxmode.errors import UsageError
 from kb.tokens import FAMILIES
-from repomap.pack_model import BUDGET
+from repomap import BUDGET
 
 TASK_BYTES = 1 << 20
 

@@ -1,19 +1,4 @@
-"""Lock and fetch the packages that programs import, see which are kept, remove them.
-
-`run --packages` does it by itself at the first use. Packages are named by SPEC, a name with a
-version where you like, or by FILE, a lock or list of the project's own.
-
-  packages                        what is kept, the one used last first
-  packages lock SPEC|FILE...      print what they are pinned to, or write it with --to DIR
-  packages add SPEC|FILE...       fetch them now, so that a later run finds them without a network
-  packages remove KEY...          remove layers; --all removes all of them, and forgets all locks
-
-examples:
-  context-mode packages
-  context-mode packages lock pandas 'numpy<3' --to .
-  context-mode packages add nanoid --language javascript
-  context-mode packages remove --all
-"""
+"""The verb `packages`: lock, fetch, list or remove the packages that programs import."""
 
 from __future__ import annotations
 
@@ -26,34 +11,21 @@ from typing import TYPE_CHECKING
 from ctxmode import exit_codes
 from ctxmode.commands.run import ask_consent
 from ctxmode.config.locations import load_config
-from ctxmode.errors import ContextModeError, UsageError, why
+from ctxmode.errors import ContextModeError, UsageError, did_you_mean, or_all, why
 from ctxmode.launch import print_answer, with_app
-from ctxmode.render.amounts import age, size
+from ctxmode.render.highlight import age, size
 from ctxmode.render.terminal_output import for_review
-from ctxmode.suggestions import did_you_mean, or_all
-from executor.caller import Caller
-from executor.model import Request
-from executor.packages.store import LayerStore
+from executor import Caller, Request
+from executor.packages import LayerStore
 from runtimes import UnknownLanguage, language
 
 if TYPE_CHECKING:
     from ctxmode.app import App
-    from executor.engine.engine import PackagesAnswer
-    from executor.packages.model import LayerInfo
+    from executor.engine import PackagesAnswer
+    from executor.packages import LayerInfo
 
 ACTIONS = ("list", "lock", "add", "remove")
 KEY_SHOWN = 12
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", metavar="list | lock | add | remove")
-    parser.add_argument(
-        "--language", default="python", metavar="NAME", help="whose packages; default: python"
-    )
-    parser.add_argument("--to", metavar="DIR", help="write the lock's files there")
-    parser.add_argument("--fresh", action="store_true", help="lock anew, to what is newest now")
-    parser.add_argument("--all", action="store_true", help="remove all that is kept")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,16 +1,4 @@
-"""Ask what the rules say. Nothing is run.
-
-Exit codes of check and explain: 0 allowed, 116 a person would be asked, 117 sent to another tool,
-126 denied. What follows -- is the program.
-
-examples:
-  context-mode policy check 'git push --force'
-  context-mode policy check deploy.py --json
-  context-mode policy explain --lang python 'import os; os.system("rm -rf " + x)'
-  context-mode policy list
-  context-mode policy test cases.tsv --rules rules.toml
-  context-mode policy log
-"""
+"""The verb `policy`: ask what the rules say of a program, list them, try them, read the log."""
 
 from __future__ import annotations
 
@@ -29,8 +17,7 @@ from ctxmode.launch import print_answer, print_json
 from ctxmode.operations import audit
 from ctxmode.render import policy_tables
 from ctxmode.render.terminal_output import for_stdout
-from policy.judging import in_time
-from policy.model import Surface
+from policy import Surface, in_time
 from runtimes import UnknownLanguage, completion, language, language_for_file
 
 SURFACES: dict[str, Surface] = {"agent": "agent_shell", "sandbox": "sandbox"}

@@ -1,13 +1,4 @@
-"""Forget what is kept, for good: sources that fit every filter given. Pinned ones stay.
-
-What has expired goes with every purge. The file shrinks accordingly. Facts stay, whatever else
-goes: --kind fact retracts those of `memory` that have expired, and touches nothing else.
-
-examples:
-  context-mode purge --source docs/guide.md
-  context-mode purge --older-than 30d --kind log
-  context-mode purge --all --yes
-"""
+"""The verb `purge`: forget what is kept, for good."""
 
 from __future__ import annotations
 
@@ -21,26 +12,13 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, with_library
 from ctxmode.operations.library import Library, age_s
 from ctxmode.operations.purging import PurgeRequest
-from ctxmode.render.amounts import inflect
+from ctxmode.render.highlight import inflect
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.results import purge_text
 
 PAGE = "page"
 FACT = "fact"
 """The kind that is none of sources, but what `memory` remembers."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--source", metavar="PART", help="labels that hold this; an output id")
-    parser.add_argument("--older-than", metavar="AGE", help="90s, 30m, 12h, 7d, 2w")
-    parser.add_argument("--kind", metavar="KIND", help="such as log, markdown, code")
-    parser.add_argument("--session", metavar="NAME", help="what this session kept")
-    parser.add_argument("--superseded", action="store_true", help="only older versions")
-    parser.add_argument("--expired", action="store_true", help="only what has expired")
-    parser.add_argument("--pinned", action="store_true", help="pinned sources, too")
-    parser.add_argument("--all", action="store_true", help="everything of this project")
-    parser.add_argument("--yes", action="store_true", help="needed with --all")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,13 +1,4 @@
-"""List what the sandbox refused the latest runs: by what, how certain that is, what grants it.
-
-RUN is the number of a run, as the list shows it, or the id of its output. What rules refused is in
-`context-mode policy log`.
-
-examples:
-  context-mode run python -c 'import socket; socket.gethostbyname("example.com")' || true
-  context-mode refusals
-  context-mode refusals 1
-"""
+"""The verb `refusals`: list what the sandbox refused the latest runs, and what grants it."""
 
 from __future__ import annotations
 
@@ -17,7 +8,7 @@ import sys
 import time
 from contextlib import closing
 
-from base.sqlite_files import SchemaError, connect_read_only, require_current
+from base.stores import SchemaError, connect_read_only
 from ctxmode import exit_codes
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import ContextModeError, UsageError
@@ -30,8 +21,7 @@ from ctxmode.operations.refused_runs import (
     to_json,
 )
 from ctxmode.operations.usage_schema import STEPS
-from ctxmode.render.amounts import age, inflect
-from ctxmode.render.highlight import one_line
+from ctxmode.render.highlight import age, inflect, one_line
 from ctxmode.render.results import describe
 
 LIMIT = 20
@@ -72,8 +62,7 @@ def _read(config: Config, run: str, limit: int) -> tuple[list[KeptRefusals], int
     if not path.exists():
         return [], 0, False
     try:
-        with closing(connect_read_only(path, wait_s=WAIT_S)) as db:
-            require_current(db, STEPS)
+        with closing(connect_read_only(path, steps=STEPS, wait_s=WAIT_S)) as db:
             known = not run or is_known(db, run)
             found = list_refused(db, run=run if known else "", limit=limit)
             return found, count_refused(db), known

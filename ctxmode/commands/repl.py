@@ -1,16 +1,4 @@
-"""Type programs and see what they print and what they are, in a session that keeps variables.
-
-Python, JavaScript, Ruby, R, shell, PHP, Perl, Lua and Elixir keep their interpreter; the others
-start anew and share scratch files. A value is shown as the language's own console shows it. What
-is not complete (an open bracket, an indented block) goes on, an empty line ends it, Alt-Enter
-breaks a line. Ctrl-C stops the program and keeps the variables, Ctrl-D leaves, .help tells more.
-
-examples:
-  context-mode repl python
-  context-mode repl shell --profile build
-  context-mode repl python --packages pandas
-  echo '1 + 1' | context-mode repl ruby
-"""
+"""The verb `repl`: type programs, see what they print and are; variables are kept."""
 
 from __future__ import annotations
 
@@ -25,18 +13,8 @@ from ctxmode.commands.run import ask_consent
 from ctxmode.errors import UsageError
 from ctxmode.launch import with_app
 from ctxmode.render.progress_line import waiting
-from executor import Caller
-from executor.model import Request
+from executor import Caller, Request
 from runtimes import Language, UnknownLanguage, language
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("language", metavar="LANGUAGE")
-    parser.add_argument("--profile", default="analyze", metavar="NAME", help="analyze or build")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of each program")
-    parser.add_argument(
-        "--packages", action="append", default=[], metavar="SPEC|FILE", help="what they import"
-    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,20 +1,12 @@
-"""Run a program in the sandbox and show what it prints.
-
-The exit code is the program's own. What follows -- goes to the program.
-
-examples:
-  context-mode run python -c 'print(6 * 7)'
-  context-mode run analysis.rb -- --since 2024
-  context-mode run shell -c 'git log --oneline | wc -l'
-  cat report.R | context-mode run r -
-"""
+"""The verb `run`: run a program in the sandbox and show what it prints."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,33 +15,70 @@ import trio
 
 from ctxmode import exit_codes
 from ctxmode.app import App
-from ctxmode.commands.run_options import environment, limits
 from ctxmode.config.locations import load_config
 from ctxmode.config.settings import load_settings
-from ctxmode.errors import UsageError, why
+from ctxmode.errors import UsageError, or_all, why
 from ctxmode.launch import print_json, with_app
 from ctxmode.operations.artifacts import deliver
 from ctxmode.parsing import read_input
-from ctxmode.render.amounts import size
-from ctxmode.render.highlight import harmless, one_line
+from ctxmode.render.highlight import harmless, one_line, size
 from ctxmode.render.live_output import LiveOutput
 from ctxmode.render.progress_line import waiting
-from ctxmode.render.refusals import refusal_text
 from ctxmode.render.results import (
     BY_VERB,
     answer_text,
     changes_text,
     ending,
     list_refused_acts,
+    refusal_text,
     run_notes,
 )
 from ctxmode.render.terminal_output import for_stdout
-from ctxmode.suggestions import or_all
-from executor import Caller
-from executor.model import Limits, Request, Status
-from executor.run.execution import first_line
-from executor.run.output_routing import Answer
+from executor import Caller, Limits, Request, Status
+from executor.run import Answer, first_line
 from runtimes import LANGUAGES, UnknownLanguage, language, language_for_file
+
+UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+LIMIT_NAMES = tuple(limit.name for limit in fields(Limits))
+
+
+def limits(pairs: Sequence[str], usual: Limits | None = None) -> Limits | None:
+    """Set the limits that the options name in the usual ones; None when they name none. A
+    UsageError names an unknown limit, or a value that is no positive number."""
+    given: dict[str, float | int] = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        if name not in LIMIT_NAMES:
+            hint = or_all(name, LIMIT_NAMES, "Limits", cutoff=0.4)
+            raise UsageError(f"unknown limit {name!r}", hint)
+        given[name] = _amount(name, value)
+    try:
+        return replace(usual or Limits(), **given) if given else None  # type: ignore[arg-type]
+    except ValueError as error:
+        raise UsageError(str(error), "Give a positive number.") from error
+
+
+def _amount(name: str, value: str) -> float | int:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmg]?)(?:i?b)?", value.strip(), re.IGNORECASE)
+    if match is None:
+        raise UsageError(
+            f"limit {name} cannot be {value!r}",
+            "Give a positive number, with K, M or G for bytes: --limit memory_bytes=512M",
+        )
+    amount = float(match[1]) * UNITS[match[2].lower()]
+    return amount if name.endswith("_s") else int(amount)
+
+
+def environment(pairs: Sequence[str]) -> Mapping[str, str]:
+    """Read the variables that the options set; a UsageError names one that is not NAME=VALUE."""
+    given = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not name or not equals:
+            raise UsageError(f"--env {pair!r} is not NAME=VALUE", "For example --env LANG=C")
+        given[name] = value
+    return given
+
 
 UNREADABLE = "Give a readable file."
 

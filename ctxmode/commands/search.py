@@ -1,31 +1,4 @@
-"""Find exact passages in everything that was kept: large outputs, indexed files, fetched web pages,
-facts of `memory`, pages, and turns of agents' sessions.
-
-Each argument is a query of its own; words of one query in quotes. A query may hold filters:
-kind:code lang:python source:docs path:src/ since:7d (or an ISO date), in:memory,pages (of runs,
-files, web, memory, pages, sessions).
-
-A file that changed since it was indexed is indexed again first. What does not fit into that
-moment is marked as changed, and what was deleted as gone. What is queued of large outputs is
-indexed for up to 2 s; then the answer says how much is left.
-
---json gives {hits: [{source, kind, author, age_s, path, title, start_line, end_line, score, stale,
-weak, alike, text}], corrections, truncated, notes}: the hits of all queries in the order asked,
-each passage once. kind is run, file, note, web, fact, page or turn. path is null where the source
-is not a file; stale is null, or changed, gone or unreadable; corrections are {typed, used}.
-truncated says that some did not fit into --budget, or that some of what matches is still being
-indexed; notes name what could not be searched.
---everywhere searches all your projects and what you keep without one; a search of one project
-does not. Each hit then has its {project}, null where it has none. --explain --json gives
-{explanations: [{query, words, corrections, filters, expressions, ranked, hits}]}.
-
-examples:
-  context-mode search "connection refused"
-  context-mode search --source out-7f3k2m timeout retry
-  context-mode search 'retry lang:python since:2d'
-  context-mode search --in memory,pages,sessions "why sqlite"
-  context-mode search --everywhere "connection refused"
-"""
+"""The verb `search`: find exact passages in everything that was kept."""
 
 from __future__ import annotations
 
@@ -139,11 +112,9 @@ def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) 
 def to_json(answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, Any]:
     """Build the documented JSON."""
     hits = {hit.chunk_id: hit for result in answer.queries for hit in result.hits}
-    corrections = {
-        (correction.typed, correction.used): None
-        for result in answer.queries
-        for correction in result.corrections
-    }
+    corrections = dict.fromkeys(
+        correction for result in answer.queries for correction in result.corrections
+    )
     data: dict[str, Any] = {
         "hits": [_hit_to_json(hit, answer, paths) for hit in hits.values()],
         "corrections": [{"typed": typed, "used": used} for typed, used in corrections],

@@ -1,14 +1,4 @@
-"""Serve agents (Model Context Protocol): over stdio until stdin ends, or over HTTP with --http.
-
-Register it with an agent as the command `context-mode serve`. Everything but the protocol
-goes to stderr. Over HTTP a bearer token is required: the one in --token-file, in
-CONTEXT_MODE_TOKEN, or one that is made at the first start and kept; stderr says where.
-
-examples:
-  context-mode serve
-  context-mode serve --tools ctx_execute,ctx_search
-  context-mode serve --http --port 8765
-"""
+"""The verb `serve`: serve agents over stdio or HTTP (Model Context Protocol)."""
 
 from __future__ import annotations
 
@@ -21,11 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxmode import exit_codes, garbage, launch
+from ctxmode import command_line, exit_codes, launch
+from ctxmode.config.engine_settings import load_profiles
 from ctxmode.config.locations import Config, load_config, prepare_storage
-from ctxmode.config.profiles import load_profiles
-from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.suggestions import or_all
+from ctxmode.errors import ContextModeError, UsageError, or_all
 
 if TYPE_CHECKING:
     from ctxmode.mcp.tools import Offer
@@ -40,32 +29,6 @@ HTTP_OPTIONS = (
     "certificate",
     "key",
 )
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `serve`."""
-    parser.add_argument("--tools", metavar="NAMES", help="serve only these tools, parted by commas")
-    parser.add_argument(
-        "--names",
-        metavar="SYSTEM",
-        action="append",
-        help="list our tools by the names of contexo, ctxone or contextos; may be said again",
-    )
-    parser.add_argument("--cluster", metavar="URL", help="have other machines do it: docs/fleet.md")
-    parser.add_argument("--http", action="store_true", help="serve Streamable HTTP, not stdio")
-    http = parser.add_argument_group("with --http")
-    http.add_argument("--host", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
-    http.add_argument("--port", metavar="N", type=int, help="default: 8765; 0 takes a free one")
-    http.add_argument("--token-file", metavar="FILE", help="one token a line, or NAME and TOKEN")
-    http.add_argument("--allow-host", metavar="NAME", action="append", help="a further Host name")
-    http.add_argument(
-        "--allow-origin", metavar="ORIGIN", action="append", help="pages that may ask"
-    )
-    http.add_argument(
-        "--also", metavar="DIR", action="append", help="a further project, at /FOLDER-NAME/mcp"
-    )
-    http.add_argument("--certificate", metavar="FILE", help="PEM; makes it HTTPS")
-    http.add_argument("--key", metavar="FILE", help="PEM; the certificate's key")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -99,7 +62,7 @@ def _host_folder() -> Path | None:
 @contextlib.contextmanager
 def _hold_presence(config: Config) -> Iterator[None]:
     """Hold the lock by which hooks know that our tools can be called."""
-    from executor.instance.lock import join  # noqa: PLC0415 - as above
+    from executor.instance import join  # noqa: PLC0415 - as above
 
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(ContextModeError, OSError):  # each call will say it
@@ -121,8 +84,8 @@ def _choose_tools(
         if system not in SYSTEMS:
             raise UsageError(f"--names {system}", or_all(system, SYSTEMS, "Systems"))
     if given is None:
-        profiles = load_profiles(config.project, config.config_home).by_name.values()
-        staging = any(profile.stage for profile in profiles)
+        profiles, _ = load_profiles(config.project, config.config_home)
+        staging = any(profile.stage for profile in profiles.values())
         return Offer(
             replace_tools(list_offered(staging=staging), systems),
             replace_tools(list_offered(staging=staging, pages=True), systems),
@@ -139,7 +102,7 @@ def _choose_tools(
 def _serve_http(
     args: argparse.Namespace, config: Config, tools: Offer, others: dict[str, Path]
 ) -> None:
-    from ctxmode.mcp.http import serving, tokens  # noqa: PLC0415 - only who serves HTTP pays
+    from ctxmode.mcp.http import gate, serving  # noqa: PLC0415 - only who serves HTTP pays
 
     prepare_storage(config)
     if (args.certificate is None) != (args.key is None):
@@ -154,13 +117,13 @@ def _serve_http(
     file = Path(args.token_file) if args.token_file else None
     site = serving.Site(
         config,
-        tokens.load_tokens(file, os.environ, config.state_dir / "http-token"),
+        gate.load_tokens(file, os.environ, config.state_dir / "http-token"),
         frozenset(args.allow_host or ()),
         frozenset(args.allow_origin or ()),
         others,
         tools,
     )
-    garbage.resume()
+    command_line.resume_collection()
     with _hold_presence(config):
         launch.run(partial(serving.serve_http, site, address))
 

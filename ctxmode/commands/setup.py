@@ -1,15 +1,4 @@
-"""Register with an agent's host: its server, its hooks, and where hooks cannot say it, the text
-that tells when to use which tool.
-
-Comments and entries of others stay as they are; running it again changes nothing.
-
-examples:
-  context-mode setup claude-code
-  context-mode setup cursor --project --dry-run
-  context-mode setup codex --remove
-  context-mode setup --list
-  context-mode setup claude-code --export my-plugin
-"""
+"""The verb `setup`: register with an agent's host: its server, its hooks, its rules file."""
 
 from __future__ import annotations
 
@@ -23,18 +12,16 @@ from pathlib import Path
 
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, or_all
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.setup.codex_review import describe_review
 from ctxmode.hosts.setup.export import plan_export
+from ctxmode.hosts.setup.hook_edits import is_foreign
 from ctxmode.hosts.setup.host import Host, Scope
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS
-from ctxmode.hosts.setup.ownership import is_foreign
 from ctxmode.hosts.setup.plan import FileChange, plan, write
-from ctxmode.hosts.setup.registered import find_server
-from ctxmode.hosts.setup.target import Target
+from ctxmode.hosts.setup.target import Target, find_server
 from ctxmode.launch import print_json
-from ctxmode.suggestions import or_all
 
 NAME = "context-mode"
 SESSIONS_NOTE = """\

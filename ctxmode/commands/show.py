@@ -1,15 +1,4 @@
-"""Show a source exactly as it is kept, or some lines of it, or what to search it for.
-
-SOURCE is a number from `context-mode sources`, a label, an output id, or a part of one. A file that
-changed since it was indexed is indexed again first, up to 4 MiB. With --json `stale` is null, or
-changed, gone or unreadable: then the text is that of an earlier file, as stderr says, too.
-
-examples:
-  context-mode show docs/guide.md
-  context-mode show out-7f3k2m --lines 100-140
-  context-mode show 1 --contents
-  context-mode show 1 --terms
-"""
+"""The verb `show`: show a kept source, exactly."""
 
 from __future__ import annotations
 
@@ -28,17 +17,9 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, tell, with_library
 from ctxmode.operations.library import Library
 from ctxmode.render import highlight
-from ctxmode.render.amounts import size
+from ctxmode.render.highlight import size
 from ctxmode.render.passages import STALE
 from ctxmode.render.terminal_output import for_stdout, is_runner_log
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE")
-    parser.add_argument("--lines", metavar="A-B", help="only these lines, counted from 1")
-    parser.add_argument("--contents", action="store_true", help="its sections and their lines")
-    parser.add_argument("--terms", action="store_true", help="words that tell its parts apart")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

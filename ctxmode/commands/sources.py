@@ -1,9 +1,4 @@
-"""List what is kept: outputs of runs, indexed files, notes, fetched pages; latest first.
-
-examples:
-  context-mode sources
-  context-mode sources guide --json
-"""
+"""The verb `sources`: list what is kept."""
 
 from __future__ import annotations
 
@@ -18,14 +13,7 @@ import kb
 from ctxmode import exit_codes
 from ctxmode.launch import print_json, with_library
 from ctxmode.operations.library import Library
-from ctxmode.render.amounts import age, size
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("part", nargs="?", metavar="PART", help="only labels that hold this")
-    parser.add_argument("--all", action="store_true", help="superseded versions, too")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the latest N")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+from ctxmode.render.highlight import age, size
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,23 +1,4 @@
-"""Show what agents' calls produced, how much of it went into their context, and what stayed out.
-
-All bytes are measured: produced is what programs printed and pages hold, returned is the text of
-the answers, kept = produced - returned, reduction = kept / produced, at least 0. Output that was
-discarded is not counted; of a run that was stopped for printing too much only what is shown is.
-Only calls of tools count, of all servers that ever served this project. Then follow what is kept
-on disk beside its quotas, with what was dropped for them lately, and what your servers prewarm,
-with its memory.
-
---tokens shows instead what hosts report of sessions: input that was neither read from nor written
-to a cache, output, cache reads and writes, reasoning (which is within output), responses. What no
-host records is "not recorded". A cost is shown where your own configuration file has
-[transcripts.prices]. --everywhere is of all your projects.
-
-examples:
-  context-mode stats
-  context-mode stats --json
-  context-mode stats --tokens --by day
-  context-mode stats --tokens --everywhere --json
-"""
+"""The verb `stats`: show what tools produced, returned and kept out of the context."""
 
 from __future__ import annotations
 
@@ -29,7 +10,7 @@ from ctxmode import exit_codes, launch
 from ctxmode.config.locations import Config, load_config, prepare_storage
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, tell
-from memory.sessions.model import TOKENS_BY
+from memory.sessions import TOKENS_BY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +66,6 @@ def _show_tokens(config: Config, args: argparse.Namespace) -> None:
     if args.json:
         print_json(figures.to_json())
     else:
-        from ctxmode.render.token_table import show  # noqa: PLC0415 - rich
+        from ctxmode.render.session_tables import show_tokens  # noqa: PLC0415 - rich
 
-        show(figures)
+        show_tokens(figures)

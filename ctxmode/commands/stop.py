@@ -1,11 +1,4 @@
-"""Stop a program that runs now, whichever server of yours runs it.
-
-ID is what `context-mode top --once` shows; a part of one that only it has is enough.
-
-examples:
-  context-mode top --once
-  context-mode stop ab12cd34/3
-"""
+"""The verb `stop`: stop a program that runs now."""
 
 from __future__ import annotations
 

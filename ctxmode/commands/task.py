@@ -1,13 +1,4 @@
-"""Keep the task that is worked on: `pack` and `map` take it where none is given.
-
-TEXT replaces the task before; - is stdin. It is a fact of the session, and expires after 30 days.
-A task that is the one word show, clear or - is given by stdin.
-
-examples:
-  context-mode task "The sum of the cart is wrong with two discounts."
-  context-mode task show
-  context-mode task clear
-"""
+"""The verb `task`: keep the task that pack and map are for."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""Show what runs now, in all of your servers, and its use against its limits.
-
-On a terminal the screen is kept up to date: q leaves it, and a row's number stops its program.
-
-examples:
-  context-mode top
-  context-mode top --once --json
-  context-mode top --stop 4711-ab12cd34/3
-"""
+"""The verb `top`: show what runs now, against its limits, and stop it."""
 
 from __future__ import annotations
 
@@ -32,19 +24,12 @@ from ctxmode.commands.stop import stop
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json
-from ctxmode.render.amounts import size
-from ctxmode.render.highlight import one_line
+from ctxmode.render.highlight import one_line, size
 from ctxmode.render.terminal import console
 from executor.instance import control
 
 REFRESH_S = 1.0
 ROWS_WITH_KEYS = 9
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--once", action="store_true", help="show it once and end")
-    parser.add_argument("--json", action="store_true", help="with --once: as JSON")
-    parser.add_argument("--stop", metavar="ID", help="stop this program")
 
 
 def run(args: argparse.Namespace) -> int:

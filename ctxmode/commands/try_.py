@@ -1,14 +1,4 @@
-"""See it work on real input of this machine, in under a minute.
-
-Every language that runs here answers a question about at least a megabyte of real text: this
-project's history and sources, Python's library, the package database. Each number is compared with
-one worked out outside the sandbox. Then a large output is kept and searched. Exits 1 if anything is
-wrong.
-
-examples:
-  context-mode try
-  context-mode try --json
-"""
+"""The verb `try`: see it work on real input of this machine, in under a minute."""
 
 from __future__ import annotations
 
@@ -19,8 +9,7 @@ from functools import partial
 from ctxmode import exit_codes, launch
 from ctxmode.config.locations import load_config
 from ctxmode.launch import print_json
-from ctxmode.trial.show import TrialProgress, show
-from ctxmode.trial.steps import run_trial
+from ctxmode.trial.steps import TrialProgress, run_trial, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

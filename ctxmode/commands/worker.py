@@ -1,13 +1,4 @@
-"""Do runs that other machines order: be a worker of a Dask cluster.
-
-An order is done only if a front in --keys has sealed it. Rules of the worker's operator hold
-besides the front's. It works until SIGTERM, then ends what is under way; a second SIGTERM ends
-that, too.
-
-examples:
-  context-mode worker --cluster dask+tls://scheduler.example.com --at-once 4
-  context-mode worker --keys fronts.toml --folder /var/lib/context-mode/worker
-"""
+"""The verb `worker`: do runs that other machines order."""
 
 from __future__ import annotations
 
@@ -23,15 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ctxmode import exit_codes, garbage, launch
+from ctxmode import command_line, exit_codes, launch
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import UsageError, translate_errors, unwrap, why
 
 if TYPE_CHECKING:
     import trio
 
-    from fleet.cluster import Cluster
-    from fleet.slot import WorkerTerms
+    from fleet import Cluster, WorkerTerms
 
 OF_MACHINE: Final = Path("/etc/context-mode")
 KEYS_FILE, RULES_FILE = "fronts.toml", "rules.toml"
@@ -75,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     with _translated_errors():
         terms = _make_terms(args, config, folder)
         cluster = _find_cluster(args.cluster, config, folder)
-        garbage.resume()
+        command_line.resume_collection()
         launch.run(partial(_work, cluster, terms))
     return exit_codes.OK
 
@@ -88,7 +78,7 @@ def _choose_folder(given: str | None, config: Config) -> Path:
 
 
 def _make_terms(args: argparse.Namespace, config: Config, folder: Path) -> WorkerTerms:
-    from fleet.slot import WorkerTerms  # noqa: PLC0415 - loads what the extra installs
+    from fleet import WorkerTerms  # noqa: PLC0415 - loads what the extra installs
 
     name = args.name if args.name is not None else socket.gethostname()
     if not name.isprintable() or not 0 < len(name) <= NAME_CHARACTERS_MAX:
@@ -125,7 +115,7 @@ def _choose_keys(given: str | None, config: Config) -> Path:
 def _find_cluster(given: str | None, config: Config, folder: Path) -> Cluster:
     """Find the cluster that is to be served."""
     from ctxmode.config.cluster import find_cluster_url, load_cluster  # noqa: PLC0415 - as above
-    from fleet.cluster import find_cluster  # noqa: PLC0415
+    from fleet import find_cluster  # noqa: PLC0415
 
     # What the folder that it was started in says is not this machine's to obey.
     own = replace(config, project=folder)
@@ -140,8 +130,7 @@ async def _work(cluster: Cluster, terms: WorkerTerms) -> None:
     """Serve the cluster until a signal ends it."""
     import trio  # noqa: PLC0415 - as in `launch`
 
-    from fleet.dask.serving import Serving, serve  # noqa: PLC0415 - as above
-    from fleet.worker import open_worker  # noqa: PLC0415
+    from fleet import Serving, open_worker, serve  # noqa: PLC0415 - as above
 
     with translate_errors():
         async with open_worker(terms) as worker, trio.open_nursery() as nursery:
@@ -178,7 +167,7 @@ async def _watch(leave: trio.Event, task_status: trio.TaskStatus[None] | None = 
 @contextlib.contextmanager
 def _translated_errors() -> Iterator[None]:
     """Word what a worker can't be opened for, and say what to install where the extra is absent."""
-    from fleet.cluster import INSTALL  # noqa: PLC0415 - as above
+    from fleet import INSTALL  # noqa: PLC0415 - as above
 
     try:
         yield
@@ -192,8 +181,7 @@ def _translated_errors() -> Iterator[None]:
 
 def _raise_key_error(error: BaseException) -> None:
     """Raise what the operator has to set right as a UsageError; nothing if it is another error."""
-    from fleet.errors import ClusterError  # noqa: PLC0415 - only errors pay
-    from fleet.keys import KeyFileError  # noqa: PLC0415
+    from fleet import ClusterError, KeyFileError  # noqa: PLC0415
 
     if isinstance(error, ClusterError):
         raise UsageError(error.message, error.hint) from error

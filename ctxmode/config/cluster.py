@@ -26,8 +26,7 @@ from ctxmode.errors import UsageError
 
 # Who sends nothing loads nothing of it.
 if TYPE_CHECKING:
-    from fleet.settings import ClusterSettings, Send
-    from fleet.turns import Quota
+    from fleet import ClusterSettings, Quota, Send
 
 QUOTA_KEYS = ("weight", "running", "queued", "cpu_s_a_day")
 SEAL_FILE = "front.key"
@@ -52,9 +51,12 @@ def load_seal(config: Config) -> Path:
 def load_cluster(config: Config, url: str) -> ClusterSettings:
     """Load what is set of a fleet whose engine has this URL. A UsageError names the wrong key or
     value; owners in a project's file are refused."""
-    from fleet.cluster import Credentials  # noqa: PLC0415 - who sends nothing
-    from fleet.settings import ClusterSettings, Fallback  # noqa: PLC0415
-    from fleet.travel import Terms  # noqa: PLC0415
+    from fleet import (  # noqa: PLC0415
+        ClusterSettings,
+        Credentials,
+        Fallback,
+        Terms,
+    )
 
     configured = load_settings(config.project, config.config_home)
     values: Mapping[str, Any] = configured.values
@@ -88,7 +90,7 @@ def load_cluster(config: Config, url: str) -> ClusterSettings:
 def _choose_send(config: Config, configured: Configured) -> Send:
     """Choose what is sent: whoever names the cluster on a command line means all of it, unless
     cluster.send is set."""
-    from fleet.settings import Send  # noqa: PLC0415 - who sends nothing
+    from fleet import Send  # noqa: PLC0415 - who sends nothing
 
     if config.cluster and configured.origins["cluster.send"] == "default":
         return Send.ALWAYS
@@ -103,7 +105,7 @@ def _refuse_owners(config: Config, user: ConfigFile) -> None:
 
 
 def _read_owners(file: ConfigFile) -> dict[str, Quota]:
-    from fleet.turns import Quota  # noqa: PLC0415 - who sends nothing
+    from fleet import Quota  # noqa: PLC0415 - who sends nothing
 
     owners = file.data.get("cluster", {}).get("owners", {})
     if not isinstance(owners, dict):

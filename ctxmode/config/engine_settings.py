@@ -2,18 +2,173 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
 from ctxmode.config.locations import Config
 from ctxmode.config.packages import load_packages
-from ctxmode.config.profiles import load_profiles
-from ctxmode.config.settings import load_settings
+from ctxmode.config.settings import TABLES, load_settings
 from ctxmode.errors import UsageError
-from executor.sessions.registry import SessionLimits
-from executor.settings import Settings
+from executor import PROFILES, Profile, ProjectAccess, SessionLimits, Settings
+from executor.engine import FLOORS
+from executor.network import parse
+
+# [profiles.online]
+# base = "analyze"                    # analyze, build, or one defined above
+# project = "cow"                     # cow, commit, read_only, live (weaker: see SECURITY.md)
+# network = ["api.github.com", "*.example.com", "localhost:8080"]
+# env = ["GH_TOKEN"]
+# read = ["~/.config/gh"]
+# floor = "A"                         # the weakest tier it may run in: A or B
+# sockets = ["dev.sock"]              # Unix sockets of the project that programs may see
+# stage = true                        # what it changes is kept for a person to apply
+
+KEYS = ("base", "project", "network", "env", "read", "floor", "sockets", "stage")
+# From the widest to the narrowest.
+ACCESS = (
+    ProjectAccess.LIVE,
+    ProjectAccess.COMMIT,
+    ProjectAccess.COPY_ON_WRITE,
+    ProjectAccess.READ_ONLY,
+)
+WEAKEST_FIRST = FLOORS[::-1]
+
+
+def load_profiles(
+    project: Path, config_home: Path
+) -> tuple[Mapping[str, Profile], tuple[str, ...]]:
+    """Load the built-in profiles, the user's, and all of them as this project tightens them, by
+    name; and warn of what a project's file asked for that only the user may grant. A
+    ContextModeError names the file, key or value that cannot be used."""
+    profiles = dict(PROFILES)
+    user_file = read(config_home / USER_FILE)
+    for name, table in _tables(user_file).items():
+        profiles[name] = _read_profile(user_file, name, table, profiles)
+    warnings: list[str] = []
+    project_file = read(project / PROJECT_FILE, project)
+    for name, table in _tables(project_file).items():
+        base = profiles.get(name) or _base(project_file, name, table, profiles)
+        on_base = {**table, "base": base.name}
+        wanted = _read_profile(project_file, name, on_base, {**profiles, name: base})
+        profiles[name], refused = tighten(base, wanted)
+        warnings += [
+            f"{project_file.at('profiles', name)}: profile {name}: {what} is not for a project to "
+            f"grant; to allow it, put it into {user_file.path}"
+            for what in refused
+        ]
+    return profiles, tuple(warnings)
+
+
+def tighten(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
+    """Reduce `wanted` to what `base` grants; list what it asked for beyond."""
+    refused = []
+    rules = tuple(rule for rule in wanted.network.rules if rule in base.network.rules)
+    ports = tuple(p for p in wanted.network.loopback_ports if p in base.network.loopback_ports)
+    network = replace(wanted.network, rules=rules, loopback_ports=ports)
+    if network != wanted.network:
+        refused.append("network")
+    env = tuple(name for name in wanted.env if name in base.env)
+    read = tuple(path for path in wanted.read if path in base.read)
+    sockets = tuple(path for path in wanted.sockets if path in base.sockets)
+    lists = (
+        ("env", env, wanted.env),
+        ("read", read, wanted.read),
+        ("sockets", sockets, wanted.sockets),
+    )
+    refused += [name for name, granted, asked in lists if granted != asked]
+    access = max(base.project, wanted.project, key=ACCESS.index)
+    floor = max(base.floor, wanted.floor, key=WEAKEST_FIRST.index)
+    if access is not wanted.project:
+        refused.append(f"project = {wanted.project.value!r}")
+    if floor != wanted.floor:
+        refused.append(f"floor = {wanted.floor!r}")
+    stage = base.stage or wanted.stage
+    if stage != wanted.stage:
+        refused.append("stage = false")
+    return Profile(wanted.name, access, network, env, read, floor, sockets, stage), refused
+
+
+def _tables(file: ConfigFile) -> Mapping[str, Mapping[str, Any]]:
+    """Return the `[profiles.*]` tables of a file; none if there is no file."""
+    for key in file.data:
+        if key not in TABLES:
+            raise file.unknown((key,), TABLES)
+    tables = file.data.get("profiles", {})
+    if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
+        raise file.error(("profiles",), "profiles are tables", "Write [profiles.NAME].")
+    return tables
+
+
+def _base(
+    file: ConfigFile, name: str, table: Mapping[str, Any], known: Mapping[str, Profile]
+) -> Profile:
+    base = table.get("base", "analyze")
+    if base not in known:
+        where = ("profiles", name, "base")
+        problem = f"profile {name}: unknown base {base!r}"
+        raise file.error(where, problem, f"Known are: {', '.join(known)}.")
+    return known[base]
+
+
+def _read_profile(
+    file: ConfigFile, name: str, table: Mapping[str, Any], known: Mapping[str, Profile]
+) -> Profile:
+    for key in table:
+        if key not in KEYS:
+            raise file.unknown(("profiles", name, key), KEYS)
+    base = _base(file, name, table, known)
+    readers: Mapping[str, Callable[[Any], Any]] = {
+        "project": ProjectAccess,
+        "network": lambda value: parse(_texts(value)),
+        "env": _texts,
+        "read": _paths,
+        "floor": _floor,
+        "sockets": _texts,
+        "stage": _truth,
+    }
+    given = {}
+    for key, reader in readers.items():
+        if key in table:
+            try:
+                given[key] = reader(table[key])
+            except ValueError as error:
+                where = ("profiles", name, key)
+                problem = f"profile {name}: {key}: {error}"
+                raise file.error(where, problem, "See docs/profiles.md.") from error
+    profile = replace(base, name=name, **given)
+    if profile.stage and profile.project is ProjectAccess.COPY_ON_WRITE:
+        return replace(profile, project=ProjectAccess.COMMIT)
+    return profile
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"must be a list of strings, not {value!r}")
+    return tuple(value)
+
+
+def _paths(value: object) -> tuple[str, ...]:
+    paths = _texts(value)
+    for path in paths:
+        if not path.startswith(("/", "~/")) or ".." in Path(path).parts:
+            raise ValueError(f"{path!r} must start with / or ~/ and go straight down")
+    return paths
+
+
+def _floor(value: object) -> str:
+    if value not in FLOORS:
+        raise ValueError(f"must be one of {', '.join(WEAKEST_FIRST)}, not {value!r}")
+    return str(value)
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"must be true or false, not {value!r}")
+    return value
+
 
 # The table that a user writes:
 #
@@ -50,7 +205,7 @@ def _moves(file: ConfigFile) -> Mapping[str, str]:
     table = _table(file)
     if table:
         # Most files move none, and the table takes a while to load.
-        from executor.project.rules.names import check_move  # noqa: PLC0415
+        from executor.project import check_move  # noqa: PLC0415
     for name, verdict in table.items():
         try:
             check_move(name, verdict)
@@ -64,14 +219,14 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
     """Build the executor's settings, and list what a project's file asked for that only the user
     may grant. A ContextModeError names the file, key or value that cannot be used."""
     configured = load_settings(config.project, config.config_home)
-    profiles = load_profiles(config.project, config.config_home)
+    profiles, profile_warnings = load_profiles(config.project, config.config_home)
     moves, move_warnings = load_names(config.project, config.config_home)
-    packages = load_packages(config.project, config.config_home)
+    packages, package_warnings = load_packages(config.project, config.config_home)
     values: Mapping[str, Any] = configured.values
     settings = Settings(
         inline_bytes=values["output.inline_bytes"],
         concurrency=values["run.concurrency"],
-        profiles=profiles.by_name,
+        profiles=profiles,
         sessions=SessionLimits(
             values["sessions.count"], values["sessions.idle_s"], values["sessions.life_s"]
         ),
@@ -82,9 +237,9 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
         runtime=config.runtime or values["sandbox.runtime"],
         name_moves=moves,
         storage=config.data_dir,
-        packages=packages.settings,
+        packages=packages,
     )
     if config.runtime and settings.isolation != "container":
         raise UsageError("--runtime is for containers", "Add --isolation container.")
-    warnings = (*configured.warnings, *profiles.warnings, *move_warnings, *packages.warnings)
+    warnings = (*configured.warnings, *profile_warnings, *move_warnings, *package_warnings)
     return settings, warnings

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode.config import file_names
-from ctxmode.errors import UsageError, why
-from ctxmode.suggestions import or_all
+from ctxmode.errors import UsageError, or_all, why
 
 BYTES_MAX = 1024 * 1024
 USER_FILE = Path(file_names.USER_FILE)
@@ -66,7 +65,7 @@ def read(path: Path, root: Path = Path("/")) -> ConfigFile:
 
 def parse(path: Path, text: str) -> ConfigFile:
     """Read the data and lines of a file's text; a UsageError says where it is no TOML."""
-    from policy.toml_text import load_toml  # noqa: PLC0415 - where there is such a file
+    from base.strict_data import load_toml  # noqa: PLC0415 - where there is such a file
 
     try:
         data = load_toml(text)

@@ -18,9 +18,9 @@ from ctxmode.config.file_names import (
     SESSIONS_SUFFIX,
     STORES_FOLDER,
     USER_FACTS,
+    find_project,
     name_stores,
 )
-from ctxmode.config.project import find_project
 from ctxmode.errors import ContextModeError, UsageError, why
 
 _ENDING = re.compile(r"(?:\.usage|\.sessions|\.memory|\.repomap)?\.sqlite3$")
@@ -29,25 +29,20 @@ _STEM = re.compile(r"(.+)-[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What is fixed for the life of the process. All paths are absolute and real.
-
-    `database_dir` of None is a folder below `data_dir`. `project_is_given` tells a project that
-    was named from one that was found from the working folder. `fetch_private` lets pages be fetched
-    from this machine and private networks.
-    """
+    """What is fixed for the life of the process. All paths are absolute and real."""
 
     project: Path
     home: Path
     data_dir: Path
-    database_dir: Path | None = None
+    database_dir: Path | None = None  # None is a folder below `data_dir`
     config_home: Path = field(
         default_factory=lambda: Path(platformdirs.user_config_dir()).absolute()
     )
-    project_is_given: bool = True
+    project_is_given: bool = True  # named, rather than found from the working folder
     isolation: str = ""  # as a command line says it; empty is what the user's file says
     runtime: str = ""
     cluster: str = ""
-    fetch_private: bool = False
+    fetch_private: bool = False  # pages of this machine and of private networks may be fetched
 
     @property
     def database(self) -> Path:

@@ -17,14 +17,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
 from ctxmode.config.settings import Setting, parse_value
 from ctxmode.errors import why
-from executor.packages.model import PackageSettings, Registry
+from executor.packages import PackageSettings, Registry
 
 KEYS = ("allow", "cooldown_days", "bytes", "layer_bytes")
 SIZES = {"bytes": "bytes_max", "layer_bytes": "layer_bytes"}
@@ -35,29 +34,21 @@ _BYTES = Setting("packages.bytes", "bytes", PackageSettings().bytes_max, 'a size
 HINT = "See docs/packages.md."
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedPackages:
-    """What is set, and what a project's file asked for that only the user may grant."""
-
-    settings: PackageSettings = field(default_factory=PackageSettings)
-    warnings: tuple[str, ...] = ()
-
-
-def load_packages(project: Path, config_home: Path) -> LoadedPackages:
-    """Load what the user's file sets of packages; a UsageError names the wrong key or value."""
+def load_packages(project: Path, config_home: Path) -> tuple[PackageSettings, tuple[str, ...]]:
+    """Load what the user's file sets of packages, and warn of what a project's file asked for that
+    only the user may grant; a UsageError names the wrong key or value."""
     user = read(config_home / USER_FILE)
     of_project = read(project / PROJECT_FILE, project)
     warnings: tuple[str, ...] = ()
     if "packages" in of_project.data:
         where = of_project.at("packages")
         warnings = (f"{where}: packages are not for a project to set; put them into {user.path}",)
-    if "packages" not in user.data:
-        return LoadedPackages(warnings=warnings)
-    return LoadedPackages(_read_table(user), warnings)
+    settings = _read_table(user) if "packages" in user.data else PackageSettings()
+    return settings, warnings
 
 
 def _read_table(file: ConfigFile) -> PackageSettings:
-    from runtimes.packages.registry import BY_NAME  # noqa: PLC0415 - most files set nothing of them
+    from runtimes.packages import BY_NAME  # noqa: PLC0415 - most files set nothing of them
 
     table = file.data["packages"]
     if not isinstance(table, dict):
@@ -90,8 +81,8 @@ def _read_table(file: ConfigFile) -> PackageSettings:
 
 
 def _read_registry(file: ConfigFile, name: str, table: object) -> Registry:
-    from executor.packages.reach import reach_of  # noqa: PLC0415 - where there is one
-    from runtimes.packages.registry import BY_NAME  # noqa: PLC0415
+    from executor.packages import reach_of  # noqa: PLC0415 - where there is one
+    from runtimes.packages import BY_NAME  # noqa: PLC0415
 
     where = ("packages", name)
     if not isinstance(table, dict):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from typing import TypeAlias
 
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
 
@@ -16,28 +17,16 @@ PRICE_MAX = 1_000_000
 HINT = 'Write for example: "some-model" = { input = 3, output = 15, cache_read = 0.3 }'
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Prices per million tokens, in whatever money the user thinks in; None has none."""
-
-    input: Decimal
-    output: Decimal
-    cache_read: Decimal | None = None
-    cache_write: Decimal | None = None
-
-    def of(self, kind: str) -> Decimal | None:
-        """Return the price of one kind of tokens."""
-        found: Decimal | None = getattr(self, kind)
-        return found
+Price: TypeAlias = Mapping[str, Decimal]
+"""Prices per million tokens by kind, in whatever money the user thinks in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices by the beginning of a model's name; `warnings` names a project's file that has
-    some."""
+    """Prices of models."""
 
-    by_model: Mapping[str, Price] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    by_model: Mapping[str, Price] = field(default_factory=dict)  # by the beginning of its name
+    warnings: tuple[str, ...] = ()  # of a project's file that has some
 
     def find(self, model: str) -> Price | None:
         """Return the price with the longest name that the model's begins with."""
@@ -86,7 +75,7 @@ def _read_price(file: ConfigFile, model: str, given: object) -> Price:
             raise file.unknown((*key, name), PRICED)
     if missing := [name for name in NEEDED if name not in given]:
         raise file.error(key, f"{model!r} has no price of {' and '.join(missing)}", HINT)
-    return Price(**{name: _read_amount(file, (*key, name), it) for name, it in given.items()})
+    return {name: _read_amount(file, (*key, name), it) for name, it in given.items()}
 
 
 def _read_amount(file: ConfigFile, key: tuple[str, ...], given: object) -> Decimal:

@@ -1,4 +1,5 @@
-"""The settings that files and the environment may give, as a table, and how they come together.
+"""The settings that files and the environment may give, and how they come together. `settings.json`
+has the table.
 
 A later place outweighs an earlier one: the default, the user's file, the project's file, the
 environment, a command's options. A project's file may only tighten; a warning names what it may not
@@ -7,6 +8,7 @@ loosen.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -15,11 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
-from ctxmode.errors import UsageError
-from ctxmode.suggestions import did_you_mean
-from executor.model import Limits
-from executor.settings import Settings
-from kb.tokens import DEAREST, FAMILIES
+from ctxmode.errors import UsageError, did_you_mean
+from executor import Limits
 
 Value = float | int | bool | str
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
@@ -29,7 +28,13 @@ _TRUTHS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting. `project_may` says in which way a project's file may change it."""
+    """One setting.
+
+    Attributes:
+        key: the table and the name in it, with a dot between.
+        project_may: how a project's file may change it.
+        choices: all values, of a choice.
+    """
 
     key: str
     kind: Literal["seconds", "count", "bytes", "switch", "choice", "text"]
@@ -48,187 +53,10 @@ class Setting:
         return tuple(self.key.split("."))
 
 
-_LIMITS = {
-    "wall_s": "seconds until a run is ended",
-    "cpu_s": "processor seconds of all its processes together",
-    "memory_bytes": "memory of all its processes together",
-    "processes": "processes and threads",
-    "file_bytes": "one file",
-    "scratch_bytes": "all that it writes",
-    "scratch_inodes": "number of files that it writes",
-    "open_files": "open files, per process",
-    "output_bytes": "both streams together",
-    "artifact_bytes": "files that it hands back",
-}
-
-
-def _limit_kind(name: str) -> Literal["seconds", "count", "bytes"]:
-    return "seconds" if name.endswith("_s") else "bytes" if name.endswith("_bytes") else "count"
-
-
-_OF_EXECUTOR = Settings()
-SETTINGS: tuple[Setting, ...] = (
-    *(
-        Setting(
-            f"limits.{limit.name}",
-            _limit_kind(limit.name),
-            getattr(Limits(), limit.name),
-            _LIMITS[limit.name],
-            "lower",
-        )
-        for limit in fields(Limits)
-    ),
-    Setting("run.concurrency", "count", 2 * (os.cpu_count() or 1), "programs at once", "lower"),
-    Setting(
-        "output.inline_bytes",
-        "bytes",
-        _OF_EXECUTOR.inline_bytes,
-        "how much of each stream an answer holds",
-        "lower",
-    ),
-    Setting(
-        "prewarm.enabled", "switch", _OF_EXECUTOR.prewarm, "programs wait for runs", "turn off"
-    ),
-    Setting(
-        "prewarm.bytes",
-        "bytes",
-        _OF_EXECUTOR.prewarm_bytes,
-        "memory for what waits, in all servers together",
-        "lower",
-    ),
-    Setting("sessions.count", "count", _OF_EXECUTOR.sessions.count, "sessions at once", "lower"),
-    Setting(
-        "sessions.idle_s",
-        "seconds",
-        _OF_EXECUTOR.sessions.idle_s,
-        "until an idle one ends",
-        "lower",
-    ),
-    Setting("sessions.life_s", "seconds", _OF_EXECUTOR.sessions.life_s, "until any ends", "lower"),
-    Setting(
-        "quota.project_bytes",
-        "bytes",
-        2 * UNITS["g"],
-        "what is kept of a project, on disk; the oldest goes",
-        "lower",
-    ),
-    Setting("quota.all_bytes", "bytes", 8 * UNITS["g"], "the same of all projects together"),
-    Setting(
-        "quota.sessions_bytes",
-        "bytes",
-        512 * UNITS["m"],
-        "what is kept of a project's sessions, on disk; archived ones go first",
-        "lower",
-    ),
-    Setting(
-        "transcripts.events",
-        "switch",
-        True,
-        "what happened in agents' sessions is recorded",
-        "turn off",
-    ),
-    Setting(
-        "transcripts.messages",
-        "switch",
-        False,
-        "the full texts of sessions are kept, and can be searched",
-        "turn off",
-    ),
-    Setting(
-        "transcripts.keep_days",
-        "count",
-        30,
-        "days from a session's last activity until it goes",
-        "lower",
-    ),
-    Setting(
-        "transcripts.poll_ms",
-        "count",
-        5000,
-        "milliseconds between looks for new lines, where folders cannot be watched",
-    ),
-    Setting(
-        "memory.agents_pin",
-        "choice",
-        "ask",
-        "agents may pin facts, which begin every later recall: a person is asked, or not",
-        choices=("ask", "allow", "deny"),
-    ),
-    Setting(
-        "memory.session_start",
-        "switch",
-        True,
-        "a conversation begins with the pinned facts, in at most 400 tokens",
-        "turn off",
-    ),
-    Setting(
-        "pages.repository",
-        "text",
-        "",
-        "where pages are pushed to, outside of projects; {project} is a project's name",
-    ),
-    Setting("map.file_bytes", "bytes", 512 * UNITS["k"], "larger files are not in a map", "lower"),
-    Setting("map.files", "count", 20_000, "the most files that a map has", "lower"),
-    Setting(
-        "tokens.family",
-        "choice",
-        DEAREST,
-        "whose tokens a pack is counted in; the default is the family that takes the most",
-        choices=tuple(FAMILIES),
-    ),
-    Setting(
-        "sandbox.isolation",
-        "choice",
-        _OF_EXECUTOR.isolation,
-        "cells, and only where none works containers; or containers",
-        choices=("auto", "container"),
-    ),
-    Setting("sandbox.runtime", "text", _OF_EXECUTOR.runtime, "of containers, such as runsc"),
-    Setting(
-        "cluster.url", "text", "", "the Dask cluster that runs are sent to, such as dask+tls://host"
-    ),
-    Setting(
-        "cluster.send",
-        "choice",
-        "overflow",
-        "which runs are sent: those for which this machine has no room, or all",
-        choices=("overflow", "always"),
-    ),
-    Setting(
-        "cluster.fallback",
-        "choice",
-        "local",
-        "what becomes of runs while the engine is silent: done here, they wait, or they fail",
-        choices=("local", "wait", "fail"),
-    ),
-    Setting(
-        "cluster.secrets",
-        "choice",
-        "refuse",
-        "whether secrets in a request's variables, input, files or code may be sent",
-        choices=("refuse", "send"),
-    ),
-    Setting(
-        "cluster.blobs",
-        "text",
-        "",
-        "storage that all machines of the cluster reach, outside of the project",
-    ),
-    Setting("cluster.ca", "text", "", "a PEM file: who may be the engine"),
-    Setting("cluster.certificate", "text", "", "a PEM file: who this front is"),
-    Setting("cluster.key", "text", "", "a PEM file: the certificate's key"),
-    Setting(
-        "cluster.seal", "text", "", "the key that orders are sealed with; made where it is missing"
-    ),
-    Setting("cluster.at_once", "count", 64, "runs that are with the engine at once"),
-    Setting("cluster.wait_s", "seconds", 3600, "how long a run waits for a worker"),
-    Setting("cluster.bytes_max", "bytes", UNITS["g"], "the largest project that travels"),
-    Setting(
-        "cluster.leave_out",
-        "text",
-        ".git, node_modules, .venv, target, __pycache__",
-        "names of folders that do not travel",
-    ),
+_ROWS = json.loads(Path(__file__).with_name("settings.json").read_bytes())
+_ROWS["run.concurrency"]["default"] = 2 * (os.cpu_count() or 1)
+SETTINGS = tuple(
+    Setting(key, **row | {"choices": tuple(row.get("choices", ()))}) for key, row in _ROWS.items()
 )
 BY_KEY = {setting.key: setting for setting in SETTINGS}
 OF_OTHERS = ("profiles", "names", "packages")  # tables that others read

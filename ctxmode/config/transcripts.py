@@ -29,26 +29,23 @@ SOURCE_KEYS = {
 
 
 class SourceChoice(NamedTuple):
-    """What a person chose for one host's transcripts. `path` is a folder in place of the host's
-    own, `pattern` filters names of files; empty is the host's. `off_by` says who turned it off,
-    `set_by` where the rest stands."""
+    """What a person chose for one host's transcripts."""
 
     enabled: bool = True
-    path: str = ""
-    pattern: str = ""
-    off_by: str = ""
-    set_by: str = ""
+    path: str = ""  # a folder in place of the host's own; empty is the host's
+    pattern: str = ""  # for names of files; empty is the host's
+    off_by: str = ""  # the place in a file that turned it off
+    set_by: str = ""  # the place in a file where the rest stands
 
 
 class Recording(NamedTuple):
-    """What is recorded; `off_by` names the file or the variable that turned events off, `by` which
-    one each switch stands in, where it isn't the default. `sources` has hosts with choices."""
+    """What is recorded."""
 
     events: bool = True
     messages: bool = False
-    off_by: str = ""
-    sources: Mapping[str, SourceChoice] = NO_CHOICES
-    by: Mapping[str, str] = NOBODY
+    off_by: str = ""  # the file or the variable that turned events off
+    sources: Mapping[str, SourceChoice] = NO_CHOICES  # hosts with choices
+    by: Mapping[str, str] = NOBODY  # the file or the variable of each switch that is set
 
     def choice(self, agent: str) -> SourceChoice:
         """Return what is chosen for a host's transcripts."""
@@ -157,3 +154,27 @@ def read_if_there(path: str, root: str) -> ConfigFile | None:
     from ctxmode.config.files import read  # noqa: PLC0415
 
     return read(Path(path), Path(root))
+
+
+TABLE, NAME = "memory", "session_start"
+VARIABLE = "CONTEXT_MODE_MEMORY_SESSION_START"
+_TRUTHS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+
+def is_wanted(project: str, config_home: str, environ: Mapping[str, str]) -> bool:
+    """Tell whether an agent gets the pinned facts when a conversation begins.
+
+    Raises:
+        UsageError: a file cannot be read.
+    """
+    wanted = True
+    for path, root, may_turn_on in (
+        (os.path.join(config_home, USER_FILE), "/", True),
+        (os.path.join(project, PROJECT_FILE), project, False),
+    ):
+        file = read_if_there(path, root)
+        table = file.data.get(TABLE) if file is not None else None
+        said = table.get(NAME) if isinstance(table, Mapping) else None
+        if said is False or (said is True and may_turn_on):
+            wanted = said
+    return _TRUTHS.get(environ.get(VARIABLE, "").lower(), wanted)

@@ -18,8 +18,7 @@ from base.remedy import Remedy
 from ctxmode.errors import ContextModeError
 
 if TYPE_CHECKING:
-    from executor.containers.endpoint import Endpoint
-    from executor.containers.engine import DockerEngine
+    from executor.containers import DockerEngine, Endpoint
     from images.inventory import ImageState
 
 DEFAULT_SOCKET: Final = "/var/run/docker.sock"
@@ -42,7 +41,7 @@ _JOIN: Final = Remedy(
 
 @dataclass(frozen=True, slots=True)
 class EngineHealth:
-    """What an engine says of itself; if it does not answer, `reason` and `remedy` say why."""
+    """What an engine says of itself, if it answers."""
 
     reachable: bool
     endpoint: str = ""
@@ -51,8 +50,8 @@ class EngineHealth:
     runtimes: tuple[str, ...] = ()
     storage_driver: str = ""
     images: tuple[ImageState, ...] = ()
-    reason: str = ""
-    remedy: str = ""
+    reason: str = ""  # why it does not answer
+    remedy: str = ""  # what to do about it
 
     @property
     def summary(self) -> str:
@@ -92,10 +91,10 @@ async def connect(environ: Mapping[str, str] = os.environ) -> DockerEngine:
 def _where(environ: Mapping[str, str]) -> Endpoint:
     if not _may_be_there(environ):
         raise EngineUnreachableError(f"no container engine: no {DEFAULT_SOCKET}", _INSTALL)
-    from executor.containers import endpoint, engine  # noqa: PLC0415 - loads Docker's SDK
+    from executor.containers import engine  # noqa: PLC0415 - loads Docker's SDK
 
     try:
-        return endpoint.endpoint(environ)
+        return engine.find_endpoint(environ)
     except engine.EngineError as error:
         raise EngineUnreachableError(str(error), _elsewhere(environ)) from error
 

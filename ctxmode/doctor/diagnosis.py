@@ -25,11 +25,10 @@ from executor import (
     SandboxUnavailableError,
     open_engine,
 )
-from executor.instance import control
-from executor.instance.control import PrewarmReport
+from executor.instance import PrewarmReport, control
 
 if TYPE_CHECKING:
-    from fleet.examining import FleetHealth
+    from fleet import FleetHealth
 import os
 import shutil
 from collections.abc import Iterator
@@ -39,26 +38,20 @@ from ctxmode.config.file_names import has_drafts
 from ctxmode.operations.facts import open_memory, read_stats
 from ctxmode.operations.page_place import find_repository
 from ctxmode.operations.pages import is_captured
-from executor.engine.tiers import PACKAGED, TIERS
-from memory.pages.errors import GitError
-from memory.pages.git import find_git
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.registry import ECOSYSTEMS
-from runtimes.packages.tools import Tool, find_tool
+from executor.engine import PACKAGED, TIERS
+from memory.pages import GitError, find_git
+from runtimes.packages import ECOSYSTEMS, Ecosystem, Tool, find_tool
 
 
 @dataclass(frozen=True, slots=True)
 class ClientsHealth:
-    """The clients of one ecosystem: where each lies, or None; without any its toolchain does it.
-
-    `reason` says why its packages cannot be fetched, `remedy` what to install.
-    """
+    """The clients of one ecosystem; without any its toolchain does it."""
 
     ecosystem: str
     title: str
-    clients: Mapping[str, str | None]
-    reason: str = ""
-    remedy: str = ""
+    clients: Mapping[str, str | None]  # where each lies, or None
+    reason: str = ""  # why its packages cannot be fetched
+    remedy: str = ""  # what to install
 
     @property
     def ok(self) -> bool:
@@ -115,14 +108,13 @@ def _find_clients(
 
 @dataclass(frozen=True, slots=True)
 class PagesHealth:
-    """State of pages: the program git, empty where there is none; whether they are begun here, and
-    turns captured. `reason` and `remedy` say what is amiss."""
+    """State of pages."""
 
-    git: str
-    is_begun: bool
-    captures: bool
-    reason: str = ""
-    remedy: str = ""
+    git: str  # the program; empty where there is none
+    is_begun: bool  # whether there are pages here
+    captures: bool  # whether turns are captured
+    reason: str = ""  # what is amiss
+    remedy: str = ""  # what to do about it
 
     @property
     def summary(self) -> str:
@@ -151,13 +143,12 @@ def check_pages(config: Config, environ: Mapping[str, str] = os.environ) -> Page
 
 @dataclass(frozen=True, slots=True)
 class FactsHealth:
-    """State of facts: numbers of the project's and the user's. `reason` and `remedy` say what is
-    amiss."""
+    """State of facts."""
 
-    facts: int = 0
-    users_facts: int = 0
-    reason: str = ""
-    remedy: str = ""
+    facts: int = 0  # how many the project has
+    users_facts: int = 0  # how many the user has
+    reason: str = ""  # what is amiss
+    remedy: str = ""  # what to do about it
 
     @property
     def summary(self) -> str:
@@ -179,7 +170,7 @@ def check_facts(config: Config) -> FactsHealth:
         stats = read_stats(config)
     except ContextModeError as error:
         return FactsHealth(reason=error.message, remedy=error.hint)
-    return FactsHealth(stats.facts, stats.users_facts)
+    return FactsHealth(stats["facts"], stats["users_facts"])
 
 
 CRITICAL_LANGUAGES = ("shell", "python")
@@ -187,19 +178,17 @@ CRITICAL_LANGUAGES = ("shell", "python")
 
 @dataclass(frozen=True, slots=True)
 class PartHealth:
-    """A part that works or does not: `detail` says what it is, `reason` and `remedy` why not."""
+    """A part that works or does not."""
 
     ok: bool
-    detail: str
-    reason: str = ""
-    remedy: str = ""
+    detail: str  # what it is
+    reason: str = ""  # why it does not work
+    remedy: str = ""  # what to do about it
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The whole state. `critical` names what must work and does not; empty means healthy. `notices`
-    are what a person should know besides, of the store and of configuration files. `prewarmed` is
-    what the user's servers prewarm, `holdings` what is kept on disk."""
+    """The whole state. `critical` names what must work and does not; empty means healthy."""
 
     project: str
     languages: Mapping[str, LanguageReport]
@@ -208,9 +197,9 @@ class Diagnosis:
     storage: PartHealth
     opening: PartHealth = field(default_factory=lambda: PartHealth(True, "the project opens"))
     container_engine: EngineHealth = field(default_factory=lambda: EngineHealth(False))
-    notices: tuple[str, ...] = ()
-    prewarmed: tuple[PrewarmReport, ...] = ()
-    holdings: Holdings | None = None
+    notices: tuple[str, ...] = ()  # what one should know of the store and of configuration files
+    prewarmed: tuple[PrewarmReport, ...] = ()  # by the user's servers
+    holdings: Holdings | None = None  # what is kept on disk
     pages: PagesHealth | None = None
     facts: FactsHealth | None = None
     packages: tuple[ClientsHealth, ...] = ()
@@ -244,7 +233,7 @@ class Diagnosis:
             "pages": None if self.pages is None else asdict(self.pages),
             "facts": None if self.facts is None else asdict(self.facts),
             "cluster": None if self.cluster is None else asdict(self.cluster),
-            "on_disk": None if self.holdings is None else self.holdings.to_json(),
+            "on_disk": None if self.holdings is None else asdict(self.holdings),
         }
 
 

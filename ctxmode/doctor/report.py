@@ -16,11 +16,204 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from rich.table import Table
+from rich.text import Text
+
+from base.remedy import command_of
+from base.secrets import redact
 from ctxmode import __version__
-from ctxmode.doctor.diagnosis import Diagnosis
-from ctxmode.doctor.remedies import remedies
-from ctxmode.render.health import by_clients
-from policy.secrets import redact
+from ctxmode.doctor.container_engine import EngineHealth
+from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
+from ctxmode.render import terminal
+from ctxmode.render.health import (
+    brief_reason,
+    by_clients,
+    cluster_lines,
+    describe_prewarmed,
+    facts_lines,
+    holdings_lines,
+    pages_lines,
+)
+from ctxmode.render.highlight import harmless, size
+from executor import Isolation, LanguageReport
+
+# What each layer of isolation, or part, gives once it works.
+GIVES = {
+    "namespaces": "tier A: all that a run may not use is absent from it; networks by allowlist",
+    "seccomp": "isolation at all: no program runs without it",
+    "landlock": "a second wall around files, and tier B",
+    "cgroup": "limits of memory and processes that the kernel holds over all processes together",
+    "copy_on_write": "a project that appears writable while nothing persists",
+    "id_mapping": "no program has root's own number, even if a file of the project is root's",
+    "storage": "outputs and sources are kept",
+    "full text": "what is kept can be searched",
+    "opening": "the project opens",
+    "old images": "space on the disk",
+    "facts": "what is remembered is what was written",
+    "pages": "knowledge is kept as versioned pages",
+    "containers": "programs run in containers (tier C)",
+}
+
+
+def remedies(diagnosis: Diagnosis) -> tuple[Mapping[str, str], ...]:
+    """Say of each thing that does not work how it is mended; `command` is empty where no command
+    does it."""
+    return tuple(
+        {"part": part, "gives": gives, "command": command_of(text), "note": text}
+        for part, gives, text in _find_lacking(diagnosis)
+    )
+
+
+def install_script(found: Sequence[Mapping[str, str]]) -> str:
+    """A text for a shell: the commands, all else in comments."""
+    if not found:
+        return "# Nothing to mend: all that is here works.\n"
+    return "\n".join(
+        f"# {it['part']}: {it['gives']}\n"
+        + (f"# {it['note']}\n" if it["note"] != it["command"] else "")
+        + (f"{it['command']}\n" if it["command"] else "")
+        for it in found
+    )
+
+
+def _find_lacking(diagnosis: Diagnosis) -> Iterator[tuple[str, str, str]]:
+    for name, report in diagnosis.languages.items():
+        if not report.runnable and report.hint:
+            yield name, f"programs in {name} run", report.hint
+    for clients in diagnosis.packages:
+        if clients.remedy:
+            gives = f"programs import packages of {clients.title}"
+            yield f"packages of {clients.ecosystem}", gives, clients.remedy
+    for name, layer in diagnosis.isolation.layers.items():
+        if not layer.active and layer.remedy:
+            yield name, GIVES.get(name, f"the layer {name}"), layer.remedy
+    parts = {
+        "storage": diagnosis.storage,
+        "full text": diagnosis.fts5,
+        "opening": diagnosis.opening,
+    }
+    for name, health in parts.items():
+        if not health.ok and health.remedy:
+            yield name, GIVES[name], health.remedy
+    if diagnosis.facts is not None and diagnosis.facts.remedy:
+        yield "facts", GIVES["facts"], diagnosis.facts.remedy
+    if diagnosis.pages is not None and diagnosis.pages.remedy:
+        yield "pages", GIVES["pages"], diagnosis.pages.remedy
+    for remedy in diagnosis.container_engine.remedies:
+        part = "old images" if " images remove" in remedy else "containers"
+        yield part, GIVES[part], remedy
+
+
+GOOD, BAD = ("yes", "green"), ("no", "red")
+
+
+def show_diagnosis(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
+    """Print it. Without `verbose` a language takes one line, and no stack trace is shown."""
+    console = terminal.console()
+    console.print(Text(f"context-mode {__version__} in {diagnosis.project}", style="bold"))
+    console.print(_language_table(diagnosis, verbose=verbose))
+    console.print(_package_table(diagnosis))
+    console.print(_isolation_table(diagnosis.isolation))
+    console.print(_parts(diagnosis))
+    console.print(_containers(diagnosis.container_engine))
+    told = (
+        *cluster_lines(diagnosis.cluster),
+        *facts_lines(diagnosis.facts),
+        *pages_lines(diagnosis.pages),
+        *holdings_lines(diagnosis.holdings),
+        *describe_prewarmed(diagnosis.prewarmed),
+    )
+    for line in told:
+        console.print(Text(line))
+    for notice in diagnosis.notices:
+        console.print(Text(f"\nNotice: {harmless(notice)}", style="yellow"))
+    for hint in _hints(diagnosis):
+        console.print(Text(hint))
+    verdict = "Everything critical works."
+    if diagnosis.critical:
+        verdict = f"Critical, and not working: {', '.join(diagnosis.critical)}."
+    console.print(Text(verdict, style="red" if diagnosis.critical else "green"))
+
+
+def _build_table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        # Paths and reasons are to be copied: they wrap, and are never cut.
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _mark(good: bool) -> Text:
+    return Text(*(GOOD if good else BAD))
+
+
+def _language_table(diagnosis: Diagnosis, *, verbose: bool) -> Table:
+    running = sum(health.runnable for health in diagnosis.languages.values())
+    title = f"\nLanguages: {running} of {len(diagnosis.languages)} run"
+    table = _build_table(title, "language", "runs", "version", "start", "by, or why not")
+    for name, health in diagnosis.languages.items():
+        start = "" if health.start_ms is None else f"{health.start_ms:.0f} ms"
+        by = Text(_by(health, verbose=verbose))
+        table.add_row(name, _mark(health.runnable), health.version or "", Text(start), by)
+    return table
+
+
+def _package_table(diagnosis: Diagnosis) -> Table:
+    working = sum(health.ok for health in diagnosis.packages)
+    title = f"\nPackages: {working} of {len(diagnosis.packages)} ecosystems"
+    table = _build_table(title, "ecosystem", "works", "by, or why not")
+    for health in diagnosis.packages:
+        paths = "  ".join(path for path in health.clients.values() if path)
+        by = paths or by_clients(health)
+        table.add_row(health.ecosystem, _mark(health.ok), Text(by if health.ok else health.reason))
+    return table
+
+
+def _by(report: LanguageReport, *, verbose: bool) -> str:
+    if report.runnable:
+        return f"{report.toolchain}  {report.path}"
+    return report.reason if verbose else brief_reason(report)
+
+
+def _isolation_table(isolation: Isolation) -> Table:
+    title = f"\nIsolation: tier {isolation.tier}"
+    table = _build_table(title, "layer", "in force", "how, or why not")
+    for name, layer in isolation.layers.items():
+        words = layer.detail if layer.active else f"{layer.detail} {layer.reason}".strip()
+        table.add_row(name, _mark(layer.active), Text(words))
+    return table
+
+
+def _parts(diagnosis: Diagnosis) -> Table:
+    table = _build_table("\nKnowledge base", "part", "works", "what, or why not")
+    parts = {"storage": diagnosis.storage, "full text": diagnosis.fts5}
+    if not diagnosis.opening.ok:
+        parts["opening"] = diagnosis.opening
+    for name, part in parts.items():
+        table.add_row(name, _mark(part.ok), Text(_part_words(part)))
+    return table
+
+
+def _containers(engine: EngineHealth) -> Table:
+    table = _build_table("\nContainers", "part", "works", "what, or why not")
+    table.add_row("engine", _mark(engine.reachable), Text(engine.summary))
+    for image in engine.images:
+        words = image.state.value
+        if image.size_bytes:
+            words += f"  {image.reference}  {size(image.size_bytes)}"
+        table.add_row(f"image {image.group}", _mark(words.startswith("current")), Text(words))
+    return table
+
+
+def _part_words(part: PartHealth) -> str:
+    return part.detail if part.ok else f"{part.detail} {part.reason}".strip()
+
+
+def _hints(diagnosis: Diagnosis) -> list[str]:
+    """What would mend each thing, one line each."""
+    hints = [f"  {remedy['part']}: {remedy['note']}" for remedy in remedies(diagnosis)]
+    return ["", "What would help:", *hints, ""] if hints else [""]
+
 
 LIBRARIES = ("trio", "mcp", "pyseccomp", "tree-sitter", "tree-sitter-language-pack", "docker")
 _HOMES = re.compile(r"/(?:home|Users)/[^/\s|`:]+")
@@ -149,7 +342,7 @@ def _settings(configured: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _notices(diagnosis: Diagnosis) -> Iterator[str]:
-    found = [*diagnosis.notices, *(f"{it.part}: {it.note}" for it in remedies(diagnosis))]
+    found = [*diagnosis.notices, *(f"{it['part']}: {it['note']}" for it in remedies(diagnosis))]
     if found:
         yield from ("", "## Notices, and what would help", "")
         yield from (f"- {line}" for line in found)

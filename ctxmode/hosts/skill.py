@@ -1,34 +1,28 @@
 """The skill text: when to think in code, with examples that are calls of our tools.
 
 A skill is a folder with `SKILL.md` (agentskills.io/specification): its `name` is the folder's, and
-its `description` tells when to read on. Examples are data, so that tests hold them to the tools.
+its `description` tells when to read on. Examples are data, a question, a tool and its arguments, so
+that tests hold them to the tools.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from itertools import starmap
+from typing import Any
 
 NAME = "context-mode"
 BYTES_MAX = 1500
 
 
-class Example(NamedTuple):
-    """A call of a tool, and the question that it answers."""
-
-    question: str
-    tool: str
-    arguments: Mapping[str, Any]
-
-
-EXAMPLES = (
-    Example(
+EXAMPLES: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+    (
         "Which tests fail?",
         "ctx_execute",
         {"language": "shell", "code": "pytest -q 2>&1", "intent": "failed tests, errors"},
     ),
-    Example(
+    (
         "How many requests failed, by path?",
         "ctx_execute_file",
         {
@@ -39,7 +33,7 @@ EXAMPLES = (
             "print(Counter(row[6] for row in rows if row[8] >= '500').most_common(5))",
         },
     ),
-    Example(
+    (
         "What changed lately, and where is it tested?",
         "ctx_batch_execute",
         {
@@ -69,9 +63,9 @@ change the machine.
 
 def skill_text() -> str:
     """Return the whole `SKILL.md`."""
-    return _HEAD + "".join(map(_show, EXAMPLES))
+    return _HEAD + "".join(starmap(_show, EXAMPLES))
 
 
-def _show(example: Example) -> str:
-    given = json.dumps(example.arguments, ensure_ascii=False)
-    return f"\n{example.question}\n`{example.tool}`\n```json\n{given}\n```\n"
+def _show(question: str, tool: str, arguments: Mapping[str, Any]) -> str:
+    given = json.dumps(arguments, ensure_ascii=False)
+    return f"\n{question}\n`{tool}`\n```json\n{given}\n```\n"

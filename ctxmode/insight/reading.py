@@ -13,20 +13,18 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from base.sqlite_files import Step
+from base.stores import Database, Step
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.sessions import list_notices
 from ctxmode.operations.usage_schema import STEPS as USAGE_STEPS
-from kb import Store
-from kb.errors import StoreError
-from memory.database import Database
+from kb import Store, StoreError
 from memory.errors import MemoryRoomError
-from memory.facts.schema import STEPS as FACT_STEPS
-from memory.sessions.schema import STEPS as SESSION_STEPS
+from memory.facts import STEPS as FACT_STEPS
+from memory.sessions import STEPS as SESSION_STEPS
 
 if TYPE_CHECKING:
-    from memory.pages.store import Pages
+    from memory.pages import Pages
 
 T = TypeVar("T")
 READ_S_MAX = 5.0
@@ -110,7 +108,7 @@ class Reader:
         return None
 
     def _has_runs(self, path: Path) -> bool:
-        from base.sqlite_files import connect_read_only  # noqa: PLC0415 - of this alone
+        from base.stores import connect_read_only  # noqa: PLC0415 - of this alone
 
         with self._noting(path), closing(connect_read_only(path, wait_s=LOCKED_S_MAX)) as db:
             named = "SELECT 1 FROM sqlite_master WHERE name = 'run'"

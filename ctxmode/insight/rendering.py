@@ -19,7 +19,7 @@ from markupsafe import Markup
 from ctxmode.insight.model import Asked, Page
 from ctxmode.insight.reading import Reader
 from ctxmode.operations.usage import DAY_S
-from ctxmode.render import amounts, usage_table
+from ctxmode.render import highlight, usage_table
 from ctxmode.render.highlight import harmless
 from ctxmode.render.redaction import describe_redactions, redact_answer
 
@@ -84,7 +84,7 @@ def _environment() -> Environment:
         "seconds": _seconds,
         "when": _when,
         "day": lambda day: strftime("%Y-%m-%d", gmtime(day * DAY_S)),
-        "ago": lambda at: NOTHING if at is None else f"{amounts.age(time.time() - at)} ago",
+        "ago": lambda at: NOTHING if at is None else f"{highlight.age(time.time() - at)} ago",
         "word": lambda text: str(text).replace("_", " "),
         "query": _query,
     }

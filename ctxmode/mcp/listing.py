@@ -7,12 +7,30 @@ writes it from their rows.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ctxmode.mcp import protocol
-from ctxmode.mcp.readers import reads_text_only
+
+# The protocol's structured content says the same as the text. Some agents' hosts show their model
+# both, some only the data as JSON: each costs more than the text. A client that is no known host
+# may be a program that reads the data.
+
+_NAMES = re.compile(
+    "amp|claude|cline|codex|copilot|crush|cursor|droid|gemini|goose|jetbrains|junie|kiro|opencode"
+    "|qwen|roo|vscode|windsurf|zed"
+)
+"""Words in the names by which agents' hosts call themselves (`clientInfo.name`)."""
+
+
+def reads_text_only(client: str) -> bool:
+    """Tell whether a client of that name shows its model what it is given, so that once is enough.
+    Its tools then have no output schema, which would promise the data."""
+    words = re.split(r"[^a-z0-9]+", client.lower().replace("visual studio code", "vscode"))
+    return any(map(_NAMES.fullmatch, words))
+
 
 FILE = Path(__file__).with_name("tool_list.json")
 _HANDSHAKE_ONLY = ("ping", "logging/setLevel")

@@ -1,41 +1,38 @@
 """Names of tools that people know from Contexo, CTXone and ContextOS, and what they are here.
 
-`serve --names` lists these in the place of our own; a call of one becomes a call of ours.
+`serve --names` lists these in the place of our own; a call of one becomes a call of ours. Each is a
+row of `names.json`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-class Joined(NamedTuple):
-    """A list that goes into our `text`: its kind, and how it is written."""
-
-    kind: Mapping[str, Any]
-    write: Callable[[Sequence[Any]], str]
+Joined: TypeAlias = tuple[Mapping[str, Any], Callable[[Sequence[Any]], str]]
+"""A list that goes into our `text`: its kind, and how it is written."""
 
 
 class KnownName(NamedTuple):
-    """A tool of another system: whose it is, our tool, and the arguments that are always given.
-    `renamed` are its names of arguments where ours differ, `takes` those of ours that it lists,
-    `fields` those that go into our `fields`, with their kinds; `joined` those that go into `text`,
-    `placed` those that name our `key` by a path; `dropped` ones mean nothing here."""
+    """A tool of another system, and how it is called here."""
 
-    name: str
+    name: str  # as it is called there
     system: str
-    tool: str
-    given: Mapping[str, Any] = NOTHING
-    renamed: Mapping[str, str] = NOTHING
+    tool: str  # our tool that answers it
+    given: Mapping[str, Any] = NOTHING  # arguments of ours that are always given
+    renamed: Mapping[str, str] = NOTHING  # their names of arguments to ours, where they differ
     about: str = ""
-    takes: tuple[str, ...] = ()
-    fields: Mapping[str, Any] = NOTHING
-    dropped: frozenset[str] = frozenset()
-    joined: Mapping[str, Joined] = MappingProxyType({})
-    placed: Mapping[str, str] = NOTHING
+    takes: tuple[str, ...] = ()  # arguments of ours that it lists
+    fields: Mapping[str, Any] = NOTHING  # arguments that go into our `fields`, with their kinds
+    dropped: frozenset[str] = frozenset()  # arguments that mean nothing here
+    joined: Mapping[str, Joined] = MappingProxyType({})  # arguments that go into our `text`
+    placed: Mapping[str, str] = NOTHING  # arguments that fill the path that is our `key`
 
     def translate(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return our tool's arguments for those of a call."""
@@ -60,7 +57,7 @@ class KnownName(NamedTuple):
         if isinstance(value, str):
             return value
         try:
-            return self.joined[name].write(value)
+            return self.joined[name][1](value)
         except (TypeError, KeyError, AttributeError):
             return value
 
@@ -73,88 +70,24 @@ def _write_sections(sections: Sequence[Any]) -> str:
     return "\n\n".join("# " + one["title"] + "\n\n" + one["body"] for one in sections)
 
 
-def _memory(
-    tool: str, action: str, about: str, takes: str = "", *, dropped: str = "", **renamed: str
-) -> KnownName:
-    row = KnownName(tool, "ctxone", "ctx_memory", {"action": action}, renamed, about)
-    return row._replace(takes=tuple(takes.split()), dropped=frozenset(dropped.split()))
-
-
 _TEXT, _TEXTS = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
-_FIELDS = {"tags": _TEXTS, "related": _TEXTS, "sources": _TEXTS, "reasoning_summary": _TEXT,
-           "author": _TEXT, "agent": _TEXT}  # fmt: skip
-
-
-def _pages(tool: str, action: str, about: str, takes: str = "", **more: Any) -> KnownName:  # noqa: ANN401
-    given = {"action": action} | more.pop("given", {})
-    row = KnownName(tool, "contexo", "ctx_pages", given, about=about, takes=tuple(takes.split()))
-    return row._replace(**more)
-
-
-def _pack(tool: str, about: str, takes: str = "", **more: Any) -> KnownName:  # noqa: ANN401
-    row = KnownName(tool, "contextos", "ctx_pack", about=about, takes=tuple(takes.split()))
-    return row._replace(**more)
-
-
-FILE_BUDGET = 40_000
-"""For one file, of which 40 % of a budget may be whole."""
-
-_SUMMARY = {"action": "remember", "scope": "session", "category": "checkpoint"}
 _SECTION = {"type": "object", "properties": {"title": _TEXT, "body": _TEXT}}
-_SECTIONS = Joined({"type": "array", "items": _SECTION}, _write_sections)
-_POINTS = {
-    "key_points": Joined(_TEXTS, _write_items),
-    "decisions": Joined(_TEXTS, lambda items: f"Decisions:\n{_write_items(items)}"),
+JOINED: Mapping[str, Joined] = {
+    "items": (_TEXTS, _write_items),
+    "decisions": (_TEXTS, lambda items: f"Decisions:\n{_write_items(items)}"),
+    "sections": ({"type": "array", "items": _SECTION}, _write_sections),
 }
-NAMES: tuple[KnownName, ...] = (
-    _memory("remember", "remember", "Keep a fact.", "key context tags ttl why",
-            fact="text", value="text", importance="confidence", ref="branch"),
-    _memory("recall", "recall", "Facts within a budget.", "budget",
-            topic="text", query="text", ref="branch"),
-    _memory("search", "recall", "Facts that hold the words.", "budget",
-            query="text", ref="branch", dropped="max_results"),
-    _memory("prime", "prime", "Keep a Markdown text's sections.", dropped="pinned",
-            content="text", source="key", ref="branch")._replace(joined={"sections": _SECTIONS}),
-    _memory("forget", "forget", "Retract a fact.", path="id", reason="why", ref="branch"),
-    _memory("ls", "list", "What stands.", prefix="key", path="key", ref="branch",
-            dropped="max_depth"),
-    _memory("context", "list", "What stands of a project.", ref="branch")
-    ._replace(placed={"project": "/memory/projects/{}"}),
-    _memory("get", "show", "One fact.", path="id", ref="branch"),
-    _memory("log", "log", "What was written.", ref="branch", dropped="limit"),
-    _memory("blame", "blame", "Who wrote a fact.", path="id", ref="branch"),
-    _memory("why_did_we", "blame", "Who decided something, and why.",
-            decision="text", path="id", ref="branch"),
-    _memory("branches", "branch", "List branches."),
-    _memory("branch", "branch", "List or begin branches.", name="id", **{"from": "branch"}),
-    _memory("diff", "diff", "Where two branches differ.",
-            ref_a="branch", ref_b="id", a="branch", b="id"),
-    _memory("merge", "merge", "Take over a branch.", source="id", target="branch", into="branch"),
-    _memory("summarize_session", "remember", "Keep what a session came to.", summary="text")
-    ._replace(given=_SUMMARY, joined=_POINTS,
-              placed={"session_id": "/sessions/{}/summary"}),
-    _pages("ctx_write_page", "write", "Write a page.", "slug type force",
-           renamed={"body": "text"}, fields=_FIELDS),
-    _pages("ctx_push", "push", "Commit pages.", "type message no_distill distill_done source_slug",
-           renamed={"feature": "tag", "tag": "tag"}),
-    _pages("ctx_pull", "pull", "Take over what others pushed.", dropped=frozenset(["full"])),
-    _pages("ctx_status", "status", "How drafts stand."),
-    _pages("ctx_history", "history", "A page's commits.", "slug type limit"),
-    _pages("ctx_diff", "diff", "What changed, with blame.", "slug type from to",
-           dropped=frozenset(["blame"])),
-    _pages("ctx_evolution", "evolution", "Each version's changes.", "slug type limit",
-           dropped=frozenset(["blame"])),
-    _pages("ctx_capture_session", "write", "A template to distil the session.",
-           given={"type": "source"}),
-    _pack("scan_repo", "What the project is made of.", "budget", given={"view": "map"}),
-    _pack("pack_context", "The files that a task is about.", "task budget paths tests view"),
-    _pack("list_files", "Files by how central they are, with signatures.", "paths budget tests",
-          given={"view": "map"}),
-    _pack("get_file", "One file, whole where the budget allows.",
-          renamed={"path": "paths", "rel_path": "paths"}, given={"budget": FILE_BUDGET}),
-    _pack("get_summary", "One file's signatures.", "budget",
-          renamed={"path": "paths", "rel_path": "paths"}, given={"view": "signatures"}),
-)  # fmt: skip
+
+
+def _read_rows() -> Iterator[KnownName]:
+    rows = json.loads(Path(__file__).with_name("names.json").read_bytes())
+    for name, row in rows.items():
+        sets = {"takes": tuple(row.get("takes", ())), "dropped": frozenset(row.get("dropped", ()))}
+        joined = {field: JOINED[kind] for field, kind in row.get("joined", {}).items()}
+        yield KnownName(name, **(row | sets | {"joined": joined}))
+
+
+NAMES = tuple(_read_rows())
 SYSTEMS = ("contexo", "ctxone", "contextos")
 BY_NAME = {one.name: one for one in NAMES}
 
@@ -178,7 +111,7 @@ def describe(known: KnownName, row: Mapping[str, Any]) -> dict[str, Any]:
             theirs[name] = ours
     shown = theirs | {name: name for name in known.takes}
     properties = {name: own[ours] for name, ours in shown.items()} | dict(known.fields)
-    properties |= {name: one.kind for name, one in known.joined.items()}
+    properties |= {name: kind for name, (kind, _) in known.joined.items()}
     properties |= dict.fromkeys(known.placed, _TEXT)
     schema = {"type": "object", "properties": properties}
     action = known.given.get("action") or known.given.get("view") or ""

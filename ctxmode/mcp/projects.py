@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import trio
 
 from ctxmode.app import App, open_app
+from ctxmode.config.file_names import PROJECT_MARKS
 from ctxmode.config.locations import Config, refuse_folder, require_project
-from ctxmode.config.project import PROJECT_MARKS
 from ctxmode.errors import ContextModeError, UsageError, unwrap
-from ctxmode.mcp.log_messages import Levels
+from ctxmode.mcp.conversation import Levels
 
 if TYPE_CHECKING:
-    from fleet.front import Fleet
+    from fleet import Fleet
 
 OPEN_MAX = 16
 """How many projects one server holds open: each has a sandbox and a database of its own."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from base.secrets import redact
 from ctxmode import __version__
-from policy.secrets import redact
 
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions in which a client begins with `initialize`."""
@@ -73,13 +73,10 @@ class ProtocolError(Exception):
 
 
 class Envelope(NamedTuple):
-    """What a request says of its client: at `initialize`, or from 2026-07-28 on each time.
-
-    `client` is the name by which the client calls itself, empty if it has none.
-    """
+    """What a request says of its client: at `initialize`, or from 2026-07-28 on each time."""
 
     revision: str
-    client: str
+    client: str  # the name by which it calls itself; empty if it has none
     capabilities: Mapping[str, Any]
 
 

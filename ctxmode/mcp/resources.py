@@ -14,13 +14,16 @@ READ_BYTES_MAX; a last line says what is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import trio
 
 import kb
+from ctxmode.config.file_names import has_drafts
+from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.protocol import (
@@ -31,8 +34,145 @@ from ctxmode.mcp.protocol import (
     ProtocolError,
 )
 from ctxmode.operations.library import Library
+from ctxmode.operations.pages import not_begun, open_pages
+from ctxmode.operations.session_answers import read_part
+from ctxmode.operations.session_choice import list_owners, refuse_if_off
+from ctxmode.operations.sessions import find_session, list_notices, open_sessions
 from ctxmode.render import redaction
+from ctxmode.render.highlight import inflect, one_line
+from ctxmode.render.page_texts import page_text
 from ctxmode.render.passages import STALE
+from memory.errors import BadInputError
+from memory.pages import PAGE_TYPES, Pages, ReadPage
+from memory.sessions import Session, reading
+
+SESSIONS_MAX = 20
+SESSION_BYTES_MAX = 256 * 1024
+
+
+def list_sessions(config: Config, holder: str) -> list[dict[str, Any]]:
+    """Describe the latest sessions; none where they are off, or cannot be read."""
+    with suppress(ContextModeError):
+        refuse_if_off(config)
+        if config.sessions_file.exists():
+            with open_sessions(config) as store, store.database.reading() as db:
+                owners = list_owners(holder)
+                found = reading.list_sessions(db, limit=SESSIONS_MAX, owners=owners)
+            return [_describe_session(session) for session in found]
+    return []
+
+
+def read_session(config: Config, wanted: str, given: tuple[int, int | None], holder: str) -> str:
+    """Read the messages between two sequence numbers, both included. A last line says what is
+    missing.
+
+    Raises:
+        ContextModeError: no session of that id is kept, or sessions are off.
+    """
+    first, last = given
+    refuse_if_off(config)
+    with open_sessions(config) as store:
+        session = find_session(store, wanted, list_owners(holder))
+        part = read_part(store, session, first, last, SESSION_BYTES_MAX)
+        text = "\n".join((store.clean(part.text), *list_notices(config)))
+    if not part.next_first:
+        return text
+    end = "" if last is None else f"&end={last}"
+    more = f"{_session_uri(session)}?start={part.next_first}{end}"
+    return f"{text}\n[{inflect(part.left, 'message')} more: {more}]"
+
+
+def _session_uri(session: Session) -> str:
+    return f"context-mode://session/{quote(session.id, safe=':/')}"
+
+
+def _describe_session(session: Session) -> dict[str, Any]:
+    title = one_line(session.title) or session.id
+    return {
+        "name": redaction.redact_answer(title, {})[0],
+        "uri": _session_uri(session),
+        "mimeType": "text/plain",
+    }
+
+
+#     context-mode://page/retry-policy       a page of any type
+#     ctx://wiki/retry-policy                a concept, an entity or an analysis
+#     ctx://raw/2026-05-01-retries           the source that a session was distilled into
+#     ctx://index, ctx://tags                the pages that each push makes
+# Where a draft is behind what was pushed, a notice stands first.
+
+PAGE_SCHEME = "ctx"
+PAGE_ADDRESS = "context-mode://page"
+PAGES_MAX = 50
+PAGE_TYPE = "text/markdown"
+MADE_PAGES = ("index", "tags")
+
+
+def list_pages(config: Config) -> list[dict[str, Any]]:
+    """Describe the pages of a project; none where none are begun, or they cannot be read."""
+    if not has_drafts(str(config.project)):
+        return []
+    with suppress(ContextModeError), open_pages(config, author="-") as pages:
+        made = [
+            _describe_page(name, f"{PAGE_SCHEME}://{name}")
+            for name in MADE_PAGES
+            if pages.repository.exists
+        ]
+        rows = pages.list_pages()[:PAGES_MAX]
+        return [
+            *made,
+            *(
+                _describe_page(
+                    one.title or one.slug, f"{PAGE_ADDRESS}/{one.type}/{quote(one.slug)}"
+                )
+                for one in rows
+            ),
+        ]
+    return []
+
+
+def _describe_page(name: str, uri: str) -> dict[str, Any]:
+    shown = redaction.redact_answer(one_line(name), {})[0]
+    return {"name": shown, "uri": uri, "mimeType": PAGE_TYPE}
+
+
+def read_page(config: Config, uri: str) -> str:
+    """Read what an address of a page stands for.
+
+    Raises:
+        ContextModeError: it is none, or there is no such page.
+    """
+    parts = urlsplit(uri)
+    kind, name = parts.netloc, unquote(parts.path.strip("/"))
+    is_own = uri.startswith(PAGE_ADDRESS)
+    if is_own and name:
+        return _read_open(config, lambda pages: pages.read(name))
+    if kind in MADE_PAGES and not name:
+        return _read_open(config, lambda pages: pages.read(kind))
+    if kind == "raw" and name:
+        return _read_open(config, lambda pages: pages.read(f"source/{name}"))
+    if kind == "wiki" and name:
+        return _read_open(config, lambda pages: _find_in_wiki(pages, name))
+    known = ", ".join(
+        [*(f"{PAGE_SCHEME}://{one}" for one in MADE_PAGES), "ctx://wiki/SLUG", "ctx://raw/SLUG"]
+    )
+    raise UsageError(f"{uri!r} is no page here", f"Read one of {known}.")
+
+
+def _find_in_wiki(pages: Pages, slug: str) -> ReadPage:
+    for kind in PAGE_TYPES:
+        if kind != "source":
+            with suppress(BadInputError):
+                return pages.read(f"{kind}/{slug}")
+    return pages.read(slug)  # which says what is wrong
+
+
+def _read_open(config: Config, look: Callable[[Pages], ReadPage]) -> str:
+    if not has_drafts(str(config.project)):
+        raise not_begun()
+    with open_pages(config, author="-") as pages:
+        return page_text(look(pages))
+
 
 SCHEME = "context-mode"
 _T = TypeVar("_T")
@@ -61,14 +201,10 @@ async def list_resources(client: Client) -> dict[str, Any]:
     library = await _open_library(client)
     sources = await read_in_time(library.sources)
     described = [_describe(one) for one in sources[:LISTED_MAX]]
-    from ctxmode.mcp import session_resources  # noqa: PLC0415 - not for every first call of a tool
 
-    sessions = await read_in_time(
-        partial(session_resources.list_sessions, library.config, client.holder)
-    )
-    from ctxmode.mcp import page_resources  # noqa: PLC0415 - as above
+    sessions = await read_in_time(partial(list_sessions, library.config, client.holder))
 
-    pages = await read_in_time(partial(page_resources.list_pages, library.config))
+    pages = await read_in_time(partial(list_pages, library.config))
     return {"resources": [*described, *sessions, *pages]}
 
 
@@ -125,19 +261,15 @@ def content_of(library: Library, uri: str, *, holder: str = "") -> dict[str, str
         raise UsageError(f"{uri!r} is no resource here: {error}") from error
     name, kind = parts.path.strip("/"), parts.netloc
     if parts.scheme == CONTEXO or (parts.scheme, kind) == (SCHEME, "page"):
-        from ctxmode.mcp import page_resources  # noqa: PLC0415 - few read them
-
-        page = page_resources.read(library.config, uri)
+        page = read_page(library.config, uri)
         shown, _ = redaction.redact_answer(page, {})
         return {"uri": uri, "mimeType": MEDIA_TYPES["markdown"], "text": shown}
     if parts.scheme != SCHEME or kind not in KINDS or not name:
         known = ", ".join(f"{SCHEME}://{one}/ID" for one in KINDS)
         raise UsageError(f"{uri!r} is no resource here", f"Read one of {known}.")
     if kind == "session":
-        from ctxmode.mcp import session_resources  # noqa: PLC0415
-
         given = _read_range(parts.query, None, "messages")
-        text = session_resources.read(library.config, unquote(name), given, holder)
+        text = read_session(library.config, unquote(name), given, holder)
         media_type = "text/plain"
     elif kind == "output":
         streams = _find_streams(library, name)

@@ -16,10 +16,12 @@ from pydantic import ValidationError
 from ctxmode import crash_report
 from ctxmode.app import App
 from ctxmode.errors import ContextModeError, unwrap
-from ctxmode.mcp import arguments, log_messages, names, resources, tools
-from ctxmode.mcp.client import Client
-from ctxmode.mcp.consent import ConsentNeededError
+from ctxmode.mcp import conversation as log_messages
+from ctxmode.mcp import names, resources, tools
+from ctxmode.mcp import tool as arguments
+from ctxmode.mcp.client import Client, ConsentNeededError
 from ctxmode.mcp.conversation import Conversation
+from ctxmode.mcp.listing import reads_text_only
 from ctxmode.mcp.projects import Projects
 from ctxmode.mcp.protocol import (
     INTERNAL_ERROR,
@@ -28,7 +30,6 @@ from ctxmode.mcp.protocol import (
     METHOD_NOT_FOUND,
     ProtocolError,
 )
-from ctxmode.mcp.readers import reads_text_only
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import CallContext, Tool
 from ctxmode.operations.usage import CallRecord

@@ -11,17 +11,16 @@ import fcntl
 import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import trio
 
-from ctxmode import garbage
+from ctxmode import command_line
 from ctxmode.config.locations import Config
-from ctxmode.mcp import lines, listing, protocol
+from ctxmode.mcp import listing, messages, protocol
 from ctxmode.mcp.messages import (
     LINE_BYTES_MAX,
     Id,
@@ -50,7 +49,7 @@ async def serve_stdio(config: Config, tools: Offer) -> None:
             async with trio.open_nursery() as nursery:
                 connection = Connection(sink, tools, nursery)
                 nursery.start_soon(_open_server, config, tools, connection)
-                await connection.read(lines.LineReader(source, LINE_BYTES_MAX))
+                await connection.read(messages.LineReader(source, LINE_BYTES_MAX))
                 nursery.cancel_scope.cancel()
         except* (BrokenPipeError, trio.TooSlowError):
             pass
@@ -70,10 +69,10 @@ def load_what_calls_need() -> None:
     """Load what every call needs, and what the most frequent one needs besides."""
     for name in ("ctxmode.mcp.server", "ctxmode.mcp.tools.execute"):
         importlib.import_module(name)
-    from ctxmode.mcp import log_messages  # noqa: PLC0415 - loaded by now
+    from ctxmode.mcp import conversation  # noqa: PLC0415 - loaded by now
 
-    log_messages.configure()
-    garbage.resume()
+    conversation.configure()
+    command_line.resume_collection()
 
 
 @contextmanager
@@ -96,14 +95,6 @@ def _take_descriptor(fd: int, instead: str | int) -> int:
     return private
 
 
-@dataclass(slots=True)
-class _Question:
-    """A request of ours that the client has not answered yet."""
-
-    answered: trio.Event = field(default_factory=trio.Event)
-    response: Response | None = None
-
-
 class Connection:
     """The one client of a server over stdio, and what is under way for it."""
 
@@ -116,7 +107,7 @@ class Connection:
         self._opened = trio.Event()
         self._handshake: Envelope | None = None
         self._requests: dict[Id, trio.CancelScope] = {}
-        self._questions: dict[Id, _Question] = {}
+        self._questions: dict[Id, trio.MemorySendChannel[Response]] = {}
         self._numbers = count(1)
 
     def open(self, server: Server) -> None:
@@ -124,7 +115,7 @@ class Connection:
         self._server = server
         self._opened.set()
 
-    async def read(self, reader: lines.LineReader) -> None:
+    async def read(self, reader: messages.LineReader) -> None:
         """Take messages until there are no more."""
         while line := await reader.line():
             if line.strip():
@@ -138,8 +129,8 @@ class Connection:
             return
         if isinstance(message, Response):
             if question := self._questions.get(message.id):
-                question.response = message
-                question.answered.set()
+                with suppress(trio.WouldBlock):  # it was answered before
+                    question.send_nowait(message)
         elif isinstance(message, Notification):
             await self._take_notification(message)
         else:
@@ -220,20 +211,19 @@ class Connection:
             ProtocolError: the client refused.
         """
         number = next(self._numbers)
-        question = self._questions[number] = _Question()
+        self._questions[number], answer = trio.open_memory_channel[Response](1)
         try:
             await self.write(
                 pack({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
             )
-            await question.answered.wait()
+            response = await answer.receive()
         except trio.Cancelled:
             with trio.move_on_after(CANCEL_S_MAX, shield=True):
                 await self.tell("notifications/cancelled", {"requestId": number})
             raise
         finally:
             del self._questions[number]
-        response = question.response
-        if response is None or response.result is None:
+        if response.result is None:
             raise ProtocolError(protocol.INTERNAL_ERROR, f"the client refused {method}")
         return response.result
 
@@ -251,7 +241,7 @@ class Connection:
             await self._writing.acquire()
         try:
             with trio.fail_after(WRITE_DEADLINE_S):
-                await lines.write(self._sink, line)
+                await messages.write(self._sink, line)
         finally:
             self._writing.release()
 

@@ -7,28 +7,26 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from executor.run.output_routing import Answer
-    from kb.model import QueryResult
+    from executor.run import Answer
+    from kb import QueryResult
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a passage lies, of a search of all projects: an empty project is the user's own store,
-    `path` is the file that it was read from."""
+    """Where a passage lies, of a search of all projects."""
 
-    project: str
-    path: str | None
+    project: str  # empty is the user's own store
+    path: str | None  # the file that it was read from
     indexed_at: float
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """All queries' answers, in the order asked. `places` tells by a passage's number where it lies,
-    where that is not the one project."""
+    """All queries' answers, in the order asked."""
 
     queries: tuple[QueryResult, ...]
     notes: tuple[str, ...] = ()
-    places: Mapping[int, Place] | None = None
+    places: Mapping[int, Place] | None = None  # by a passage's number, where not in the one project
 
     @property
     def incomplete_sources(self) -> tuple[int, ...]:
@@ -42,41 +40,32 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class IndexAnswer:
-    """What became searchable, and what was left out and why.
+    """What became searchable, and what was left out and why."""
 
-    `source` finds it where `labelled`; of a folder it is the folder's path. `skipped` counts by
-    reason what `left_out` lists by path. `unchanged`, `renamed`, `removed` and `ignored` (by git,
-    and forgotten) count files of an earlier pass. `redactions` counts secrets that were not stored;
-    `terms` are words to search it for.
-    """
-
-    source: str
+    source: str  # what finds it, where `labelled`; of a folder its path
     files: int
     sections: int
     bytes: int
     labelled: bool = True
-    unchanged: int = 0
+    unchanged: int = 0  # this and the next three: files of an earlier pass
     renamed: int = 0
     removed: int = 0
-    ignored: int = 0
-    converted: str | None = None
-    redactions: int = 0
-    terms: tuple[str, ...] = ()
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    left_out: tuple[Mapping[str, str], ...] = ()
+    ignored: int = 0  # by git, and therefore forgotten
+    converted: str | None = None  # how the text was made from the bytes, such as `HTML to Markdown`
+    redactions: int = 0  # secrets that were not stored
+    terms: tuple[str, ...] = ()  # words to search it for
+    skipped: Mapping[str, int] = field(default_factory=dict)  # how many, by reason
+    left_out: tuple[Mapping[str, str], ...] = ()  # the same, each with its path and reason
     notes: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """One command of a batch. `answer` is None when its turn never came."""
+    """One command of a batch."""
 
     label: str
     command: str
-    answer: Answer | None
+    answer: Answer | None  # None: its turn never came
     skipped: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -88,12 +77,11 @@ class CommandAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """All commands in the order given, and what the queries found in their outputs. `note` says why
-    queries were not answered."""
+    """All commands in the order given, and what the queries found in their outputs."""
 
     commands: tuple[CommandAnswer, ...]
     queries: tuple[QueryResult, ...] = ()
-    note: str = ""
+    note: str = ""  # why queries were not answered
 
     @property
     def ok(self) -> bool:

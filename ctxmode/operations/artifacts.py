@@ -10,9 +10,8 @@ from pathlib import Path
 from base.plain_files import open_plain
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.output_folder import Destination, RefusedError, open_destination
-from executor.model import Artifact
-from executor.run.artifacts import safe_name
-from executor.run.output_routing import Answer
+from executor import Artifact
+from executor.run import Answer, safe_name
 
 GLOB_CHARACTERS = frozenset("*?[")
 

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 BYTES_MAX = 2 * 1024 * 1024
 """Of one file: when it is full it becomes `.1`, and the one before that is dropped."""
@@ -26,46 +26,39 @@ FILE_NAME = "audit.jsonl"
 StrPath = str | os.PathLike[str]
 
 
-class AuditEntry(NamedTuple):
-    """One verdict. `time` is in seconds since 1970; `rules` the ids of all rules that spoke.
-    `refused` is what the sandbox refused the program."""
-
-    surface: str
-    language: str
-    decision: str
-    rules: tuple[str, ...]
-    excerpt: str
-    project: str
-    time: float
-    refused: tuple[str, ...] = ()
-
-
 def entry(
     surface: str, language: str, text: str, verdict: Mapping[str, Any], project: str
-) -> AuditEntry:
-    """Build the entry for a verdict in its JSON form. `text` is what was judged."""
+) -> dict[str, Any]:
+    """Build the entry for a verdict in its JSON form. `text` is what was judged. Its time is in
+    seconds since 1970; it names all rules that spoke."""
     rules = dict.fromkeys(str(match["rule_id"]) for match in verdict.get("matches", ()))
     decision = str(verdict["decision"])
     if "consent" in verdict:
         decision += ", granted" if verdict["consent"] else ", refused"
-    now = round(time.time(), 3)
-    return AuditEntry(surface, language, decision, tuple(rules), excerpt(text), project, now)
+    return {
+        "surface": surface,
+        "language": language,
+        "decision": decision,
+        "rules": [*rules],
+        "excerpt": excerpt(text),
+        "project": project,
+        "time": round(time.time(), 3),
+    }
 
 
 def excerpt(text: str) -> str:
     """Cut the beginning of a text to one line, without secrets."""
-    from policy.secrets import redact  # noqa: PLC0415 - not every verdict is written
+    from base.secrets import redact  # noqa: PLC0415 - not every verdict is written
 
     masked = redact(text[:SEARCHED_CHARS_MAX]).text
     line = " ".join(masked.split())
     return line if len(line) <= EXCERPT_CHARS_MAX else f"{line[: EXCERPT_CHARS_MAX - 1]}…"
 
 
-def write(folder: StrPath, entry: AuditEntry, *, wait: bool = True) -> str | None:
+def write(folder: StrPath, entry: Mapping[str, Any], *, wait: bool = True) -> str | None:
     """Append an entry that its owner alone may read; return why that failed, or nothing. Without
     `wait` it writes nothing and returns None while another process writes."""
-    fields = {name: value for name, value in entry._asdict().items() if value or name != "refused"}
-    line = json.dumps(fields, ensure_ascii=True, separators=(",", ":")) + "\n"
+    line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
     path = os.path.join(folder, FILE_NAME)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -13,9 +13,8 @@ from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.answers import BatchAnswer, CommandAnswer
 from ctxmode.operations.side_by_side import work_through
 from ctxmode.render.progress_line import OnProgress, ignore_progress
-from executor import Caller
-from executor.model import Limits, Request
-from executor.run.output_routing import Answer
+from executor import Caller, Limits, Request
+from executor.run import Answer
 
 CONCURRENCY_MAX = 64
 # The share of the time that is kept for storing what the last commands printed, and for queries.
@@ -26,9 +25,9 @@ USED_UP = "the batch's time was used up"
 
 @dataclass(frozen=True, slots=True)
 class BatchCommand:
-    """One command; `label` is how the answer calls it."""
+    """One command."""
 
-    label: str
+    label: str  # how the answer calls it
     command: str
     language: str = "shell"
     packages: tuple[str, ...] = ()
@@ -36,21 +35,20 @@ class BatchCommand:
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """Commands, and what to look for in what they print: in these outputs, or with `scope` "global"
-    in all that was kept.
+    """Commands, and what to look for in what they print.
 
-    `timeout_s` is for all of them together, with keeping and searching, but not for fetching their
-    packages; a command whose turn comes later is not run. Without `concurrency` two run for each
-    processor under analyze, or as many as other machines take; else one after the other, since the
-    next may read what one wrote.
+    Without `concurrency` two run for each processor under analyze, or as many as other machines
+    take; else one after the other, since the next may read what one wrote.
     """
 
     commands: tuple[BatchCommand, ...]
     queries: tuple[str, ...] = ()
+    # For all of them together, with keeping and searching, but not for fetching their packages;
+    # a command whose turn comes later is not run.
     timeout_s: float | None = None
     concurrency: int | None = None
     cwd: str | None = None
-    scope: str = "batch"
+    scope: str = "batch"  # "batch" searches these outputs, "global" all that was kept
     profile: str = "analyze"
 
     @property

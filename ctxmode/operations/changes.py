@@ -8,14 +8,19 @@ from typing import Any
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.render.amounts import age, size
+from ctxmode.render.highlight import age, size
 from ctxmode.render.results import CHANGE_MARKS
-from executor.model import readable
-from executor.project.commit import Commit, CommitError
-from executor.project.store.change_set_folder import Kept
-from executor.project.store.decision import find_paths
-from executor.project.store.manifest import PREVENTING, Change, LeftOut
-from executor.project.store.store import ChangeStore, UnknownChangesError
+from executor import LeftOut, readable
+from executor.project import (
+    PREVENTING,
+    Change,
+    ChangeStore,
+    Commit,
+    CommitError,
+    Kept,
+    UnknownChangesError,
+    find_paths,
+)
 
 APPLIED, NOT_APPLIED = "applied", "nothing was applied, as the project is now"
 

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 
 import trio
 
-import executor
 from ctxmode.config.cluster import find_cluster_url, load_cluster
 from ctxmode.config.locations import Config
+from executor import open_engine
 
 if TYPE_CHECKING:
     import policy
-    from executor import Completed, LocalEngine, Request
-    from fleet.front import Fleet
+    from executor import Completed, LocalEngine, Request, Settings
+    from fleet import Fleet
 
 
 @asynccontextmanager
 async def open_engines(
     config: Config,
     rules: Callable[[], policy.Rules],
-    settings: executor.Settings,
+    settings: Settings,
     keep_answer: Callable[[Request, Completed], Awaitable[object]],
 ) -> AsyncIterator[tuple[LocalEngine, Fleet | None]]:
     """Open the engine of this machine, and what sends its runs to others where a cluster is set.
     `keep_answer` takes what runs printed that nobody waits for any more."""
     url = await trio.to_thread.run_sync(find_cluster_url, config)
-    async with executor.open_engine(
+    async with open_engine(
         project=config.project,
         state_dir=config.state_dir,
         rules=rules,
@@ -38,7 +38,7 @@ async def open_engines(
         if not url:
             yield engine, None
             return
-        from fleet.front import open_fleet  # noqa: PLC0415 - who sends nothing loads nothing
+        from fleet import open_fleet  # noqa: PLC0415 - who sends nothing loads nothing
 
         cluster = await trio.to_thread.run_sync(load_cluster, config, url)
         folder = config.state_dir / "fleet"

@@ -3,52 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
 
-from repomap.marks import MARK, RULES_HEAD
+from repomap.reading import MARK, RULES_HEAD
 
 RULES_SUFFIX = ".mdc"
-
-
-@dataclass(frozen=True, slots=True)
-class Exporter:
-    """A file for one agent's host: its name, and how the host loads it. `usage` has {path}, as it
-    is seen from the project."""
-
-    name: str
-    file_name: str
-    usage: str
-
-
-EXPORTERS: Mapping[str, Exporter] = MappingProxyType(
-    {
-        one.name: one
-        for one in (
-            Exporter(
-                "claude",
-                "CLAUDE_CONTEXT.md",
-                "Claude Code reads it where CLAUDE.md has the line `@{path}`.",
-            ),
-            Exporter(
-                "codex",
-                "CODEX_CONTEXT.md",
-                "Codex reads it where AGENTS.md says: Read `{path}` before you begin.",
-            ),
-            Exporter(
-                "cursor",
-                "CURSOR_CONTEXT.md",
-                "Cursor reads it where a message has `@{path}`; as a rules file, "
-                "`-o .cursor/rules/context.mdc`, in every conversation.",
-            ),
-            Exporter(
-                "aider",
-                "AIDER_CONTEXT.md",
-                "aider reads it when it is started with `aider --read {path}`.",
-            ),
-        )
-    }
-)
+EXPORTERS: Mapping[str, tuple[str, str]] = {
+    "claude": (
+        "CLAUDE_CONTEXT.md",
+        "Claude Code reads it where CLAUDE.md has the line `@{path}`.",
+    ),
+    "codex": (
+        "CODEX_CONTEXT.md",
+        "Codex reads it where AGENTS.md says: Read `{path}` before you begin.",
+    ),
+    "cursor": (
+        "CURSOR_CONTEXT.md",
+        "Cursor reads it where a message has `@{path}`; as a rules file, "
+        "`-o .cursor/rules/context.mdc`, in every conversation.",
+    ),
+    "aider": (
+        "AIDER_CONTEXT.md",
+        "aider reads it when it is started with `aider --read {path}`.",
+    ),
+}
+"""By host: the file's name, and how it is loaded; {path} is seen from the project."""
 
 
 def make_head(file_name: str) -> str:
@@ -56,9 +34,9 @@ def make_head(file_name: str) -> str:
     return RULES_HEAD if file_name.endswith(RULES_SUFFIX) else MARK
 
 
-def write_usage(exporter: Exporter, path: str) -> str:
+def write_usage(usage: str) -> str:
     """Say for whom a file is, and how it is loaded."""
     return (
-        f"{exporter.usage.format(path=path)} Prefer these files to a search for others; open a "
+        f"{usage} Prefer these files to a search for others; open a "
         "file where a part of it is missing. `context-mode pack` wrote it, and replaces it."
     )

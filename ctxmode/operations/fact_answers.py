@@ -8,24 +8,32 @@ from typing import Any
 
 from ctxmode.errors import UsageError
 from ctxmode.render import fact_texts
-from memory.facts.branching import create_branch, drop_branch, list_branches
-from memory.facts.comparing import compare_branches
-from memory.facts.drafts import parse_confidence, parse_ttl
-from memory.facts.errors import UnknownFactError
-from memory.facts.memory import Memory
-from memory.facts.merging import ALL, SIDES, merge_branch
-from memory.facts.model import (
+from memory.facts import (
+    ALL,
     CATEGORIES,
+    DEFAULT_BUDGET,
     DEFAULT_CONTEXT,
     MAIN,
     SCOPES,
+    SIDES,
     Change,
     Draft,
     Fact,
+    FactStore,
+    Memory,
+    Recall,
+    RecallRequest,
+    UnknownFactError,
     Written,
+    compare_branches,
+    create_branch,
+    drop_branch,
+    list_branches,
+    merge_branch,
+    parse_confidence,
+    parse_ttl,
+    recall_json,
 )
-from memory.facts.recalling import DEFAULT_BUDGET, Recall, RecallRequest, recall_json
-from memory.facts.store import FactStore
 
 LIMIT = 50
 LOG_LIMIT = 20
@@ -34,13 +42,12 @@ LIMIT_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class FactRequest:
-    """What is asked for, each field as a person or a client gave it. `wanted` is an id, a path or
-    a key; `base` the branch that is begun from, compared with, or merged into."""
+    """What is asked for, each field as a person or a client gave it."""
 
     text: str = ""
-    wanted: str = ""
+    wanted: str = ""  # an id, a path or a key
     branch: str = MAIN
-    base: str = MAIN
+    base: str = MAIN  # the branch that is begun from, compared with, or merged into
     key: str = ""
     context: str = DEFAULT_CONTEXT
     title: str = ""
@@ -65,13 +72,12 @@ class FactRequest:
 
 @dataclass(frozen=True, slots=True)
 class FactAnswer:
-    """The answer. `recalled_bytes` are those of a recall's text; `is_conflict` says that a merge
-    wrote nothing."""
+    """The answer."""
 
     data: Mapping[str, Any]
     text: str
-    recalled_bytes: int = 0
-    is_conflict: bool = False
+    recalled_bytes: int = 0  # of a recall's text
+    is_conflict: bool = False  # a merge wrote nothing
     recall: Recall | None = None
 
 
@@ -268,7 +274,7 @@ def _branch(memory: Memory, asked: FactRequest) -> FactAnswer:
 def _diff(memory: Memory, asked: FactRequest) -> FactAnswer:
     found = compare_branches(_require_project(memory), asked.base, asked.wanted or asked.branch)
     rows = [
-        {"path": one.path, "status": one.status, "a": _text(one.a), "b": _text(one.b)}
+        {"path": one.path, "status": one.status, "a": _text(one.ours), "b": _text(one.theirs)}
         for one in found
     ]
     data = {"a": asked.base, "b": asked.wanted or asked.branch, "paths": rows}
@@ -276,7 +282,7 @@ def _diff(memory: Memory, asked: FactRequest) -> FactAnswer:
 
 
 def _merge(memory: Memory, asked: FactRequest) -> FactAnswer:
-    merged = merge_branch(
+    merged, conflicts = merge_branch(
         _require_project(memory),
         asked.wanted or asked.branch,
         into=asked.base,
@@ -290,9 +296,9 @@ def _merge(memory: Memory, asked: FactRequest) -> FactAnswer:
             "ours": _text(one.ours),
             "theirs": _text(one.theirs),
         }
-        for one in merged.conflicts
+        for one in conflicts
     ]
-    data = {"into": merged.into, "merged": list(merged.merged), "conflicts": rows}
+    data = {"into": asked.base, "merged": list(merged), "conflicts": rows}
     text = fact_texts.merge_text(data)
     return FactAnswer(data, text, is_conflict=bool(rows))
 
@@ -356,8 +362,8 @@ def describe_written(written: Written) -> dict[str, Any]:
         "replaced": written.replaced,
         "redactions": written.redactions,
         "similar": [
-            {"id": one.id, "path": one.path, "text": one.text, "overlap": one.overlap}
-            for one in written.similar
+            {"id": one.id, "path": one.path, "text": one.text, "overlap": overlap}
+            for one, overlap in written.similar
         ],
     }
 

@@ -7,122 +7,97 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import kb
-from base.sqlite_files import connect_read_only
+from base.stores import connect_read_only
 from kb import mirrors
 from kb.mirrors import Mirrored, Version
-from memory.facts import versions
-from memory.facts.versions import FactVersion
+from memory.facts import Fact, reading
 
 BATCH = 20
 WAIT_S = 0.25
-TRIES = 5
-"""How often one begins anew where other processes mirror at the same time."""
 
 
-@dataclass(frozen=True, slots=True)
-class FactMirror:
-    """A file of facts that is followed by the mirror `name`; its labels begin with `prefix`."""
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(connect_read_only(path, wait_s=WAIT_S)) as db:
+        db.execute("BEGIN")
+        yield db
 
-    name: str
-    prefix: str
-    path: Path
 
-    def follow(self, store: kb.Store, seen: str, deadline: float) -> int:
-        """Index what changed since the mark `seen` until all is, or the clock passes `deadline`;
-        return how much is left.
+def follow(  # noqa: PLR0913 - a mirror, and how far it goes
+    path: Path, store: kb.Store, seen: str, deadline: float, *, name: str, prefix: str
+) -> int:
+    """Index what changed in a file of facts since the mark `seen`, until all is or the clock passes
+    `deadline`; return how much is left. The labels of the mirror `name` begin with `prefix`.
 
-        Raises:
-            sqlite3.Error, kb.StoreError: one of the files cannot be read or written.
-        """
-        for _ in range(TRIES):
-            with self._reading() as db:
-                if versions.read_mark(db) == seen:
-                    return 0
-                news = versions.read_news(db, seen, BATCH)
-                if news is None:
-                    left = self._compare_all(db, store, seen, deadline)
-                else:
-                    left = self._follow_news(db, store, seen, deadline)
-            if left is not None:
-                return left
-            seen = mirrors.read_marks(store).get(self.name, "")
-        return 1
+    Raises:
+        sqlite3.Error, kb.StoreError: one of the files cannot be read or written.
+    """
 
-    def read_mark(self) -> str:
-        """Return the mark of what is there; empty where there is no file, or none to be read."""
-        try:
-            with self._reading() as db:
-                return versions.read_mark(db)
-        except sqlite3.Error:
-            return ""
+    def attempt(seen: str) -> int | None:
+        with _reading(path) as db:
+            if reading.read_mark(db) == seen:
+                return 0
+            if reading.read_news(db, seen, BATCH) is None:
+                return _compare_all(db, store, seen, deadline, name, prefix)
+            return _follow_news(db, store, seen, deadline, name, prefix)
 
-    def is_less(self, mark: str) -> bool:
-        """Tell whether something was taken away or replaced since a mark."""
-        with self._reading() as db:
-            return versions.is_less(db, mark)
+    return mirrors.follow_in_turn(store, name, seen, attempt)
 
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with closing(connect_read_only(self.path, wait_s=WAIT_S)) as db:
-            db.execute("BEGIN")
-            yield db
 
-    def _follow_news(
-        self, db: sqlite3.Connection, store: kb.Store, seen: str, deadline: float
-    ) -> int | None:
-        while (news := versions.read_news(db, seen, BATCH)) and news.mark != seen:
-            wanted = self._list_wanted(db, news.paths)
-            if mirrors.follow(store, self.name, wanted, seen=seen, mark=news.mark) is None:
-                return None
-            seen = news.mark
-            if news.left and time.monotonic() >= deadline:
-                return news.left
-        return 0
-
-    def _compare_all(
-        self, db: sqlite3.Connection, store: kb.Store, seen: str, deadline: float
-    ) -> int | None:
-        """Make all sources what the file has, first of all those that are to go."""
-        mark = versions.read_mark(db)
-        standing = versions.list_standing(db, now=time.time())
-        labels = {self.prefix + path for path in standing}
-        there = mirrors.read_digests(store, kb.Origin.MEMORY, f"{self.prefix}/")
-        to_go = [Mirrored(label, kb.Origin.MEMORY) for label in there if label not in labels]
-        gone = mirrors.follow(store, self.name, to_go, seen=seen)
-        # Texts that were erased before they stood no more are in older versions.
-        standing.sort(key=lambda path: self.prefix + path not in there)
-        for begin in range(0, len(standing), BATCH):
-            wanted = self._list_wanted(db, standing[begin : begin + BATCH])
-            went = mirrors.follow(store, self.name, wanted, seen=seen)
-            if gone is None or went is None:
-                return None
-            gone += went
-            if time.monotonic() >= deadline and begin + BATCH < len(standing):
-                break
-        if gone:
-            mirrors.compact(store)  # what was erased leaves no byte
-        left = max(len(standing) - begin - BATCH, 0) if standing else 0
-        if not left and mirrors.follow(store, self.name, (), seen=seen, mark=mark) is None:
+def _follow_news(  # noqa: PLR0913, PLR0917 - as `follow`
+    db: sqlite3.Connection, store: kb.Store, seen: str, deadline: float, name: str, prefix: str
+) -> int | None:
+    while (news := reading.read_news(db, seen, BATCH)) and news[1] != seen:
+        paths, mark, left = news
+        wanted = _list_wanted(db, paths, prefix)
+        if mirrors.follow(store, name, wanted, seen=seen, mark=mark) is None:
             return None
-        return left
-
-    def _list_wanted(self, db: sqlite3.Connection, paths: Sequence[str]) -> list[Mirrored]:
-        found = versions.read_versions(db, paths, now=time.time())
-        return [
-            Mirrored(
-                self.prefix + path,
-                kb.Origin.MEMORY,
-                tuple(_make_version(self.prefix + path, one) for one in found[path]),
-            )
-            for path in paths
-        ]
+        seen = mark
+        if left and time.monotonic() >= deadline:
+            return left
+    return 0
 
 
-def _make_version(label: str, fact: FactVersion) -> Version:
+def _compare_all(  # noqa: PLR0913, PLR0917 - as `follow`
+    db: sqlite3.Connection, store: kb.Store, seen: str, deadline: float, name: str, prefix: str
+) -> int | None:
+    """Make all sources what the file has, first of all those that are to go."""
+    mark = reading.read_mark(db)
+    standing = reading.list_standing(db, now=time.time())
+    labels = {prefix + path for path in standing}
+    there = mirrors.read_digests(store, kb.Origin.MEMORY, f"{prefix}/")
+    gone = [Mirrored(label, kb.Origin.MEMORY) for label in there if label not in labels]
+    # Texts that were erased before they stood no more are in older versions.
+    standing.sort(key=lambda path: prefix + path not in there)
+    return mirrors.follow_in_batches(
+        store,
+        name,
+        gone,
+        standing,
+        lambda some: _list_wanted(db, some, prefix),
+        size=BATCH,
+        seen=seen,
+        mark=mark,
+        deadline=deadline,
+    )
+
+
+def _list_wanted(db: sqlite3.Connection, paths: Sequence[str], prefix: str) -> list[Mirrored]:
+    found = reading.read_versions(db, paths, now=time.time())
+    return [
+        Mirrored(
+            prefix + path,
+            kb.Origin.MEMORY,
+            tuple(_make_version(prefix + path, one) for one in found[path]),
+        )
+        for path in paths
+    ]
+
+
+def _make_version(label: str, fact: Fact) -> Version:
     """Make the source of a fact: its title where the text does not begin so, and its tags."""
     lines = [fact.text]
     if fact.title and not fact.text.lstrip("# ").startswith(fact.title):
@@ -138,4 +113,4 @@ def _make_version(label: str, fact: FactVersion) -> Version:
         author=fact.agent,
         said_at=fact.at,
     )
-    return Version(spec, "\n".join(lines).encode("utf-8", "replace"))
+    return spec, "\n".join(lines).encode("utf-8", "replace")

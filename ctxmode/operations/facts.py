@@ -5,21 +5,27 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from base.secrets import find_secrets
+from base.stores import find_last_copy
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
 from kb.tokens import BYTES_PER_TOKEN
-from memory.copies import find_last_copy
 from memory.errors import BadInputError, MemoryRoomError
-from memory.facts.errors import ClosedBranchError, UnknownBranchError, UnknownFactError
-from memory.facts.memory import Memory
-from memory.facts.model import Author
-from memory.facts.store import RESTORE, FactStore
-from memory.facts.versions import count_erased, is_less, read_mark
-from policy.secrets import find_secrets
+from memory.facts import (
+    RESTORE,
+    Author,
+    ClosedBranchError,
+    FactStore,
+    Memory,
+    UnknownBranchError,
+    UnknownFactError,
+    count_erased,
+    is_less,
+    read_mark,
+)
 
 PERSON = "user"
 """The author's name of whoever types a command; no client may call itself by it."""
@@ -148,7 +154,7 @@ def _find_session(config: Config, agent: str, owners: Sequence[str]) -> str:
     if not config.sessions_file.exists():
         return ""
     from ctxmode.operations.session_store import open_session_store  # noqa: PLC0415
-    from memory.sessions.reading import list_sessions  # noqa: PLC0415
+    from memory.sessions import list_sessions  # noqa: PLC0415
 
     path, home = config.sessions_file, str(config.home)
     with (
@@ -170,45 +176,26 @@ def count_recalled(config: Config, recalled_bytes: int) -> None:
         record(config.usage_file, call)
 
 
-@dataclass(frozen=True, slots=True)
-class FactStats:
-    """What is remembered, and what was recalled. `live_bytes` are those of all live facts."""
-
-    facts: int
-    users_facts: int
-    pinned: int
-    live_bytes: int
-    calls: int
-    recalled_bytes: int
-
-    @property
-    def recalled_tokens(self) -> int:
-        """How many tokens those bytes are, by the estimate that claims the least."""
-        return self.recalled_bytes // BYTES_PER_TOKEN
-
-    @property
-    def measured(self) -> dict[str, int]:
-        """All that was measured, by name."""
-        return asdict(self) | {"recalled_tokens": self.recalled_tokens}
-
-
-def read_stats(config: Config) -> FactStats:
-    """Measure what is remembered, from sums that each write keeps, and what was recalled."""
+def read_stats(config: Config) -> dict[str, int]:
+    """Measure what is remembered, from sums that each write keeps, and what was recalled. Tokens
+    are those of its bytes, by the estimate that claims the least."""
     from ctxmode.operations.usage import read_rows  # noqa: PLC0415 - few ask
 
     counts = [_count(path) for path in (config.facts_file, config.users_facts_file)]
     try:
-        rows = [row for row in read_rows(config.usage_file) if row.tool == TOOL]
+        rows = [row for _, tool, row in read_rows(config.usage_file) if tool == TOOL]
     except sqlite3.Error as error:
         raise ContextModeError(f"{config.usage_file}: {error}") from error
-    return FactStats(
-        facts=counts[0][0],
-        users_facts=counts[1][0],
-        pinned=sum(one[1] for one in counts),
-        live_bytes=sum(one[2] for one in counts),
-        calls=sum(row.calls for row in rows),
-        recalled_bytes=sum(row.produced for row in rows),
-    )
+    recalled_bytes = sum(row.produced for row in rows)
+    return {
+        "facts": counts[0][0],
+        "users_facts": counts[1][0],
+        "pinned": sum(one[1] for one in counts),
+        "live_bytes": sum(one[2] for one in counts),
+        "calls": sum(row.calls for row in rows),
+        "recalled_bytes": recalled_bytes,
+        "recalled_tokens": recalled_bytes // BYTES_PER_TOKEN,
+    }
 
 
 def _count(path: Path) -> tuple[int, int, int]:

@@ -13,55 +13,36 @@ from __future__ import annotations
 import operator
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import reduce
 from pathlib import Path
 from time import gmtime, strftime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmode.config.locations import Config, name_projects
 from ctxmode.config.prices import PRICED, Prices
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.quotas import Holdings
 from ctxmode.operations.sessions import gather
-from ctxmode.operations.usage import UsageRow, read_rows
+from ctxmode.operations.usage import Counts, read_rows
 from kb.tokens import BYTES_PER_TOKEN
-from memory.sessions import reading
-from memory.sessions.model import (
+from memory.sessions import (
     STATUSES,
+    TOKEN_KINDS,
     CompactionPoint,
-    SessionState,
+    Status,
     TokenCount,
     ToolCount,
-    ToolUse,
+    reading,
 )
-from memory.sessions.records import TOKEN_KINDS
 
 if TYPE_CHECKING:
-    from executor.instance.control import PrewarmReport
+    from executor.instance import PrewarmReport
 
 
-class OfSession(Protocol):
-    """Something that is of one session."""
-
-    @property
-    def session_id(self) -> str: ...
-
-
-class CacheCounted(Protocol):
-    """Tokens of input, by whether a cache had them; None is not recorded."""
-
-    @property
-    def input(self) -> int | None: ...
-    @property
-    def cache_read(self) -> int | None: ...
-    @property
-    def cache_write(self) -> int | None: ...
-
-
-S = TypeVar("S", bound=OfSession)
+S = TypeVar("S")
 ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
 FORMULA = "kept = produced - returned, reduction = kept / produced, at least 0"
 KINDS = TOKEN_KINDS
@@ -69,42 +50,13 @@ USAGE_SUFFIX = ".usage.sqlite3"
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """Calls, those of them that failed, and bytes."""
-
-    calls: int = 0
-    errors: int = 0
-    produced: int = 0
-    returned: int = 0
-
-    @property
-    def kept(self) -> int:
-        """Bytes that stayed out of the context; below zero where answers were longer than what the
-        calls produced."""
-        return self.produced - self.returned
-
-    @property
-    def reduction(self) -> float | None:
-        """The share of what was produced that was kept, from 0 to 1; None where nothing was
-        produced."""
-        return max(self.kept, 0) / self.produced if self.produced else None
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*map(operator.add, astuple(self), astuple(other)))
-
-    def to_json(self) -> dict[str, int | float | None]:
-        return asdict(self) | {"kept": self.kept, "reduction": self.reduction}
-
-
-@dataclass(frozen=True, slots=True)
 class ToolFigures:
-    """The counts per tool, per day (in seconds since the epoch at which it began, UTC) and per
-    project. `left_out` says of which projects there are none, and why."""
+    """The counts per tool, per day and per project."""
 
     tools: Mapping[str, Counts]
-    days: Mapping[int, Counts]
+    days: Mapping[int, Counts]  # by when it began, UTC, in seconds since the epoch
     projects: Mapping[str, Counts] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # of which projects there are none, and why
 
     @property
     def total(self) -> Counts:
@@ -151,7 +103,7 @@ def read_tool_figures(config: Config, *, everywhere: bool = False) -> ToolFigure
                 f"{config.usage_file}: {error}", "Remove that file to start counting anew."
             ) from error
     files = sorted(config.usage_file.parent.glob(f"*{USAGE_SUFFIX}"))
-    found: dict[Path, list[UsageRow]] = {}
+    found: dict[Path, list[tuple[int, str, Counts]]] = {}
     left_out = []
     for path in (one for one in files if one.is_file() and not one.is_symlink()):
         try:
@@ -162,14 +114,15 @@ def read_tool_figures(config: Config, *, everywhere: bool = False) -> ToolFigure
     return sum_rows({names[path]: rows for path, rows in found.items()}, left_out)
 
 
-def sum_rows(rows: Mapping[str, Iterable[UsageRow]], left_out: Sequence[str] = ()) -> ToolFigures:
+def sum_rows(
+    rows: Mapping[str, Iterable[tuple[int, str, Counts]]], left_out: Sequence[str] = ()
+) -> ToolFigures:
     """Add up the calls of projects by tool, by day and by project, where they have names."""
     tools: dict[str, Counts] = {}
     days: dict[int, Counts] = {}
     projects: dict[str, Counts] = {}
     for project, of_project in rows.items():
-        for day, tool, *numbers in of_project:
-            counts = Counts(*numbers)
+        for day, tool, counts in of_project:
             tools[tool] = tools.get(tool, Counts()) + counts
             days[day] = days.get(day, Counts()) + counts
             if project:
@@ -189,14 +142,13 @@ def build_stats_json(
     """Build the data of `context-mode stats` and of `ctx_stats`."""
     return tools.to_json(with_days=with_days) | {
         "prewarmed": [asdict(one) for one in prewarmed],
-        "on_disk": holdings.to_json(),
+        "on_disk": asdict(holdings),
     }
 
 
 @dataclass(frozen=True, slots=True)
 class TokenSum:
-    """Tokens of some responses, each kind None where none of them records it. `cost` is that of
-    what has a price; `no_price` names the models of the rest, with the kinds that lack one."""
+    """Tokens of some responses, each kind None where none of them records it."""
 
     key: str = ""
     responses: int = 0
@@ -205,8 +157,8 @@ class TokenSum:
     cache_read: int | None = None
     cache_write: int | None = None
     reasoning: int | None = None
-    cost: Decimal | None = None
-    no_price: frozenset[tuple[str, str]] = frozenset()
+    cost: Decimal | None = None  # of what has a price
+    no_price: frozenset[tuple[str, str]] = frozenset()  # models and kinds without a price
 
     def plus(self, other: TokenSum) -> TokenSum:
         """Add up both, under this one's key."""
@@ -234,12 +186,11 @@ def add_known(a: Any, b: Any) -> Any:  # noqa: ANN401 - two of one type of numbe
 
 @dataclass(frozen=True, slots=True)
 class TokenFigures:
-    """What hosts report of sessions: tokens by one key, their total, how the sessions stand.
-    `cache_read_share` is of all input whose host records what came from a cache."""
+    """What hosts report of sessions: tokens by one key, their total, how the sessions stand."""
 
     by: str
     rows: tuple[TokenSum, ...]
-    cache_read_share: float | None
+    cache_read_share: float | None  # of all input whose host records what came from a cache
     statuses: Mapping[str, int]
     agents: Mapping[str, int]
     has_prices: bool = False
@@ -282,21 +233,21 @@ def read_token_figures(
 ) -> TokenFigures:
     """Read the tokens of the project's sessions and the user's own, or of those of all projects."""
 
-    def look(db: sqlite3.Connection) -> tuple[list[TokenCount], list[SessionState]]:
+    def look(db: sqlite3.Connection) -> tuple[list[TokenCount], list[tuple[str, str, Status]]]:
         return reading.read_token_counts(db), reading.read_states(db)
 
-    gathered = gather(config, look, everywhere=everywhere)
-    counts = _once([found[0] for found in gathered.found.values()])
-    states = _once([found[1] for found in gathered.found.values()])
-    statuses = Counter(state.status for state in states)
+    found, left_out = gather(config, look, everywhere=everywhere)
+    counts = _once([of_store for of_store, _ in found.values()])
+    states = _once([of_store for _, of_store in found.values()], operator.itemgetter(0))
+    statuses = Counter(status for _, _, status in states)
     return TokenFigures(
         by,
         sum_tokens(counts, by, prices),
         compute_cache_share(counts),
         {status: statuses[status] for status in STATUSES},
-        dict(sorted(Counter(state.agent for state in states).items())),
+        dict(sorted(Counter(agent for _, agent, _ in states).items())),
         bool(prices.by_model),
-        gathered.left_out,
+        left_out,
     )
 
 
@@ -318,16 +269,16 @@ def _price(count: TokenCount, prices: Prices) -> TokenSum:
     kinds = {kind: getattr(count, kind) for kind in KINDS}
     used = {kind: kinds[kind] for kind in PRICED if kinds[kind]}
     price = prices.find(count.model)
-    missing = {kind for kind in used if price is None or price.of(kind) is None}
+    missing = {kind for kind in used if price is None or kind not in price}
     cost = None
     if price is not None and not missing and any(kinds[kind] is not None for kind in PRICED):
-        cost = sum((tokens * (price.of(kind) or 0) for kind, tokens in used.items()), Decimal())
+        cost = sum((tokens * price[kind] for kind, tokens in used.items()), Decimal())
         cost /= 1_000_000
     unpriced = frozenset((count.model, kind) for kind in missing if prices.by_model)
     return TokenSum(responses=count.responses, **kinds, cost=cost, no_price=unpriced)
 
 
-def compute_cache_share(counts: Iterable[CacheCounted]) -> float | None:
+def compute_cache_share(counts: Iterable[TokenCount]) -> float | None:
     """Compute the share of input that was read from a cache; None where no host records that."""
     recorded = [one for one in counts if one.cache_read is not None]
     read = sum(one.cache_read or 0 for one in recorded)
@@ -337,15 +288,15 @@ def compute_cache_share(counts: Iterable[CacheCounted]) -> float | None:
 
 def read_tool_uses(
     config: Config, *, agent: str = "", everywhere: bool = False
-) -> tuple[list[ToolUse], tuple[str, ...]]:
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Count the calls of each tool over all sessions, or those of an agent; and say what could not
     be read."""
 
     def look(db: sqlite3.Connection) -> list[ToolCount]:
         return reading.read_tool_counts(db, agent=agent)
 
-    gathered = gather(config, look, everywhere=everywhere)
-    return reading.sum_tool_counts(_once(gathered.found.values())), gathered.left_out
+    found, left_out = gather(config, look, everywhere=everywhere)
+    return reading.sum_tool_counts(_once(found.values())), left_out
 
 
 def read_compactions(
@@ -356,17 +307,20 @@ def read_compactions(
     def look(db: sqlite3.Connection) -> list[CompactionPoint]:
         return reading.read_all_compactions(db, agent=agent)
 
-    gathered = gather(config, look, everywhere=everywhere)
-    found = _once(gathered.found.values())
+    of_stores, left_out = gather(config, look, everywhere=everywhere)
+    found = _once(of_stores.values())
     found.sort(key=lambda point: point.at or 0.0, reverse=True)
-    return found[:limit], gathered.left_out
+    return found[:limit], left_out
 
 
-def _once(lists: Iterable[Sequence[S]]) -> list[S]:
-    """Join what several stores hold; a session that two of them hold counts as of the first."""
+def _once(
+    lists: Iterable[Sequence[S]], name: Callable[[S], str] = operator.attrgetter("session_id")
+) -> list[S]:
+    """Join what several stores hold; a session, by its name, that two of them hold counts as of
+    the first."""
     joined: list[S] = []
     seen: set[str] = set()
     for of_store in lists:
-        joined += (one for one in of_store if one.session_id not in seen)
-        seen.update(one.session_id for one in of_store)
+        joined += (one for one in of_store if name(one) not in seen)
+        seen.update(map(name, of_store))
     return joined

@@ -15,11 +15,15 @@ from pathlib import Path
 
 import policy
 from base.plain_files import open_plain
+from base.secrets import is_secret_path
 from ctxmode.config.locations import Config, refuse_folder
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.answers import IndexAnswer
 from kb import (
+    BINARY_SAMPLE,
     DirectoryReport,
+    FileState,
+    GlobError,
     Indexed,
     OnProgress,
     Origin,
@@ -29,14 +33,12 @@ from kb import (
     SourceSpec,
     Store,
     StoreError,
+    Why,
     index_selection,
+    is_binary,
+    is_utf8,
 )
 from kb import watch as watch_folder
-from kb.decoding import BINARY_SAMPLE, is_binary
-from kb.files import FileState
-from kb.globs import GlobError
-from kb.walking import Why, is_utf8
-from policy.secrets import is_secret_path
 
 TERMS_SHOWN = 12
 FOLDERS_REMEMBERED = 4096
@@ -55,14 +57,13 @@ LIKE_SECRETS = "named like a file of secrets"
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """Exactly one of `content` and `path` is given; `content` needs `source` as its label. `kind`
-    and `language` are taken as said, where content or one file is indexed."""
+    """What to index; exactly one of `content` and `path` is given."""
 
     content: bytes | None = None
     path: str | None = None
-    source: str | None = None
-    kind: str | None = None
-    language: str | None = None
+    source: str | None = None  # a label, which `content` needs
+    kind: str | None = None  # taken as said, where content or one file is indexed
+    language: str | None = None  # as `kind`
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()

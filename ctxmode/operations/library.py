@@ -21,9 +21,9 @@ from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import UsageError, translate_errors
 from ctxmode.operations import mirroring, searching
 from ctxmode.operations.searching import SearchRequest
-from ctxmode.render.amounts import size
-from ctxmode.render.highlight import one_line
-from kb.files import CHANGED
+from ctxmode.operations.stores import open_store
+from ctxmode.render.highlight import one_line, size
+from kb import CHANGED
 
 # A search loads nothing that indexes, explains or judges, so that it answers sooner.
 if TYPE_CHECKING:
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from ctxmode.operations.answers import IndexAnswer, SearchAnswer
     from ctxmode.operations.indexing import IndexRequest
     from ctxmode.operations.purging import PurgeRequest
-    from kb.contents import Section
-    from kb.files import FileState
-    from policy.secrets import Secret
+    from kb import FileState, Section
 
 SETTLING_S = 1.0
 QUEUE_S = 2.0
@@ -263,7 +261,7 @@ class Library:
 
     def contents(self, source: kb.Source) -> list[Section]:
         """Read a source's table of contents."""
-        from kb.contents import contents  # noqa: PLC0415
+        from kb import contents  # noqa: PLC0415
 
         with translate_errors():
             return contents(self.store, source.id)
@@ -293,11 +291,11 @@ class Library:
 
         return forget_map(self.config)
 
-    def check(self, *, repair: bool = False) -> kb.Check:
-        """Check whether the store is sound; `repair` rebuilds its indexes where it is not."""
+    def check(self, *, repair: bool = False) -> tuple[str, ...]:
+        """List what is wrong with the store; `repair` rebuilds its indexes if anything is."""
         with translate_errors():
             found = self.store.check()
-            return found if found.ok or not repair else self.store.repair()
+            return self.store.repair() if found and repair else found
 
     def backup(self, target: Path) -> int:
         """Copy the store to a new file while it is in use; return its size. A UsageError says that
@@ -332,28 +330,6 @@ def open_library(config: Config) -> Iterator[Library]:
         store = open_store(config)
     with store:
         yield Library(config, store, partial(load_rules, config.project, config.home))
-
-
-def open_store(config: Config) -> kb.Store:
-    """Open the project's store, which keeps no secret, and no more than its quota."""
-    return open_store_at(config, config.database)
-
-
-def open_store_at(config: Config, path: Path) -> kb.Store:
-    """Open a store such as the project's."""
-    return kb.Store.open(path, redact=_secrets, quota=partial(_quota, config))
-
-
-def _quota(config: Config) -> int:
-    from ctxmode.operations.quotas import load_quotas  # noqa: PLC0415 - where something is added
-
-    return load_quotas(config).project_bytes
-
-
-def _secrets(data: bytes) -> Sequence[Secret]:
-    from policy.secrets import find_secrets  # noqa: PLC0415 - where something is added
-
-    return find_secrets(data)
 
 
 def age_s(text: str) -> float:

@@ -13,10 +13,8 @@ from ctxmode.operations.pack_files import check_replaceable, write_text
 from ctxmode.operations.packs import PackAsked, fit_pack, prepare_pack
 from ctxmode.operations.project_maps import OpenMap, open_map, redact
 from kb.tokens import estimate
-from repomap.graph import find_cycles, read_edges, read_unresolved
-from repomap.loading import Loader
-from repomap.marks import JSON_HEAD, MARK
-from repomap.store import read_files, read_symbols
+from repomap import Loader, find_cycles, read_edges, read_files, read_symbols, read_unresolved
+from repomap.reading import JSON_HEAD, MARK
 
 SUMMARIES, GRAPH, INDEX = "file_summaries.json", "dependency_graph.json", "PROJECT_INDEX.md"
 SYMBOLS_MAX = 40
@@ -36,12 +34,12 @@ def write_map(config: Config, folder: Path, asked: PackAsked) -> tuple[Path, ...
         raise UsageError(f"{folder}: {why(error)}", "Give a folder that can be made.") from error
     for path in targets.values():
         check_replaceable(path, (JSON_HEAD if path.suffix == ".json" else MARK,))
-    prepared = prepare_pack(config, asked)
-    family = prepared.request.estimator
+    request, task = prepare_pack(config, asked)
+    family = request.estimator
     with open_map(config) as found:
         summaries = list(_summarize(found, config.project, family))
         graph = _describe_graph(found)
-        index = fit_pack(config.project, found, prepared).pack.text
+        index = fit_pack(config.project, found, asked, request, task).pack.text
     write_text(targets[SUMMARIES], _write_json({"family": family, "files": summaries}))
     write_text(targets[GRAPH], _write_json(graph))
     write_text(targets[INDEX], index)
@@ -67,7 +65,7 @@ def _summarize(found: OpenMap, project: Path, family: str) -> Iterator[dict[str,
             "size": row.size,
             "lines": row.lines,
             "tokens": estimate(text, family),
-            "purpose": redact(row.purpose).text,
+            "purpose": redact(row.purpose)[0],
             "symbols": symbols[:SYMBOLS_MAX],
             **({"note": row.note} if row.note else {}),
         }

@@ -10,7 +10,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,6 +17,7 @@ import kb
 from ctxmode.config.file_names import has_drafts
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
+from ctxmode.operations.stores import open_store
 from ctxmode.render.highlight import one_line
 from kb import disk_use, mirrors
 from memory.errors import MemoryRoomError
@@ -34,29 +34,19 @@ USERS_LABEL = "memory:user:"
 """How the labels of the user's own facts begin, which the index of each project has."""
 
 _UNREADABLE = (sqlite3.Error, OSError, MemoryRoomError, kb.StoreError, ContextModeError)
-_Follow: TypeAlias = Callable[[Config, kb.Store, Path, str, float], int]
+# Where a truth lies, None where it never began; and what indexes what came after a mark until a
+# deadline, and returns how much is left. Each is loaded where there is something of its kind.
+Find: TypeAlias = Callable[[Config], Path | None]
+Follow: TypeAlias = Callable[[Config, kb.Store, Path, str, float], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Mirror:
-    """A kind of what is mirrored. `find` tells where its truth lies, None where it never began;
-    `follow` indexes what came after a mark until a deadline, and returns how much is left."""
+def _follow_facts(config: Config, store: kb.Store, path: Path, seen: str, deadline: float) -> int:
+    from ctxmode.operations import fact_mirror  # noqa: PLC0415 - where there are any
 
-    name: str
-    find: Callable[[Config], Path | None]
-    follow: _Follow
-
-
-def _follow_facts(name: str, prefix: str) -> _Follow:
-    """Follow a file of facts by the mirror `name`; its labels begin with `prefix`."""
-
-    def follow(config: Config, store: kb.Store, path: Path, seen: str, deadline: float) -> int:
-        from ctxmode.operations.fact_mirror import FactMirror  # noqa: PLC0415 - where there are any
-
-        del config
-        return FactMirror(name, prefix, path).follow(store, seen, deadline)
-
-    return follow
+    name, prefix = (
+        (USERS_FACTS, USERS_LABEL) if path == config.users_facts_file else (FACTS, "memory:")
+    )
+    return fact_mirror.follow(path, store, seen, deadline, name=name, prefix=prefix)
 
 
 def _find_pages(config: Config) -> Path | None:
@@ -90,19 +80,17 @@ def _find_users_sessions(config: Config) -> Path:
     return find_users_store(config)
 
 
-MIRRORS: tuple[Mirror, ...] = (
-    Mirror(FACTS, lambda config: config.facts_file, _follow_facts(FACTS, "memory:")),
-    Mirror(
-        USERS_FACTS,
-        lambda config: config.users_facts_file,
-        _follow_facts(USERS_FACTS, USERS_LABEL),
-    ),
-    Mirror(PAGES, _find_pages, _follow_pages),
-    Mirror(SESSIONS, lambda config: config.sessions_file, _follow_sessions),
-)
-"""What a project's index mirrors."""
+MIRRORS: Mapping[str, tuple[Find, Follow]] = {
+    FACTS: (lambda config: config.facts_file, _follow_facts),
+    USERS_FACTS: (lambda config: config.users_facts_file, _follow_facts),
+    PAGES: (_find_pages, _follow_pages),
+    SESSIONS: (lambda config: config.sessions_file, _follow_sessions),
+}
+"""What a project's index mirrors, by name."""
 
-USERS_MIRRORS: tuple[Mirror, ...] = (Mirror(SESSIONS, _find_users_sessions, _follow_sessions),)
+USERS_MIRRORS: Mapping[str, tuple[Find, Follow]] = {
+    SESSIONS: (_find_users_sessions, _follow_sessions)
+}
 """What the index of the user's own sessions mirrors, which are of no project."""
 
 
@@ -111,7 +99,7 @@ def catch_up(
     store: kb.Store,
     *,
     seconds: float = SEARCH_S,
-    among: Sequence[Mirror] = MIRRORS,
+    among: Mapping[str, tuple[Find, Follow]] = MIRRORS,
 ) -> tuple[str, ...]:
     """Index what is new, as far as it goes in so many seconds. Return notes: how much is left, and
     what could not be read, so that the search has it as it was."""
@@ -124,29 +112,31 @@ def catch_up(
         marks = mirrors.read_marks(store)
     except kb.StoreError:
         return ()  # the search itself will tell
-    for mirror in among:
+    for name, mirror in among.items():
         try:
-            left += _follow(mirror, config, store, marks, deadline)
+            left += _follow(name, mirror, config, store, marks, deadline)
         except _UNREADABLE as error:
-            notes.append(one_line(f"Searched as they were last indexed: {mirror.name}: {error}"))
+            notes.append(one_line(f"Searched as they were last indexed: {name}: {error}"))
     if left:
         notes.append(f"{left} of what was kept lately still to be indexed: ask again.")
     return tuple(notes)
 
 
-def _follow(
-    mirror: Mirror,
+def _follow(  # noqa: PLR0913, PLR0917 - a row, and what it is called with
+    name: str,
+    mirror: tuple[Find, Follow],
     config: Config,
     store: kb.Store,
     marks: Mapping[str, str],
     deadline: float,
 ) -> int:
-    path = mirror.find(config)
+    find, follow = mirror
+    path = find(config)
     if path is None or not os.path.exists(path):
-        if mirror.name in marks and mirror.name != SESSIONS:
+        if name in marks and name != SESSIONS:
             raise FileNotFoundError(f"{path or 'their repository'} is missing")
         return 0
-    return mirror.follow(config, store, path, marks.get(mirror.name, ""), deadline)
+    return follow(config, store, path, marks.get(name, ""), deadline)
 
 
 def take_out(
@@ -176,16 +166,14 @@ def take_out(
 
 
 def _take_out(config: Config, path: Path, names: Sequence[str], deadline: float) -> list[str]:
-    from ctxmode.operations.library import open_store_at  # noqa: PLC0415 - it loads this
-
     while True:
         try:
-            with open_store_at(config, path) as store:
+            with open_store(config, path) as store:
                 marks = mirrors.read_marks(store)
-                for mirror in MIRRORS:
+                for name, mirror in MIRRORS.items():
                     # Without a mark the index has nothing of it; the next search there fills it.
-                    if mirror.name in names and mirror.name in marks:
-                        _follow(mirror, config, store, marks, deadline)
+                    if name in names and name in marks:
+                        _follow(name, mirror, config, store, marks, deadline)
             return []
         except kb.StoreBusyError as error:
             if time.monotonic() >= deadline:

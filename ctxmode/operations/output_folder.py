@@ -144,6 +144,6 @@ def _list_candidates(name: str) -> Iterator[str]:
 
 def is_obeyed(path: str) -> bool:
     """Tell whether tools obey a file of this relative path, or may do so."""
-    from executor.project.rules.names import NAMES  # noqa: PLC0415 - few runs need it
+    from executor.project import NAMES  # noqa: PLC0415 - few runs need it
 
     return NAMES.judge(path) is not None

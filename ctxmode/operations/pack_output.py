@@ -9,22 +9,21 @@ from pathlib import Path
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.compression import COMPRESSORS
-from ctxmode.operations.exporters import EXPORTERS, Exporter, make_head, write_usage
+from ctxmode.operations.exporters import EXPORTERS, make_head
 from ctxmode.operations.pack_files import check_replaceable, prepare_folder, write_text
 from ctxmode.operations.packs import PackAnswer
 from ctxmode.operations.project_maps import redact
 from kb.tokens import estimate
-from repomap.marks import HEADS, JSON_HEAD, MARK
+from repomap.reading import HEADS, JSON_HEAD, MARK
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A place: `path` of None is stdout. `head` begins the text, `usage` says how it is loaded."""
+    """A place for a pack."""
 
-    path: Path | None = None
-    head: str = ""
-    usage: str = ""
-    exporter: Exporter | None = None
+    path: Path | None = None  # None is stdout
+    head: str = ""  # begins the text
+    usage: str = ""  # how it is loaded
 
 
 def prepare_output(config: Config, *, export: str, output: str, is_json: bool) -> Output:
@@ -40,13 +39,13 @@ def prepare_output(config: Config, *, export: str, output: str, is_json: bool) -
         path = Path.cwd() / Path(output).expanduser()
     else:
         assert exporter is not None
-        path = prepare_folder(config.project) / exporter.file_name
+        path = prepare_folder(config.project) / exporter[0]
     check_replaceable(path, (JSON_HEAD,) if is_json else HEADS)
     if exporter is None:
         return Output(path, MARK if is_json else make_head(path.name))
     below = path.is_relative_to(config.project)
     shown = path.relative_to(config.project) if below else path
-    return Output(path, make_head(path.name), write_usage(exporter, str(shown)), exporter)
+    return Output(path, make_head(path.name), exporter[1].format(path=shown))
 
 
 def write_pack(output: Output, answer: PackAnswer, *, compress: str, keeps: bool) -> int:
@@ -71,7 +70,7 @@ def _compress(head: str, answer: PackAnswer, way: str, *, keeps: bool) -> tuple[
     pack = answer.pack
     start = f"{head}\n\n" if head else ""
     body = COMPRESSORS[way](pack.text.removeprefix(start), budget=pack.budget)
-    text = start + (body if keeps else redact(body).text)
+    text = start + (body if keeps else redact(body)[0])
     if not text.endswith("\n"):
         text += "\n"
     used = estimate(text, pack.estimator)

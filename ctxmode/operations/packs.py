@@ -20,13 +20,22 @@ from ctxmode.operations.project_maps import (
 )
 from ctxmode.operations.tasks import Task, find_task, read_contextos
 from kb.tokens import FAMILIES, estimate
-from memory.facts.recalling import RecallRequest
-from repomap.fitting import check_request, fit
-from repomap.model import LeftOut
-from repomap.overview import make_overview
-from repomap.pack_model import BUDGET, TITLE, Format, Pack, PackRequest
-from repomap.ranking import Ranked, rank_by_centrality, rank_files
-from repomap.since import find_changed
+from memory.facts import RecallRequest
+from repomap import (
+    BUDGET,
+    TITLE,
+    Format,
+    LeftOut,
+    Pack,
+    PackRequest,
+    Ranked,
+    check_request,
+    find_changed,
+    fit,
+    make_overview,
+    rank_by_centrality,
+    rank_files,
+)
 
 MAP_TITLE = "Map of a project"
 MEMORY_SHARE = 0.15
@@ -36,22 +45,19 @@ MEMORY_MIN = 200
 
 @dataclass(frozen=True, slots=True)
 class PackAsked:
-    """What a person or an agent asks of a pack; an empty task is the project's current one, an
-    empty family that of the settings. With `is_map` an overview of the project stands first, and
-    files are skeletons and lines. `has_secrets` leaves secrets in the text. `mark`, `usage` and
-    `made_at` are as `PackRequest` has them."""
+    """What a person or an agent asks of a pack."""
 
-    task: str = ""
+    task: str = ""  # empty is the project's current one
     budget: int = BUDGET
-    family: str = ""
+    family: str = ""  # of models; empty is that of the settings
     format: Format = "markdown"
     paths: tuple[str, ...] = ()
     with_source: bool = True
     with_tests: bool = True
     since: str = ""  # a revision: what changed, and what depends on it, comes first
-    is_map: bool = False
-    has_secrets: bool = False
-    mark: str = ""
+    is_map: bool = False  # an overview of the project first, and files as skeletons and lines
+    has_secrets: bool = False  # leave secrets in the text
+    mark: str = ""  # this and the next two are as `PackRequest` has them
     usage: str = ""
     made_at: str = ""
 
@@ -66,15 +72,6 @@ class PackAnswer:
     left_out: tuple[LeftOut, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedPack:
-    """A pack that may be made: `request` was checked, and has the task and the facts in it."""
-
-    asked: PackAsked
-    request: PackRequest
-    task: Task
-
-
 def make_pack(config: Config, asked: PackAsked) -> PackAnswer:
     """Make a pack of the project's files.
 
@@ -82,13 +79,14 @@ def make_pack(config: Config, asked: PackAsked) -> PackAnswer:
         UsageError: the budget, the family, a glob or the revision is none that can be.
         ContextModeError: the project cannot be scanned, or its map not be kept.
     """
-    prepared = prepare_pack(config, asked)
+    request, task = prepare_pack(config, asked)
     with open_map(config) as found:
-        return fit_pack(config.project, found, prepared)
+        return fit_pack(config.project, found, asked, request, task)
 
 
-def prepare_pack(config: Config, asked: PackAsked) -> PreparedPack:
-    """Check what is asked, before anything is scanned.
+def prepare_pack(config: Config, asked: PackAsked) -> tuple[PackRequest, Task]:
+    """Check what is asked, before anything is scanned. Return it with the task and the facts in it,
+    and the task.
 
     Raises:
         UsageError: the budget, the family or a glob is none that can be.
@@ -115,8 +113,8 @@ def prepare_pack(config: Config, asked: PackAsked) -> PreparedPack:
     )
     with translate_map_errors():
         check_request(request)
-    request = replace(request, memory="" if asked.is_map else _recall(config, request))
-    return PreparedPack(asked, request, task)
+    memory = "" if asked.is_map else _recall(config, request)
+    return replace(request, memory=memory), task
 
 
 def find_family(config: Config, given: str) -> str:
@@ -130,14 +128,15 @@ def find_family(config: Config, given: str) -> str:
     return given or str(load_settings(config.project, config.config_home).values["tokens.family"])
 
 
-def fit_pack(project: Path, found: OpenMap, prepared: PreparedPack) -> PackAnswer:
+def fit_pack(
+    project: Path, found: OpenMap, asked: PackAsked, request: PackRequest, task: Task
+) -> PackAnswer:
     """Rank the files of an open map, and fit them.
 
     Raises:
         MapInputError: the revision is none, or the budget too small for the head alone.
         MapError: git cannot be asked.
     """
-    asked, request = prepared.asked, prepared.request
     ranked, notes = _rank(found, project, request, asked.since)
     left_out = found.report.left_out
     if asked.is_map:
@@ -151,7 +150,7 @@ def fit_pack(project: Path, found: OpenMap, prepared: PreparedPack) -> PackAnswe
         file_bytes=found.file_bytes,
         notes=(*found.report.notes, *notes),
     )
-    return PackAnswer(pack, prepared.task, ranked, left_out)
+    return PackAnswer(pack, task, ranked, left_out)
 
 
 def _rank(
@@ -161,12 +160,11 @@ def _rank(
     extra: Mapping[str, float] = {}
     notes: tuple[str, ...] = ()
     if since:
-        changed = find_changed(found.db, project, since)
-        extra = changed.evidence
+        extra, gone = find_changed(found.db, project, since)
         count = sum(value >= 1 for value in extra.values())
         notes = (f"{count} files changed since {since}, {len(extra) - count} depend on them",)
-        if changed.gone:
-            notes += (f"{len(changed.gone)} more are gone, or not in the map",)
+        if gone:
+            notes += (f"{len(gone)} more are gone, or not in the map",)
     ranked: tuple[Ranked, ...] = ()
     if request.task or extra:
         ranked = rank_files(found.db, request.task, mentioned=request.mentioned, extra=extra)

@@ -10,15 +10,21 @@ from typing import Any
 
 from ctxmode.errors import UsageError
 from ctxmode.render import page_texts
-from executor.project.store.run_drafts import RunDrafts
-from memory.pages.answers import Pushed, PushRequest, WriteRequest
-from memory.pages.buffers import Buffer
-from memory.pages.diff_text import diff_json, diff_text
-from memory.pages.history import HISTORY_MAX
-from memory.pages.model import PAGE_TYPES
-from memory.pages.reading import compare_all
-from memory.pages.slugs import page_path, slug_of
-from memory.pages.store import EVOLUTION_MAX, Pages
+from executor.project import RunDrafts
+from memory.pages import (
+    EVOLUTION_MAX,
+    HISTORY_MAX,
+    PAGE_TYPES,
+    Buffer,
+    Pages,
+    Pushed,
+    PushRequest,
+    compare_all,
+    diff_json,
+    diff_text,
+    page_path,
+    slug_of,
+)
 
 LIMIT_MAX = 10_000
 PUSHES_NOTHING = ("merge_required", "distill_required")
@@ -26,9 +32,7 @@ PUSHES_NOTHING = ("merge_required", "distill_required")
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """What is asked for, each field as a person or a client gave it. `start` and `end` are
-    commits; `remote` is what is pulled from, `folder` what is exported into. `changes` is the
-    folder that knows the drafts of runs: `is_from_run` pushes these, else they stay."""
+    """What is asked for, each field as a person or a client gave it."""
 
     slug: str = ""
     slugs: tuple[str, ...] = ()
@@ -43,27 +47,27 @@ class PageRequest:
     source_slug: str = ""
     no_distill: bool = False
     is_dry_run: bool = False
-    start: str = ""
-    end: str = ""
+    start: str = ""  # a commit
+    end: str = ""  # a commit
     has_blame: bool = False
     is_local: bool = False
     limit: int = 0
-    remote: str = ""
-    folder: str = ""
+    remote: str = ""  # what is pulled from
+    folder: str = ""  # what is exported into
     is_erased: bool = False
     is_forced: bool = False
-    is_from_run: bool = False
+    is_from_run: bool = False  # push the drafts of runs; else they stay
     buffer: Buffer | None = None
-    changes: Path | None = None
+    changes: Path | None = None  # the folder that knows the drafts of runs
 
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """The answer. `is_paused` says that a push committed nothing, and the text what to do."""
+    """The answer."""
 
     data: Mapping[str, Any]
     text: str
-    is_paused: bool = False
+    is_paused: bool = False  # a push committed nothing; the text says what to do
 
 
 def answer(pages: Pages, action: str, asked: PageRequest) -> PageAnswer:
@@ -86,7 +90,7 @@ def _write(pages: Pages, asked: PageRequest) -> PageAnswer:
         raise UsageError("the page has no text", "Give its Markdown, with or without fields.")
     name, kind = _split(asked.slug, asked.type)
     written = pages.write(
-        WriteRequest(name, asked.text, kind, asked.fields, asked.agent, asked.is_forced)
+        *(name, asked.text, kind, asked.fields), agent=asked.agent, is_forced=asked.is_forced
     )
     return PageAnswer(asdict(written), page_texts.written_text(written))
 
@@ -177,7 +181,7 @@ def _history(pages: Pages, asked: PageRequest) -> PageAnswer:
 
 def _log(pages: Pages, asked: PageRequest) -> PageAnswer:
     entries = pages.log(_limit(asked, HISTORY_MAX))
-    rows = [{**asdict(one.commit), "paths": list(one.paths)} for one in entries]
+    rows = [{**asdict(commit), "paths": list(paths)} for commit, paths in entries]
     return PageAnswer({"commits": rows}, page_texts.log_text(entries))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from base.secrets import find_secrets
 from ctxmode.config.file_names import DRAFTS_FOLDER, is_captured
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
@@ -19,14 +20,19 @@ from ctxmode.operations.session_tracking import list_known
 from ctxmode.operations.sessions import find_ground, read_recording
 from memory.errors import BadInputError, MemoryRoomError
 from memory.gate import Gate
-from memory.pages.buffer_files import TURNS_MAX
-from memory.pages.buffers import FRESH_S, Buffer, Buffers, BufferStatus
-from memory.pages.model import Commit
-from memory.pages.store import Pages
-from memory.pages.turn_records import TurnRecord, make_record
-from memory.sessions.store import SessionStore
+from memory.pages import (
+    FRESH_S,
+    TURNS_MAX,
+    Buffer,
+    Buffers,
+    BufferStatus,
+    Commit,
+    Pages,
+    TurnRecord,
+    make_record,
+)
+from memory.sessions import SessionStore
 from memory.texts import unpack
-from policy.secrets import find_secrets
 
 IMPORT_S = 5.0
 COMMITS_MAX = 1000

@@ -4,21 +4,18 @@ behind it."""
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import kb
 from kb import mirrors
 from kb.mirrors import Mirrored, Version
-from memory.pages import versions
-from memory.pages.repository import Repository
+from memory.pages import Commit, Repository, history
 
 NAME = "pages"
 PREFIX = "page:"
 BATCH = 5
 SECONDS_MAX = 5.0  # a search never waits long for git
-TRIES = 5
 
 
 def follow(path: Path, store: kb.Store, seen: str, deadline: float) -> int:
@@ -29,47 +26,38 @@ def follow(path: Path, store: kb.Store, seen: str, deadline: float) -> int:
         MemoryRoomError, kb.StoreError: the repository or the index cannot be read or written.
     """
     repository = Repository(path, environ=os.environ, seconds_max=SECONDS_MAX)
-    for _ in range(TRIES):
-        head = repository.head()
-        if head == seen:
-            return 0
-        left = _follow(repository, store, seen, head, deadline)
-        if left is not None:
-            return left
-        seen = mirrors.read_marks(store).get(NAME, "")
-    return 1
+    return mirrors.follow_in_turn(
+        store, NAME, seen, lambda seen: _follow(repository, store, seen, deadline)
+    )
 
 
-def _follow(
-    repository: Repository, store: kb.Store, seen: str, head: str, deadline: float
-) -> int | None:
-    changed = versions.list_changed(repository, seen, head)
-    paths, to_go = _compare(repository, store, head)
+def _follow(repository: Repository, store: kb.Store, seen: str, deadline: float) -> int | None:
+    head = repository.head()
+    if head == seen:
+        return 0
+    changed = history.list_changed(repository, seen, head)
+    paths, gone = _compare(repository, store, head)
     if changed is not None:
         paths = [path for path in paths if path in changed]
-    gone = mirrors.follow(store, NAME, to_go, seen=seen)
-    begin = 0
-    for begin in range(0, len(paths), BATCH):
-        wanted = list(_list_wanted(repository, paths[begin : begin + BATCH], head))
-        went = mirrors.follow(store, NAME, wanted, seen=seen)
-        if gone is None or went is None:
-            return None
-        gone += went
-        if time.monotonic() >= deadline:
-            break
-    if gone and changed is None:
-        mirrors.compact(store)  # a history that was written anew leaves no byte of what went
-    left = max(len(paths) - begin - BATCH, 0)
-    if not left and mirrors.follow(store, NAME, (), seen=seen, mark=head) is None:
-        return None
-    return left
+    return mirrors.follow_in_batches(
+        store,
+        NAME,
+        gone,
+        paths,
+        lambda some: _list_wanted(repository, some, head),
+        size=BATCH,
+        seen=seen,
+        mark=head,
+        deadline=deadline,
+        is_compacted=changed is None,  # a history that was written again
+    )
 
 
 def _compare(
     repository: Repository, store: kb.Store, head: str
 ) -> tuple[list[str], list[Mirrored]]:
     """Find the pages whose newest version is not there, and the sources that are to go."""
-    newest = versions.read_newest(repository, head)
+    newest = history.read_newest(repository, head)
     there = mirrors.read_digests(store, kb.Origin.PAGE, PREFIX)
     paths = [
         path
@@ -80,23 +68,25 @@ def _compare(
     return paths, [Mirrored(label, kb.Origin.PAGE) for label in there if label not in labels]
 
 
-def _list_wanted(repository: Repository, paths: Sequence[str], head: str) -> Iterator[Mirrored]:
-    for path, found in versions.read_versions(repository, paths, head).items():
-        yield Mirrored(_label(path), kb.Origin.PAGE, tuple(_make_versions(path, found)))
+def _list_wanted(repository: Repository, paths: Sequence[str], head: str) -> list[Mirrored]:
+    return [
+        Mirrored(_label(path), kb.Origin.PAGE, tuple(_make_versions(path, found)))
+        for path, found in history.read_versions(repository, paths, head).items()
+    ]
 
 
-def _make_versions(path: str, found: Iterable[versions.PageVersion]) -> Iterator[Version]:
-    for one in found:
+def _make_versions(path: str, found: Iterable[tuple[Commit, str]]) -> Iterator[Version]:
+    for commit, text in found:
         spec = kb.SourceSpec(
             _label(path),
             kb.Origin.PAGE,
             kind="markdown",
             pinned=True,  # no quota takes a page out of the search
-            author=one.commit.agent or one.commit.author.partition(" <")[0],
-            said_at=one.commit.at,
+            author=commit.agent or commit.author.partition(" <")[0],
+            said_at=commit.at,
         )
-        yield Version(spec, one.text.encode())
+        yield spec, text.encode()
 
 
 def _label(path: str) -> str:
-    return PREFIX + versions.name_page(path)
+    return PREFIX + history.name_page(path)

@@ -11,16 +11,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from base.secrets import find_secrets
 from ctxmode.config import file_names
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import make_hides
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.page_place import find_repository
 from memory.errors import BadInputError, MemoryRoomError
-from memory.pages.git import find_git
-from memory.pages.repository import Repository
-from memory.pages.store import Pages
-from policy.secrets import find_secrets
+from memory.pages import Pages, Repository, find_git
 
 OFF_VARIABLE = file_names.CAPTURE_OFF
 IDENTITY_S_MAX = 5.0

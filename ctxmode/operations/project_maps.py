@@ -10,17 +10,22 @@ from dataclasses import dataclass
 from functools import partial
 
 import policy
+from base import secrets
 from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.config.rules import load as load_rules
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError
-from policy import secrets
-from repomap import workers
-from repomap.errors import MapError, MapInputError
-from repomap.model import ScanReport
-from repomap.pack_model import Redaction
-from repomap.scanning import ScanRequest, scan
-from repomap.store import MapStore, remove_map
+from repomap import (
+    MapError,
+    MapInputError,
+    MapStore,
+    Redaction,
+    ScanReport,
+    ScanRequest,
+    remove_map,
+    scan,
+    workers,
+)
 
 _NOT_NEWLINE = re.compile(rb"[^\n]")
 
@@ -97,12 +102,12 @@ def _is_denied(path: str, *, rules: policy.Rules, root: str) -> bool:
 def redact(text: str) -> Redaction:
     """Return a text with each secret replaced by its kind, and their lines."""
     found = secrets.redact(text)
-    return Redaction(found.text, _list_lines(text, found.secrets))
+    return (found.text, _list_lines(text, found.secrets))
 
 
 def keep_secrets(text: str) -> Redaction:
     """Return a text as it is, and the lines of its secrets."""
-    return Redaction(text, _list_lines(text, secrets.redact(text).secrets))
+    return (text, _list_lines(text, secrets.redact(text).secrets))
 
 
 def _list_lines(text: str, found: Iterable[secrets.Secret]) -> tuple[tuple[int, str], ...]:

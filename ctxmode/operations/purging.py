@@ -10,17 +10,16 @@ from kb import Purged, Store
 
 @dataclass(frozen=True, slots=True)
 class PurgeRequest:
-    """Sources that fit every filter given; `everything` where none is, and `expired` for those
-    alone whose time is over. Pinned ones stay unless `pinned`."""
+    """Sources that fit every filter given."""
 
     source: str | None = None
     older_than_s: float | None = None
     kind: str | None = None
     session: str | None = None
     superseded: bool = False
-    pinned: bool = False
-    expired: bool = False
-    everything: bool = False
+    pinned: bool = False  # pinned ones go, too
+    expired: bool = False  # without a filter: only those whose time is over
+    everything: bool = False  # no filter is given, and all are meant
 
     @property
     def filtered(self) -> bool:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sqlite3
 import time
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from base.sqlite_files import connect_read_only
+from base.stores import connect_read_only
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
 from kb import all_stores, disk_use, eviction
@@ -23,51 +22,41 @@ EVICTIONS_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Quotas:
-    """What may be kept, in bytes on the disk."""
-
-    project_bytes: int
-    all_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class Holdings:
-    """What is kept, in bytes on the disk; `dropped` is what went for it, the latest first."""
+    """What is kept, and may be, in bytes on the disk, of the project and of all projects.
+
+    Attributes:
+        projects: how many have a store.
+        dropped: what went lately, the latest first.
+        of_all: what was last done for the quota of all.
+    """
 
     used_bytes: int
+    quota_bytes: int
     all_used_bytes: int
+    all_quota_bytes: int
     projects: int
-    quotas: Quotas
     dropped: tuple[eviction.Eviction, ...] = ()
     of_all: all_stores.QuotaReport | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Build what `stats --json` and `doctor --json` show."""
-        return {
-            "used_bytes": self.used_bytes,
-            "quota_bytes": self.quotas.project_bytes,
-            "all_used_bytes": self.all_used_bytes,
-            "all_quota_bytes": self.quotas.all_bytes,
-            "projects": self.projects,
-            "dropped": [asdict(one) for one in self.dropped],
-            "of_all": None if self.of_all is None else asdict(self.of_all),
-        }
 
-
-def load_quotas(config: Config) -> Quotas:
-    """Load the quotas that are set; a UsageError names a file with a wrong value."""
+def load_quotas(config: Config) -> tuple[int, int]:
+    """Load the quotas that are set, of the project and of all, in bytes; a UsageError names a file
+    with a wrong value."""
     values = load_settings(config.project, config.config_home).values
-    return Quotas(int(values["quota.project_bytes"]), int(values["quota.all_bytes"]))
+    return int(values["quota.project_bytes"]), int(values["quota.all_bytes"])
 
 
 def read_holdings(config: Config) -> Holdings:
     """Measure what is kept of the project and of all, and read what went lately."""
     folder = config.database.parent
+    of_project, of_all = load_quotas(config)
     return Holdings(
         disk_use.of_store(config.database).total,
+        of_project,
         all_stores.total(folder),
+        of_all,
         sum(1 for _ in disk_use.stores(folder)),
-        load_quotas(config),
         _read_evictions(config.database),
         all_stores.latest(folder),
     )

@@ -11,8 +11,9 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from base.stores import transaction
 from ctxmode.operations.run_records import RunRecord, add_run
-from executor.model import Refusal
+from executor import Refusal
 
 ROWS_MAX = 10_000
 """Of refusals; the oldest go first."""
@@ -24,18 +25,11 @@ _OF_RUN = ("at", "language", "profile", "status", "output_id")
 _RUN_COLUMNS = ", ".join(f"run.{name}" for name in _OF_RUN)
 
 
-class RefusedRun(NamedTuple):
-    """A run that just ended, and what it was refused."""
-
-    run: RunRecord
-    refusals: tuple[Refusal, ...]
-
-
 class KeptRefusals(NamedTuple):
-    """A run that was refused something, by its number. `at` is in seconds since the epoch."""
+    """A run that was refused something, by its number."""
 
     number: int
-    at: float
+    at: float  # in seconds since the epoch
     language: str
     profile: str
     status: str
@@ -45,24 +39,17 @@ class KeptRefusals(NamedTuple):
 
 def mask(refusal: Refusal) -> Refusal:
     """Mask the secrets of a refusal."""
-    from policy.secrets import redact  # noqa: PLC0415 - most runs are refused nothing
+    from base.secrets import redact  # noqa: PLC0415 - most runs are refused nothing
 
     texts = (redact(text).text for text in (refusal.target, refusal.by, refusal.remedy))
     target, by, remedy = texts
     return Refusal(refusal.kind, target, by, refusal.certainty, refusal.count, remedy)
 
 
-def add_refused_run(db: sqlite3.Connection, one: RefusedRun) -> None:
+def add_refused_run(db: sqlite3.Connection, run: RunRecord, refusals: Iterable[Refusal]) -> None:
     """Add a run with its refusals, all or nothing, and let the oldest refusals go."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        number = add_run(db, one.run)
-        add_refusals(db, number, one.refusals)
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
+    with transaction(db):
+        add_refusals(db, add_run(db, run), refusals)
 
 
 def add_refusals(db: sqlite3.Connection, run: int, refusals: Iterable[Refusal]) -> None:

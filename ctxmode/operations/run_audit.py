@@ -10,7 +10,7 @@ import trio
 from ctxmode.config.locations import Config
 from ctxmode.operations import audit
 from executor import Request
-from executor.run.output_routing import Answer
+from executor.run import Answer
 
 
 async def log_verdict(config: Config, request: Request, answer: Answer) -> Answer:
@@ -24,7 +24,7 @@ async def log_verdict(config: Config, request: Request, answer: Answer) -> Answe
     if refusals:
         from ctxmode.operations.refused_runs import summarize  # noqa: PLC0415 - few are refused
 
-        entry = entry._replace(refused=summarize(refusals))
+        entry["refused"] = summarize(refusals)
     # Handing one line to a thread takes longer than writing it, and the answer waits for both.
     problem = audit.write(config.log_dir, entry, wait=False)
     if problem is None:

@@ -11,7 +11,7 @@ import sqlite3
 import time
 from typing import NamedTuple
 
-from executor.model import Request, Result
+from executor import Request, Result
 
 ROWS_MAX = 10_000
 PRUNED_EVERY = 64
@@ -19,10 +19,9 @@ PRUNED_EVERY = 64
 
 
 class RunRecord(NamedTuple):
-    """One run that ended, or was refused. `at` is in seconds since the epoch; `decision` is the
-    verdict's; None is what was not measured, or does not apply."""
+    """One run that ended, or was refused; None is what was not measured, or does not apply."""
 
-    at: float
+    at: float  # in seconds since the epoch
     language: str
     toolchain: str | None
     profile: str
@@ -31,7 +30,7 @@ class RunRecord(NamedTuple):
     exit_code: int | None
     signal: int | None
     phase: str
-    decision: str | None
+    decision: str | None  # the verdict's
     wall_s: float
     cpu_s: float
     peak_memory_bytes: int | None

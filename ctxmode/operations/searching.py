@@ -10,9 +10,8 @@ from typing import TypeAlias
 from ctxmode.errors import UsageError
 from ctxmode.operations.answers import SearchAnswer
 from ctxmode.render.highlight import one_line
-from executor.run.output_ids import OUTPUT_PREFIX
-from kb import QueryResult, SearchState, Store, filters
-from kb.files import CHANGED, FileState
+from executor.run import OUTPUT_PREFIX
+from kb import CHANGED, FileState, QueryResult, SearchState, Store, filters
 
 SOURCES_NAMED = 5
 SEARCH_BYTES_MAX = 16 * 1024
@@ -30,22 +29,20 @@ Renew: TypeAlias = Callable[[Sequence[FileState]], frozenset[int]]
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """`source` is a label, a part of one, or an output id; `content` is code, prose or both. `path`
-    is a part of a file's path, `age_s` how many seconds ago the oldest was kept. `places` are of
-    `kb.filters.PLACES`; `superseded` finds older versions, too."""
+    """What to search for, and in which sources."""
 
     queries: tuple[str, ...]
     limit: int = 3
-    source: str | None = None
-    content: str | None = None
+    source: str | None = None  # a label, a part of one, or an output id
+    content: str | None = None  # code, prose or both
     sort: str = "relevance"
     budget_bytes: int | None = SEARCH_BYTES_MAX
     kind: str | None = None
     language: str | None = None
-    path: str | None = None
-    age_s: float | None = None
-    places: tuple[str, ...] = ()
-    superseded: bool = False
+    path: str | None = None  # a part of a file's path
+    age_s: float | None = None  # how many seconds ago the oldest was kept
+    places: tuple[str, ...] = ()  # of `kb.filters.PLACES`
+    superseded: bool = False  # find older versions, too
 
 
 def search(store: Store, request: SearchRequest, renew: Renew | None = None) -> SearchAnswer:

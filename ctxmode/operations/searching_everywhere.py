@@ -8,8 +8,9 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 import kb
 from ctxmode.config.locations import Config, name_projects
@@ -32,13 +33,8 @@ USER_DATABASE = "user.sqlite3"
 CANDIDATES = 10
 """So many hits of each store at least are ranked together."""
 
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What one store found for every query, with the file and the age of each source."""
-
-    results: Sequence[kb.QueryResult]
-    sources: Mapping[int, kb.Source]
+Found: TypeAlias = tuple[Sequence[kb.QueryResult], Mapping[int, kb.Source]]
+"""What one store found for every query, and the sources of that."""
 
 
 def search_everywhere(
@@ -101,7 +97,7 @@ def _search(path: Path, request: SearchRequest, deadline: float, *, is_own: bool
         if not is_own:
             results = tuple(map(_leave_out_users_facts, results))
         ids = {hit.source_id for result in results for hit in result.hits}
-        return Found(results, {source_id: store.source(source_id) for source_id in ids})
+        return results, {source_id: store.source(source_id) for source_id in ids}
 
 
 def _leave_out_users_facts(result: kb.QueryResult) -> kb.QueryResult:
@@ -125,13 +121,13 @@ def _join(
     places: dict[int, Place] = {}
     queries = []
     for at, text in enumerate(request.queries):
-        results = [of_store.results[at] for _, of_store in stores]
+        results = [of_store[at] for _, (of_store, _) in stores]
         joined, chosen = merge(results, limit=request.limit, budget_bytes=budget)
         hits = []
         for hit, store in zip(joined.hits, chosen, strict=True):
-            path, of_store = stores[store]
+            path, (_, sources) = stores[store]
             number = numbers.setdefault((path, hit.chunk_id), len(numbers) + 1)
-            source = of_store.sources[hit.source_id]
+            source = sources[hit.source_id]
             places[number] = Place(names[path], source.path, source.indexed_at)
             hits.append(replace(hit, chunk_id=number))
         if request.sort == "timeline":

@@ -12,10 +12,7 @@ from ctxmode.config.rules import make_hides
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.facts import translate_fact_errors
 from ctxmode.operations.tasks import CONTEXTOS_FOLDER
-from memory.facts.claude_md import put_section
-from memory.facts.exporting import DECISIONS, export_decisions
-from memory.facts.importing import import_facts
-from memory.facts.memory import Memory
+from memory.facts import DECISIONS, Memory, export_decisions, import_facts, put_section
 from policy.project_file import read_project_file
 
 DOCUMENT_BYTES_MAX = 4 << 20

@@ -11,14 +11,20 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ctxmode.errors import UsageError
-from memory.sessions import reading
-from memory.sessions.digesting import build_digest
-from memory.sessions.event_reading import read_events
+from memory.sessions import (
+    RESUME_BYTES,
+    Message,
+    Session,
+    SessionStore,
+    Summary,
+    build_digest,
+    build_resume,
+    choose_start,
+    describe_message,
+    read_events,
+    reading,
+)
 from memory.sessions.importers import find_importer
-from memory.sessions.keeping import Summary
-from memory.sessions.model import Message, Session
-from memory.sessions.resuming import RESUME_BYTES, build_resume, choose_start, describe_message
-from memory.sessions.store import SessionStore
 from memory.texts import cut_bytes
 
 SUMMARY_BYTES_MAX = 1 << 20
@@ -63,11 +69,10 @@ def read_digest(store: SessionStore, session: Session) -> str:
 
 
 class Part(NamedTuple):
-    """Messages in order, as text; what is left begins at the message `next_first`, 0 where nothing
-    is."""
+    """Messages in order, as text."""
 
     text: str
-    next_first: int = 0
+    next_first: int = 0  # the message at which what is left begins; 0 where nothing is
     left: int = 0
 
 

@@ -16,8 +16,7 @@ from ctxmode.hosts.agents import find_host, name_agent
 
 # A server that records no call loads nothing of sessions.
 if TYPE_CHECKING:
-    from memory.sessions.records import Record
-    from memory.sessions.store import SessionStore
+    from memory.sessions import Record, SessionStore
 
 WAITING_MAX = 1000
 """Of more calls than these the oldest are not recorded."""
@@ -31,18 +30,16 @@ LOOKING_BACK = "ctx_session"
 
 @dataclass(frozen=True, slots=True)
 class SessionCall:
-    """One call that was answered. `number` tells it from all others, whatever the clock says;
-    `error` is the answer of one that failed, else empty; `holder` whose token let it in, empty over
-    stdio."""
+    """One call that was answered."""
 
-    number: int
+    number: int  # tells it from all others, whatever the clock says
     agent: str
     session_id: str
     tool: str
     params: Mapping[str, Any]
-    error: str
+    error: str  # the answer of one that failed, else empty
     at: float
-    holder: str = ""
+    holder: str = ""  # whose token let it in; empty over stdio
 
 
 @dataclass(slots=True)
@@ -68,7 +65,7 @@ class SessionCalls:
     ) -> None:
         """Note a call of a client, unless its host writes a transcript itself. `error` is the
         answer of one that failed."""
-        if tool == LOOKING_BACK or find_host(client) is not None:
+        if tool == LOOKING_BACK or find_host(client):
             return
         session_id = self._name_session(owner)
         agent, at = name_agent(client), time.time()
@@ -104,7 +101,7 @@ class SessionCalls:
     def end(self, sessions: SessionStore) -> None:
         """Write what waits, and note that the sessions of these calls ended with their server;
         MemoryRoomError if it cannot be."""
-        from memory.sessions.records import SessionRecord  # noqa: PLC0415
+        from memory.sessions import SessionRecord  # noqa: PLC0415
 
         self.write(sessions)
         for agent, session_id in sorted(self._written):
@@ -123,7 +120,7 @@ def name_owner(holder: str) -> str:
 
 
 def _list_records(session_id: str, folder: str, calls: Sequence[SessionCall]) -> list[Record]:
-    from memory.sessions.records import MessageRecord, SessionRecord  # noqa: PLC0415
+    from memory.sessions import MessageRecord, SessionRecord  # noqa: PLC0415
 
     records: list[Record] = [SessionRecord(session_id, working_directory=folder)]
     for call in calls:

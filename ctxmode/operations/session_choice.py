@@ -15,11 +15,8 @@ from ctxmode.operations.session_store import open_session_store
 from ctxmode.operations.session_tracking import list_known
 from ctxmode.operations.sessions import find_ground, read_recording
 from memory.errors import MemoryRoomError
-from memory.sessions import reading
-from memory.sessions.importers import find_importer
-from memory.sessions.importers.importer import Found, Ground, Importer
-from memory.sessions.model import Session
-from memory.sessions.store import SessionStore
+from memory.sessions import Session, SessionStore, reading
+from memory.sessions.importers import Found, Ground, Importer, find_importer
 
 CATCH_UP_S = 1.0
 """How long what is new may be read before an answer; a server reads the rest."""

@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from ctxmode.config.file_names import find_project
 from ctxmode.config.locations import Config
-from ctxmode.config.project import find_project
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_sources import find_oldest, list_sources
 from ctxmode.operations.session_tracking import maintain
-from memory.sessions.importers.importer import Found, Ground, Importer
-from memory.sessions.importing import Imported
-from memory.sessions.sources import needs_reading
-from memory.sessions.whereabouts import read_folder
+from memory.sessions import Imported, needs_reading, read_folder
+from memory.sessions.importers import Found, Ground, Importer
 
 
 def track_everywhere(config: Config) -> list[Imported]:

@@ -6,19 +6,15 @@ import hashlib
 import io
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError, why
 from ctxmode.operations.output_folder import Destination, RefusedError, open_destination
 from ctxmode.operations.sessions import open_holding_store
-from memory.sessions import reading
-from memory.sessions.exporting import build_export, write_export
-from memory.sessions.importers import find_importer
-from memory.sessions.importers.own import FORMAT
-from memory.sessions.importers.whole_json import read_members
-from memory.sessions.markdown import write_summary, write_transcript
+from memory.sessions import build_export, reading, write_export, write_summary, write_transcript
+from memory.sessions.importers import find_importer, own, read_members
 
 FOLDER = "sessions"
 MESSAGES, SUMMARY, TRANSCRIPT = "messages.json", "summary.md", "transcript.md"
@@ -26,21 +22,11 @@ MODE = 0o600
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,150}")
 
 
-@dataclass(frozen=True, slots=True)
-class ExportAnswer:
-    """What was exported, and where to. `truncated` counts messages that are not all there."""
-
-    id: str
-    folder: str
-    files: tuple[str, ...]
-    messages: int
-    truncated: int
-
-
 def export_session(
     config: Config, wanted: str, to: Path, *, markdown: bool = False, everywhere: bool = False
-) -> ExportAnswer:
-    """Write a session's files below a folder: `sessions/ID/`.
+) -> dict[str, Any]:
+    """Write a session's files below a folder: `sessions/ID/`. Return what was exported, and where
+    to; `truncated` counts messages that are not all there.
 
     Raises:
         UsageError: no session is meant, or something is in the way.
@@ -49,10 +35,10 @@ def export_session(
     with open_holding_store(config, wanted, everywhere=everywhere) as (store, session):
         messages = store.read_full_messages(find_importer(session.agent), session)
         with store.database.reading() as db:
-            export = build_export(db, session, messages)
+            told, usage, shown = build_export(db, session, messages)
             compactions = reading.read_compactions(db, session.id)
     contents: dict[str, Iterable[bytes]] = {
-        MESSAGES: write_export(export),
+        MESSAGES: write_export(told, usage, shown),
         SUMMARY: [write_summary(session, compactions).encode(errors="replace")],
     }
     if markdown:
@@ -60,9 +46,13 @@ def export_session(
         contents[TRANSCRIPT] = (part.encode(errors="replace") for part in parts)
     folder = to / FOLDER / name_folder(session.id)
     _write(folder, to, session.id, contents)
-    return ExportAnswer(
-        session.id, str(folder), tuple(contents), len(export.messages), export.truncated
-    )
+    return {
+        "id": session.id,
+        "folder": str(folder),
+        "files": list(contents),
+        "messages": len(shown),
+        "truncated": sum(message["truncated"] for message in shown),
+    }
 
 
 def name_folder(session_id: str) -> str:
@@ -104,7 +94,7 @@ def _read_id(path: Path) -> str:
     is_ours, session_id = False, ""
     try:
         for name, value, is_one in read_members(str(path), "messages"):
-            is_ours = is_ours or (name == "format" and value == FORMAT)
+            is_ours = is_ours or (name == "format" and value == own.FORMAT)
             if name == "session" and isinstance(value, dict):
                 session_id = str(value.get("id"))
             if is_one or (is_ours and session_id):

@@ -16,16 +16,22 @@ from ctxmode.errors import ContextModeError
 from ctxmode.operations.facts import open_memory, translate_fact_errors
 from ctxmode.operations.session_store import open_session_store
 from memory.errors import BadInputError, MemoryRoomError
-from memory.facts.drafts import AGENT_BYTES_MAX
-from memory.facts.erasing import erase_authored, find_authored
-from memory.facts.model import BODY_BYTES_MAX, MAIN, Author, Draft, Fact
-from memory.facts.paths import make_slug
-from memory.facts.reading import read_facts
-from memory.facts.store import FactStore
-from memory.facts.writing import forget, remember
-from memory.sessions.keeping import Summary, list_with_subagents, read_summary
-from memory.sessions.model import Session
-from memory.sessions.store import SessionStore
+from memory.facts import (
+    AGENT_BYTES_MAX,
+    BODY_BYTES_MAX,
+    MAIN,
+    Author,
+    Draft,
+    Fact,
+    FactStore,
+    erase_authored,
+    find_authored,
+    forget,
+    make_slug,
+    read_facts,
+    remember,
+)
+from memory.sessions import Session, SessionStore, Summary, list_with_subagents, read_summary
 from memory.texts import cut_bytes
 
 ITEMS_MAX = 200
@@ -52,7 +58,8 @@ def keep_summary(
     if kept is None:
         return ()
     try:
-        author = Author(*(cut_bytes(o, AGENT_BYTES_MAX) for o in (session.agent, session.id)))
+        agent, own = (cut_bytes(one, AGENT_BYTES_MAX) for one in (session.agent, session.id))
+        author = Author(agent, own)
         with open_memory(config, author, to_write="project") as memory:
             assert memory.project is not None  # it was opened to write
             return _write_facts(memory.project, session, kept, author)

@@ -14,18 +14,19 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError, translate_errors, why
 from ctxmode.operations.session_store import belongs_to, find_users_store
 from ctxmode.operations.sessions import open_sessions, open_users_sessions, read_recording
-from memory.sessions.importers import FORMS, MODULES, find_importer
-from memory.sessions.importers.detecting import (
+from memory.sessions import Imported, SessionRecord, SessionStore
+from memory.sessions.importers import (
+    FORMS,
+    MODULES,
     Contents,
+    Found,
+    Importer,
+    RefusedError,
     detect_form,
+    find_importer,
     keep_sessions,
     list_contents,
 )
-from memory.sessions.importers.importer import Found, Importer
-from memory.sessions.importers.whole_json import RefusedError
-from memory.sessions.importing import Imported
-from memory.sessions.records import SessionRecord
-from memory.sessions.store import SessionStore
 
 INDEX_S = 60.0
 """How long turns are indexed after an import; a search goes on with the rest."""
@@ -54,13 +55,13 @@ class Stored:
 
 @dataclass(slots=True)
 class ImportAnswer:
-    """What became of an import. `problem` says why not all of it was read."""
+    """What became of an import."""
 
     form: str
     keeps_texts: bool
     stored: list[Stored] = field(default_factory=list)
     bad_lines: int = 0
-    problem: str = ""
+    problem: str = ""  # why not all of it was read
 
     @property
     def sessions(self) -> int:
@@ -105,9 +106,9 @@ def import_file(
     row = find_importer(form)
     assert row is not None
     answer = ImportAnswer(form, keeps_texts)
-    contents = list_contents(str(path), form, row)
+    contents = sessions, is_nameless = list_contents(str(path), form, row)
     found = Found(str(path), form=form)
-    if contents.is_nameless or (not contents.sessions and row.parse_line is not None):
+    if is_nameless or (not sessions and row.parse_line is not None):
         found = found._replace(session_id=session or path.stem)
     nameless = (_label(None, form, row, agent), False)
     for label, is_ours in _list_passes(config, form, row, contents, agent):
@@ -118,7 +119,7 @@ def import_file(
         if is_passing:
             with _open(config, is_ours, answer) as store:
                 store.forget_source(str(path))
-    if not answer.sessions and (answer.problem or not contents.sessions) and not answer.messages:
+    if not answer.sessions and (answer.problem or not sessions) and not answer.messages:
         problem = answer.problem or f"nothing in it is kept, read as {row.title.lower()}"
         raise UsageError(f"{name}: {problem}", KNOWN)
     index_stored(config, answer)
@@ -161,12 +162,13 @@ def _list_passes(
     config: Config, form: str, row: Importer, contents: Contents, agent: str
 ) -> list[tuple[str, bool]]:
     """List by which agents, and for which stores, the file is to be read."""
+    sessions, is_nameless = contents
     passes = dict.fromkeys(
-        (_label(one, form, row, agent), _is_ours(config, one)) for one in contents.sessions
+        (_label(one, form, row, agent), _is_ours(config, one)) for one in sessions
     )
     if form not in OWN_FORMS and row.parse_line is not None:
         return [(row.agent, any(is_ours for _, is_ours in passes))]
-    if contents.is_nameless or not passes:
+    if is_nameless or not passes:
         passes[_label(None, form, row, agent), False] = None
     return list(passes)
 
@@ -179,7 +181,7 @@ def _wants(  # noqa: PLR0913
     assert row is not None
     if form not in OWN_FORMS and row.parse_line is not None:
         return lambda record: True
-    known = {one.id: one for one in contents.sessions}
+    known = {one.id: one for one in contents[0]}
 
     def wants(record: SessionRecord) -> bool:
         one = known.get(record.id, record)

@@ -9,16 +9,16 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import kb
-from base.sqlite_files import connect_read_only
+from base.stores import connect_read_only
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.errors import translate_errors
-from ctxmode.operations.library import open_store_at
 from ctxmode.operations.session_store import find_users_store, open_session_store
+from ctxmode.operations.stores import open_store
 from kb import mirrors
-from kb.mirrors import Mirrored, Version
-from memory.sessions.store import SessionStore
-from memory.sessions.turns import (
+from kb.mirrors import Mirrored
+from memory.sessions import (
     ChangedTurn,
+    SessionStore,
     count_changed_turns,
     list_changed_turns,
     mark_all_changed,
@@ -77,7 +77,7 @@ def _mirror_turn(turn: ChangedTurn, text: str) -> Mirrored:
         author=turn.session_id.partition(":")[0],
         said_at=turn.at,
     )
-    return Mirrored(turn.label, spec.origin, (Version(spec, text.encode()),) if text else ())
+    return Mirrored(turn.label, spec.origin, ((spec, text.encode()),) if text else ())
 
 
 def follow(config: Config, store: kb.Store, path: Path, seen: str, deadline: float) -> int:
@@ -103,7 +103,7 @@ def open_users_index(config: Config) -> Iterator[kb.Store]:
         kb.StoreError: it cannot be opened or made.
     """
     prepare_storage(config)
-    with open_store_at(config, config.database.parent / USERS_INDEX) as store:
+    with open_store(config, config.database.parent / USERS_INDEX) as store:
         yield store
 
 
@@ -119,7 +119,7 @@ def forget_indexed(config: Config, path: Path, session_ids: list[str]) -> None:
         return
     with translate_errors():
         prepare_storage(config)
-        with open_store_at(config, index) as store:
+        with open_store(config, index) as store:
             forget_turns(store, session_ids)
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from base.clock import DAY_S
 from ctxmode.config.transcripts import Recording, SourceChoice
-from memory.sessions.importers import MODULES, find_importer
-from memory.sessions.importers.importer import Found, Ground, Importer
+from memory.sessions.importers import MODULES, Found, Ground, Importer, find_importer
 
 if TYPE_CHECKING:
     from ctxmode.config.locations import Config

@@ -7,10 +7,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ctxmode.config.project import find_project
+from ctxmode.config.file_names import find_project
 from ctxmode.hosts.hooks.tool_names import tool_call
-from memory.sessions.events import Deed
-from memory.sessions.store import SessionStore
+from memory.sessions import Deed, SessionStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +45,7 @@ def open_session_store(  # noqa: PLR0913
     Raises:
         MemoryRoomError: it cannot be opened, or is missing and not to be made.
     """
-    from policy.secrets import find_secrets  # noqa: PLC0415 - not where nothing is new
+    from base.secrets import find_secrets  # noqa: PLC0415 - not where nothing is new
 
     return SessionStore(
         path,

@@ -23,11 +23,8 @@ from ctxmode.operations.session_import import (
     open_target,
 )
 from ctxmode.operations.session_store import belongs_to
-from memory.sessions.importers.importer import State
-from memory.sessions.importers.own_lines import IMPORTER, parse_line
-from memory.sessions.records import Record, SessionRecord
-from memory.sessions.store import SessionStore
-from memory.sessions.whereabouts import EXPECTED_ERRORS
+from memory.sessions import EXPECTED_ERRORS, Record, SessionRecord, SessionStore
+from memory.sessions.importers import State, own_lines
 
 BLOCK_BYTES = 1 << 16
 FIRST_BYTES = 1 << 20
@@ -197,7 +194,7 @@ class _Stream:
         try:
             if not isinstance(value, dict):
                 raise ValueError("no object")
-            return list(parse_line(value, self._state))
+            return list(own_lines.parse_line(value, self._state))
         except (*EXPECTED_ERRORS, RecursionError):
             self._answer.bad_lines += 1
             return []
@@ -205,7 +202,7 @@ class _Stream:
     def _turn_to(self, record: SessionRecord) -> None:
         self._current = record.id
         if record.id not in self._targets:
-            told = record.agent if AGENT.fullmatch(record.agent) else IMPORTER.agent
+            told = record.agent if AGENT.fullmatch(record.agent) else own_lines.IMPORTER.agent
             self._targets[record.id] = (self._agent or told, self._is_ours(record))
 
     def _is_ours(self, record: SessionRecord) -> bool:

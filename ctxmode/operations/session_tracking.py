@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import kb
@@ -23,9 +22,8 @@ from ctxmode.operations.session_search import forget_indexed, forget_turns, inde
 from ctxmode.operations.session_sources import find_oldest, find_source
 from ctxmode.operations.session_store import find_users_store, open_session_store
 from memory.errors import MemoryRoomError
-from memory.sessions import keeping
-from memory.sessions.importers.importer import Ground, Importer
-from memory.sessions.store import SessionStore
+from memory.sessions import SessionStore, keeping
+from memory.sessions.importers import Ground, Importer
 
 STEP_S = 0.5
 """How long one look may take; the next goes on."""
@@ -93,21 +91,13 @@ def end_calls(config: Config, calls: SessionCalls) -> None:
                 calls.end(sessions)
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How long sessions stay from their last activity, or from when a person imported them, and
-    how much one store may hold."""
-
-    keep_days: float
-    bytes_max: int
-
-
-def load_bounds(config: Config, path: Path) -> Bounds:
-    """Load the bounds of the project's store; or of the user's own, of which no project's file may
-    take anything."""
+def load_bounds(config: Config, path: Path) -> tuple[float, int]:
+    """Load for how many days sessions stay, from their last activity or their import, and how many
+    bytes the project's store may hold; or the user's own, of which no project's file may take
+    anything."""
     project = None if path == find_users_store(config) else config.project
     values = load_settings(project, config.config_home).values
-    return Bounds(float(values["transcripts.keep_days"]), int(values["quota.sessions_bytes"]))
+    return float(values["transcripts.keep_days"]), int(values["quota.sessions_bytes"])
 
 
 def maintain(config: Config, sessions: SessionStore, index: kb.Store | None) -> tuple[str, ...]:
@@ -120,15 +110,15 @@ def maintain(config: Config, sessions: SessionStore, index: kb.Store | None) -> 
     if sessions.database.is_read_only:
         return ()
     notices = _copy_daily(sessions)
-    bounds = load_bounds(config, Path(sessions.database.path))
+    keep_days, bytes_max = load_bounds(config, Path(sessions.database.path))
     gone: list[str] = []
     now = time.time()
     with sessions.database.reading() as db:
-        expired = keeping.find_expired(db, now, bounds.keep_days)
-        doubt = keeping.describe_doubt(db, now, bounds.keep_days)
+        expired = keeping.find_expired(db, now, keep_days)
+        doubt = keeping.describe_doubt(db, now, keep_days)
     if expired and not doubt:
         gone += _delete(config, sessions, expired, is_expired=True)
-    while keeping.measure(sessions.database.path) > bounds.bytes_max:
+    while keeping.measure(sessions.database.path) > bytes_max:
         with sessions.database.reading() as db:
             last = keeping.find_next_to_go(db)
         if not last:

@@ -10,22 +10,18 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import TypeVar
 
+from base.stores import WAIT_S
 from ctxmode.config.locations import Config
 from ctxmode.config.transcripts import Recording, load_recording
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.session_store import find_users_store, open_session_store
-from memory.database import WAIT_S
 from memory.errors import MemoryRoomError
-from memory.sessions import keeping, reading
-from memory.sessions.errors import UnknownSessionError
-from memory.sessions.importers.importer import Ground
-from memory.sessions.model import Session
-from memory.sessions.store import SessionStore
+from memory.sessions import Session, SessionStore, UnknownSessionError, keeping, reading
+from memory.sessions.importers import Ground
 
 T = TypeVar("T")
 EVERYWHERE_S = 20.0
@@ -48,7 +44,7 @@ def translate_session_errors() -> Iterator[None]:
     except UnknownSessionError as error:
         raise UsageError(error.message, error.remedy) from error
     except MemoryRoomError as error:
-        from memory.copies import is_damage  # noqa: PLC0415 - few stores are damaged
+        from base.stores import is_damage  # noqa: PLC0415 - few stores are damaged
 
         remedy = error.remedy or (MEND if is_damage(error) else "")
         raise ContextModeError(error.message, remedy) from error
@@ -137,22 +133,15 @@ def _age_key(path: Path) -> tuple[float, str]:
         return (0.0, path.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered(Generic[T]):
-    """What several stores answer, by their files; `left_out` says which could not, and why."""
-
-    found: Mapping[Path, T]
-    left_out: tuple[str, ...] = ()
-
-
 def gather(
     config: Config,
     look: Callable[[sqlite3.Connection], T],
     *,
     everywhere: bool = False,
     wait_s: float = EVERYWHERE_S,
-) -> Gathered[T]:
+) -> tuple[Mapping[Path, T], tuple[str, ...]]:
     """Look something up in the project's store and the user's own, or in those of all projects.
+    Return what each answers, and which were left out, and why.
 
     Each is only read. One that cannot be, or is not reached within `wait_s`, is left out.
 
@@ -178,23 +167,15 @@ def gather(
             said = ". ".join(str(error).splitlines())
             why_not = f"not read within {wait_s:.0f} s" if is_late else said
             left_out.append(why_not if str(path) in why_not else f"{path}: {why_not}")
-    return Gathered(found, tuple(left_out))
-
-
-class Listed(NamedTuple):
-    """Sessions of several stores; `left_out` says which could not be read, and why."""
-
-    sessions: list[Session]
-    left_out: tuple[str, ...] = ()
+    return found, tuple(left_out)
 
 
 def list_sessions(
     config: Config, *, agent: str = "", status: str = "", limit: int | None = 20
 ) -> list[Session]:
     """List the sessions of the project and the user's own, the latest activity first."""
-    return list_everywhere(
-        config, agent=agent, status=status, limit=limit, everywhere=False
-    ).sessions
+    found, _ = list_everywhere(config, agent=agent, status=status, limit=limit, everywhere=False)
+    return found
 
 
 def list_everywhere(
@@ -204,14 +185,15 @@ def list_everywhere(
     status: str = "",
     limit: int | None = 20,
     everywhere: bool = True,
-) -> Listed:
-    """List sessions over all the stores that are meant, each once, the latest activity first."""
+) -> tuple[list[Session], tuple[str, ...]]:
+    """List sessions over all the stores that are meant, each once, the latest activity first; and
+    say which stores could not be read, and why."""
 
     def look(db: sqlite3.Connection) -> list[Session]:
         return reading.list_sessions(db, agent=agent, status=status, limit=limit)
 
-    gathered = gather(config, look, everywhere=everywhere)
-    return Listed(_merge(gathered.found.values())[:limit], gathered.left_out)
+    found, left_out = gather(config, look, everywhere=everywhere)
+    return _merge(found.values())[:limit], left_out
 
 
 def _merge(lists: Iterable[Sequence[Session]]) -> list[Session]:
@@ -237,18 +219,18 @@ def find_holding_store(
         latest = reading.list_sessions(db, limit=reading.CANDIDATES_NAMED)
         return (reading.find_likely(db, wanted) if wanted else tuple(latest[:1])), latest
 
-    gathered = gather(config, look, everywhere=everywhere)
-    if not gathered.found and not gathered.left_out:
+    of_stores, left_out = gather(config, look, everywhere=everywhere)
+    if not of_stores and not left_out:
         raise UsageError("no sessions are kept yet", "Read them with: context-mode sessions track")
-    likely = _merge(likely for likely, _ in gathered.found.values())
-    latest = _merge(latest for _, latest in gathered.found.values())
+    likely = _merge(likely for likely, _ in of_stores.values())
+    latest = _merge(latest for _, latest in of_stores.values())
     with translate_session_errors():
         try:
             session = reading.choose_session(wanted, likely if wanted else likely[:1], latest)
         except UnknownSessionError as error:
-            error.remedy = "\n".join((error.remedy, *map("Not read: {}".format, gathered.left_out)))
+            error.remedy = "\n".join((error.remedy, *map("Not read: {}".format, left_out)))
             raise
-    holding = (path for path, (found, _) in gathered.found.items() if session in found)
+    holding = (path for path, (found, _) in of_stores.items() if session in found)
     return next(holding), session
 
 
@@ -271,7 +253,7 @@ def open_holding_store(
 def _open_to_read(config: Config, path: Path) -> Iterator[SessionStore]:
     """Open the project's own store as it is used, and the user's where it is damaged; another's is
     left as it is."""
-    from memory.copies import is_unsound  # noqa: PLC0415 - hooks need none of it
+    from base.stores import is_unsound  # noqa: PLC0415 - hooks need none of it
 
     if path == config.sessions_file:
         with open_sessions(config) as store:
@@ -302,8 +284,10 @@ def find_session(store: SessionStore, wanted: str, owners: Sequence[str] = ()) -
         return reading.find_session(db, wanted, owners=owners)
 
 
-def find_holders(config: Config, session_ids: Sequence[str]) -> Gathered[list[str]]:
-    """Find which of some sessions the project's store and the user's own hold, each by its file."""
+def find_holders(
+    config: Config, session_ids: Sequence[str]
+) -> tuple[Mapping[Path, list[str]], tuple[str, ...]]:
+    """Find which of some sessions the project's store and the user's own hold, as `gather` does."""
 
     def look(db: sqlite3.Connection) -> list[str]:
         held = "SELECT 1 FROM session WHERE id = ?"
@@ -317,7 +301,7 @@ def forget_sessions(config: Config, store: SessionStore, session_ids: Sequence[s
 
     Where their turns cannot be deleted nothing is, so that it can be asked for again. Copies of the
     file go first; a new one has what must not be read again."""
-    from memory.copies import verify_structure  # noqa: PLC0415 - few forget
+    from base.stores import verify_structure  # noqa: PLC0415 - few forget
 
     # Without its copies a damaged file would come back without what is forgotten.
     verify_structure(store.database, bytes_max=sys.maxsize)
@@ -332,7 +316,7 @@ def forget_sessions(config: Config, store: SessionStore, session_ids: Sequence[s
 
 
 def _drop_copies(store: SessionStore) -> None:
-    from memory.copies import drop_copies  # noqa: PLC0415 - few forget
+    from base.stores import drop_copies  # noqa: PLC0415 - few forget
 
     try:
         drop_copies(store.database.path)
@@ -351,7 +335,7 @@ def copy_again(store: SessionStore) -> None:
 
 def mend_store(path: Path) -> None:
     """Put the last daily copy of a store in its place if it is damaged, however large it is."""
-    from memory.copies import restore_last_copy  # noqa: PLC0415 - few stores are damaged
+    from base.stores import restore_last_copy  # noqa: PLC0415 - few stores are damaged
 
     with translate_session_errors():
         restore_last_copy(path, WAIT_S)
@@ -359,7 +343,7 @@ def mend_store(path: Path) -> None:
 
 def list_notices(config: Config) -> tuple[str, ...]:
     """Say of the project's store and the user's own which damages they had."""
-    from memory.copies import describe_damage  # noqa: PLC0415 - hooks need none of it
+    from base.stores import describe_damage  # noqa: PLC0415 - hooks need none of it
 
     own = (config.sessions_file, find_users_store(config))
     return tuple(chain.from_iterable(map(describe_damage, own)))

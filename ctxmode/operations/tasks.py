@@ -8,8 +8,7 @@ from ctxmode.config.locations import Config
 from ctxmode.config.rules import make_hides
 from ctxmode.errors import UsageError
 from ctxmode.operations.facts import PERSON, open_memory
-from memory.facts.errors import UnknownFactError
-from memory.facts.model import Author, Draft
+from memory.facts import Author, Draft, UnknownFactError
 from policy.project_file import read_project_file
 
 PATH = "/sessions/current/task"

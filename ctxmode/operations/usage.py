@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import operator
 import os
 import sqlite3
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import trio
 
-from base.sqlite_files import SchemaError, connect, connect_read_only
-from ctxmode.operations.refused_runs import RefusedRun, add_refused_run
+from base.stores import SchemaError, connect_read_only
+from ctxmode.operations.refused_runs import add_refused_run
 from ctxmode.operations.run_records import RunRecord, add_run
-from ctxmode.operations.usage_schema import prepare
+from ctxmode.operations.usage_schema import open_usage
+from executor import Refusal
 
 BUSY_TIMEOUT_S = 5.0
 DAY_S = 86_400
@@ -48,15 +50,15 @@ class CallRecord:
     returned: int = 0
 
 
-Counted = CallRecord | RunRecord | RefusedRun
+Counted = CallRecord | RunRecord
+NO_REFUSALS: Sequence[Refusal] = ()
 
 
-def record(path: Path, one: Counted) -> None:
-    """Add one call or run, waiting for other servers of the project; sqlite3.Error or SchemaError
-    if it cannot."""
-    with contextlib.closing(connect(path, wait_s=BUSY_TIMEOUT_S)) as db:
-        prepare(db)
-        _add(db, one)
+def record(path: Path, one: Counted, refusals: Sequence[Refusal] = NO_REFUSALS) -> None:
+    """Add one call, or a run with what it was refused, waiting for other servers of the project;
+    sqlite3.Error or SchemaError if it cannot."""
+    with contextlib.closing(open_usage(path, wait_s=BUSY_TIMEOUT_S)) as db:
+        _add(db, one, refusals)
 
 
 class Recorder:
@@ -70,18 +72,18 @@ class Recorder:
         self._file: os.stat_result | None = None
         self._added = 0
 
-    async def count(self, one: Counted) -> None:
+    async def count(self, one: Counted, refusals: Sequence[Refusal] = NO_REFUSALS) -> None:
         """Add one call or run; where the counts cannot be written, say so in the log."""
         try:
-            if not self.add(one):
-                await trio.to_thread.run_sync(record, self._path, one)
+            if not self.add(one, refusals):
+                await trio.to_thread.run_sync(record, self._path, one, refusals)
         except (sqlite3.Error, SchemaError, OSError) as error:
             # A run's call is counted in the same file, and says the same.
             is_run = not isinstance(one, CallRecord)
             level, what = (logging.INFO, "run") if is_run else (logging.WARNING, "call")
             logging.getLogger(__name__).log(level, "a %s was not counted: %s", what, error)
 
-    def add(self, one: Counted) -> bool:
+    def add(self, one: Counted, refusals: Sequence[Refusal] = NO_REFUSALS) -> bool:
         """Return whether it was added; where not, `record` is to wait for its turn.
         sqlite3.Error, SchemaError: the counts cannot be written. OSError: the file's folder is
         gone."""
@@ -89,7 +91,7 @@ class Recorder:
         if self._added % SHARE_OF_PATIENT_ONES == 0:
             return False
         try:
-            _add(self._current(), one)
+            _add(self._current(), one, refusals)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise
@@ -110,9 +112,8 @@ class Recorder:
                 if os.path.samestat(self._file, os.stat(self._path)):
                     return self._db
         self.close()
-        db = connect(self._path, wait_s=0, settings={"wal_autocheckpoint": 0})
+        db = open_usage(self._path, wait_s=0, settings={"wal_autocheckpoint": 0})
         try:
-            prepare(db)
             self._file = os.stat(self._path)
         except BaseException:
             db.close()
@@ -121,31 +122,48 @@ class Recorder:
         return db
 
 
-def _add(db: sqlite3.Connection, one: Counted) -> None:
-    if isinstance(one, RefusedRun):
-        add_refused_run(db, one)
-        return
+def _add(db: sqlite3.Connection, one: Counted, refusals: Sequence[Refusal]) -> None:
     if isinstance(one, RunRecord):
-        add_run(db, one)
+        if refusals:
+            add_refused_run(db, one, refusals)
+        else:
+            add_run(db, one)
         return
     day = int(time.time()) // DAY_S * DAY_S
     db.execute(_ADD, (day, one.tool, int(one.failed), one.produced, one.returned))
 
 
-class UsageRow(NamedTuple):
-    """The calls of one tool on one day, in seconds since the epoch at which it began (UTC)."""
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Calls, those of them that failed, and bytes."""
 
-    day: int
-    tool: str
-    calls: int
-    errors: int
-    produced: int
-    returned: int
+    calls: int = 0
+    errors: int = 0
+    produced: int = 0
+    returned: int = 0
+
+    @property
+    def kept(self) -> int:
+        """Bytes that stayed out of the context; below zero where answers were longer than what the
+        calls produced."""
+        return self.produced - self.returned
+
+    @property
+    def reduction(self) -> float | None:
+        """The share of what was produced that was kept, from 0 to 1; None where nothing was
+        produced."""
+        return max(self.kept, 0) / self.produced if self.produced else None
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*map(operator.add, astuple(self), astuple(other)))
+
+    def to_json(self) -> dict[str, int | float | None]:
+        return asdict(self) | {"kept": self.kept, "reduction": self.reduction}
 
 
-def read_rows(path: Path) -> list[UsageRow]:
-    """Read all counts, none where nothing was ever recorded, and change nothing; sqlite3.Error if
-    the file cannot be read."""
+def read_rows(path: Path) -> list[tuple[int, str, Counts]]:
+    """Read all counts by day, in seconds since the epoch at which it began (UTC), and by tool; none
+    where nothing was ever recorded. Change nothing; sqlite3.Error if the file cannot be read."""
     if not path.exists():
         return []
     with contextlib.closing(connect_read_only(path, wait_s=BUSY_TIMEOUT_S)) as db:
@@ -154,4 +172,4 @@ def read_rows(path: Path) -> list[UsageRow]:
         rows = db.execute(
             "SELECT day, tool, calls, errors, produced, returned FROM usage ORDER BY day, tool"
         )
-        return [UsageRow(*row) for row in rows]
+        return [(day, tool, Counts(*numbers)) for day, tool, *numbers in rows]

@@ -18,10 +18,18 @@ from typing import Any
 from base.plain_files import open_plain
 from ctxmode.operations.output_folder import RefusedError, open_destination, remove_folder
 from ctxmode.pipelines.model import CaseStatus, Outcome, PipelineCase
-from executor.project.view.contents import digest
-from executor.project.view.record import PLAIN, SETTLED_NS, EntryState, mounts_in, state_of
-from executor.project.view.search import ProjectSearch
-from executor.project.view.tree import FOLDER_FLAGS, Tree, walk
+from executor.project.view import (
+    FOLDER_FLAGS,
+    PLAIN,
+    SETTLED_NS,
+    EntryState,
+    ProjectSearch,
+    Tree,
+    digest,
+    mounts_in,
+    state_of,
+    walk,
+)
 from policy import HiddenPaths
 
 ENTRIES_MAX = 500

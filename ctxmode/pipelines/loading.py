@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ctxmode.commands.run_options import limits
+from ctxmode.commands.run import limits
 from ctxmode.config.files import ConfigFile, parse, read
-from ctxmode.errors import UsageError
-from ctxmode.pipelines.graph import check_graph
-from ctxmode.pipelines.model import Pipeline, PipelineStep
-from ctxmode.suggestions import or_all
-from executor.model import Limits
+from ctxmode.errors import UsageError, or_all
+from ctxmode.pipelines.model import Pipeline, PipelineStep, check_graph
+from executor import Limits
 from runtimes import UnknownLanguage, language, language_for_file
 
 KEYS = ("name", "profile", "timeout_s", "limits", "step")

@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from itertools import product
 from typing import Any
 
-from executor.model import Limits
+from ctxmode.config.files import ConfigFile
+from executor import Limits
 
 Scalar = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineStep:
-    """One step of the file, which begins at `line`; exactly one of code and script is set.
-
-    `needs` name steps that must have passed; `matrix` has it run once for each combination.
-    `inputs` are globs of the project's files that it reads, for the cache; none stands for the
-    whole project. `artifacts` are globs of what it hands back. Exit codes of `expect_exit` count as
-    passing. `packages` are what it imports.
-    """
+    """One step of the file; exactly one of code and script is set."""
 
     name: str
     language: str
-    line: int
+    line: int  # where it begins in the file
     code: str | None = None
     script: str | None = None
-    needs: tuple[str, ...] = ()
-    matrix: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()  # steps that must have passed
+    matrix: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)  # one run a combination
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    inputs: tuple[str, ...] = ()
-    artifacts: tuple[str, ...] = ()
-    expect_exit: tuple[int, ...] = (0,)
-    packages: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()  # globs of files that it reads, for the cache; none means all
+    artifacts: tuple[str, ...] = ()  # globs of what it hands back
+    expect_exit: tuple[int, ...] = (0,)  # exit codes that count as passing
+    packages: tuple[str, ...] = ()  # what it imports
     profile: str = "analyze"
     timeout_s: float | None = None
     limits: Limits | None = None
@@ -79,7 +76,7 @@ class CaseStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one case went. `source` is "run", "cache", or "before" for an earlier run's."""
+    """What became of one case."""
 
     name: str
     step: str
@@ -91,7 +88,7 @@ class Outcome:
     output: str = ""
     tier: str = ""
     artifacts: tuple[str, ...] = ()
-    source: str = "run"
+    source: str = "run"  # "run", "cache", or "before" for an earlier run's
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"verdict": self.verdict.value, "artifacts": list(self.artifacts)}
@@ -129,3 +126,71 @@ class PipelineReport:
             "wall_s": round(self.wall_s, 3),
             "cases": [outcome.to_json() for outcome in self.outcomes],
         }
+
+
+CASES_MAX = 256
+
+
+def check_graph(file: ConfigFile, steps: Sequence[PipelineStep]) -> None:
+    """Check that names are unique, needs are known, nothing waits for itself, and cases are few; a
+    UsageError names the line."""
+    places = {step.name: ("step", f"#{number}") for number, step in enumerate(steps, start=1)}
+    seen: dict[str, int] = {}
+    for number, step in enumerate(steps, start=1):
+        where = ("step", f"#{number}")
+        if step.name in seen:
+            raise file.error(
+                (*where, "name"),
+                f"two steps are called {step.name!r}, the other on line {seen[step.name]}",
+                "Rename one of them.",
+            )
+        seen[step.name] = step.line
+        for need in step.needs:
+            if need not in places:
+                raise file.unknown((*where, "needs", need), places)
+        count = math.prod(len(values) for values in step.matrix.values())
+        if count > CASES_MAX:
+            raise file.error(
+                (*where, "matrix"),
+                f"the matrix of {step.name!r} makes {count:,} cases",
+                f"There may be {CASES_MAX}: split the step, or loop inside it.",
+            )
+    if circle := find_circle(steps):
+        raise file.error(
+            (*places[circle[0]], "needs"),
+            f"these steps wait for each other: {' → '.join(circle)}",
+            "Take one of the needs away.",
+        )
+
+
+def find_circle(steps: Sequence[PipelineStep]) -> list[str]:
+    """Find names of steps that wait for each other, the first one again at the end; empty if
+    none."""
+    needs = {step.name: step.needs for step in steps}
+    done: set[str] = set()
+    for start, first in needs.items():
+        trail: list[str] = []
+        waiting = [(start, iter(first))]
+        while waiting:
+            name, rest = waiting[-1]
+            if not trail or trail[-1] != name:
+                trail.append(name)
+            following = next((n for n in rest if n not in done), None)
+            if following is None:
+                done.add(name)
+                waiting.pop()
+                trail.pop()
+            elif following in trail:
+                return [*trail[trail.index(following) :], following]
+            else:
+                waiting.append((following, iter(needs[following])))
+    return []
+
+
+def cases_of(step: PipelineStep) -> list[PipelineCase]:
+    """List a step's cases, in the order of its matrix."""
+    names = list(step.matrix)
+    return [
+        PipelineCase(step, dict(zip(names, values, strict=True)))
+        for values in product(*step.matrix.values())
+    ]

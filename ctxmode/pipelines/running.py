@@ -11,15 +11,15 @@ from pathlib import Path
 
 import trio
 
+from base.secrets import redact
 from ctxmode import __version__
 from ctxmode.app import App
-from ctxmode.config.profiles import load_profiles
+from ctxmode.config.engine_settings import load_profiles
 from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, translate_errors
 from ctxmode.operations.artifacts import deliver
 from ctxmode.operations.output_folder import RefusedError, remove_folder
 from ctxmode.pipelines.cache import CaseCache
-from ctxmode.pipelines.graph import cases_of
 from ctxmode.pipelines.model import (
     CaseStatus,
     Outcome,
@@ -27,16 +27,12 @@ from ctxmode.pipelines.model import (
     PipelineCase,
     PipelineReport,
     PipelineStep,
+    cases_of,
 )
-from ctxmode.render.refusals import refusal_text
-from ctxmode.render.results import ending
-from executor import Caller
-from executor.model import Request, Status
-from executor.profile import ProjectAccess
-from executor.run.artifacts import safe_name
-from executor.run.output_routing import Answer
+from ctxmode.render.results import ending, refusal_text
+from executor import Caller, ProjectAccess, Request, Status
+from executor.run import Answer, safe_name
 from policy import find_hidden_paths
-from policy.secrets import redact
 
 LINES_SHOWN = 30
 ARTIFACTS_VARIABLE = "CI_ARTIFACTS"
@@ -128,7 +124,7 @@ class _PipelineRun:
     async def _key(self, cache: CaseCache, case: PipelineCase) -> str | None:
         """Compute the key of a case; None if the case has to run in any event."""
         step, config = case.step, self._app.config
-        profiles = load_profiles(config.project, config.config_home).by_name
+        profiles = load_profiles(config.project, config.config_home)[0]
         profile = profiles[step.profile]
         reads_more = profile.network.is_open or profile.read or profile.sockets
         if profile.project in CHANGES_PROJECT or (not step.inputs and reads_more):

@@ -2,13 +2,128 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
-from ctxmode.render.amounts import inflect
-from ctxmode.render.highlight import one_line
-from memory.facts.model import Change, Fact, Written
+from ctxmode.render.highlight import age, inflect, one_line, size
+from memory.facts import Change, Fact, Restored, Snapshot, Written
+from memory.sessions import Session, Summary
+
+SESSION_TITLE_CHARS = 80
+SHOWN_MAX = 10
+SUMMARY_FIELDS = tuple(field.name for field in fields(Summary))
+
+
+def call_text(session: Session, about: str, **more: str) -> str:
+    """Write the call of our tool about a session."""
+    arguments = json.dumps({"id": session.id, "about": about, **more}, ensure_ascii=False)
+    return f"ctx_session {arguments}"
+
+
+def choice_text(sessions: Sequence[Session], about: str) -> str:
+    """Write which sessions may be meant, of which none is guessed."""
+    count = inflect(len(sessions), "session")
+    lines = [
+        f"{count} of {sessions[0].agent} are active. Give the id of yours:",
+        *(f"- {_describe_session(one)}" for one in sessions[:SHOWN_MAX]),
+        *_say_more(sessions),
+    ]
+    return "\n".join([*lines, f"Next: {call_text(sessions[0], about)}"])
+
+
+def queue_text(waiting: Sequence[Session]) -> str:
+    """Write which sessions await a summary, each with the call that reads what to summarise."""
+    if not waiting:
+        return "No session awaits a summary."
+    awaits = "awaits" if len(waiting) == 1 else "await"
+    head = f"{inflect(len(waiting), 'session')} {awaits} a summary, the latest first:"
+    lines = [
+        f"- {_describe_session(one)}\n  {call_text(one, 'digest')}" for one in waiting[:SHOWN_MAX]
+    ]
+    return "\n".join(
+        [head, *lines, *_say_more(waiting), f"Next: {call_text(waiting[0], 'digest')}"]
+    )
+
+
+def keep_text(session: Session) -> str:
+    """Write the call that keeps a session's summary."""
+    call = call_text(session, "summarize", text="…")
+    return f"Keep its summary: {call}, as text or JSON with {', '.join(SUMMARY_FIELDS)}"
+
+
+def behind_text(unread: int) -> str:
+    """Write that not all of a transcript is read yet."""
+    return f"[{size(unread)} of its transcript are not read yet: ask again in a few seconds]"
+
+
+def _describe_session(session: Session) -> str:
+    title = one_line(session.title)[:SESSION_TITLE_CHARS] or "no title"
+    when = "" if session.last_at is None else f", {age(time.time() - session.last_at)} ago"
+    return f"{one_line(session.id)}: {title} ({inflect(session.messages, 'message')}{when})"
+
+
+def _say_more(sessions: Sequence[Session]) -> list[str]:
+    more = len(sessions) - SHOWN_MAX
+    return [f"[{more} more]"] if more > 0 else []
+
+
+NO_SNAPSHOT = "There is no snapshot yet: the first write of a day makes one of what was there."
+PATHS_MAX = 20
+"""How many paths are named; the data has all."""
+
+
+def snapshots_text(found: Sequence[Snapshot]) -> str:
+    """List snapshots, a line each."""
+    return "\n".join(map(_snapshot_row, found)) or NO_SNAPSHOT
+
+
+def restored_text(restored: Restored, passed: Sequence[Snapshot], command: str) -> str:
+    """Say what a restore brought back, what is lost by it, and how to undo it."""
+    chosen = restored.snapshot
+    lines = [
+        f"{one_line(one.name)} was passed over: {one_line(one.problem)}." for one in passed
+    ] + [f"Restored {inflect(chosen.facts, 'fact')} as of {_minute(chosen.at)} to {restored.path}."]
+    if restored.is_readable:
+        lines += _say_lost(restored)
+        lines.append(f"The file before is kept; to go back: {command} {restored.replaced}")
+    elif restored.replaced:
+        lines.append("What was written since is lost: the file before cannot be read.")
+        lines.append(f"It is kept as {restored.replaced_path}")
+    else:
+        lines.append("There was no file before.")
+    return "\n".join(lines)
+
+
+def _say_lost(restored: Restored) -> list[str]:
+    count = restored.lost_changes
+    of = f", with {inflect(count, 'line')} of the ledger" if count else ""
+    lines = _list_paths(f"Lost{of}, where these stood:", restored.lost)
+    lines += _list_paths("Back as they were, where these stand:", restored.back)
+    if not lines:
+        lines = [f"No fact is lost{of and f'; the ledger ends {count} lines earlier'}."]
+    return lines
+
+
+def _snapshot_row(one: Snapshot) -> str:
+    if one.problem:
+        return f"{one_line(one.name)}  cannot be restored: {one_line(one.problem)}"
+    counts = f"{inflect(one.facts, 'fact')}, {inflect(one.changes, 'line')} of the ledger"
+    return f"{one_line(one.name)}  as of {_minute(one.at)}: {counts}, {size(one.bytes)}"
+
+
+def _list_paths(head: str, paths: Sequence[str]) -> list[str]:
+    if not paths:
+        return []
+    more = [f"  and {len(paths) - PATHS_MAX} more"] if len(paths) > PATHS_MAX else []
+    return [head, *(f"  {one_line(path)}" for path in paths[:PATHS_MAX]), *more]
+
+
+def _minute(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%MZ", time.gmtime(at))
+
 
 NONE = "No fact is there."
 TITLE_CHARS = 100
@@ -26,7 +141,7 @@ def written_text(written: Written) -> str:
     if written.similar:
         lines.append("Nearly the same; ID as supersedes (of ctx_memory: as id) replaces one:")
         lines += [
-            f"> {one.id} {one.path}: {_head(one.text, SIMILAR_CHARS)}" for one in written.similar
+            f"> {one.id} {one.path}: {_head(one.text, SIMILAR_CHARS)}" for one, _ in written.similar
         ]
     return "\n".join(lines)
 

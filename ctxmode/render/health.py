@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ctxmode.render.amounts import size
+from ctxmode.render.highlight import size
 
 if TYPE_CHECKING:
     from ctxmode.doctor.diagnosis import ClientsHealth, Diagnosis, FactsHealth, PagesHealth
     from ctxmode.operations.quotas import Holdings
     from executor import LanguageReport, Layer
-    from executor.instance.control import PrewarmReport
-    from fleet.examining import FleetHealth
+    from executor.instance import PrewarmReport
+    from fleet import FleetHealth
     from kb import all_stores, eviction
 
 
@@ -106,10 +106,9 @@ def holdings_lines(holdings: Holdings | None) -> list[str]:
     """Say what is kept and what went, in a few short lines."""
     if holdings is None:
         return []
-    quotas = holdings.quotas
     return [
-        f"on disk: {size(holdings.used_bytes)} of {size(quotas.project_bytes)} for this project, "
-        f"{size(holdings.all_used_bytes)} of {size(quotas.all_bytes)} for all projects "
+        f"on disk: {size(holdings.used_bytes)} of {size(holdings.quota_bytes)} for this project, "
+        f"{size(holdings.all_used_bytes)} of {size(holdings.all_quota_bytes)} for all projects "
         f"({holdings.projects})",
         *(_describe_eviction(one) for one in holdings.dropped),
         *_describe_passed_over(holdings.of_all),

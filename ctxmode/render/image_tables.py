@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from ctxmode.render import terminal
-from ctxmode.render.amounts import size
+from ctxmode.render.highlight import size
 from images.inventory import ImageState, State
 from images.making import Made
 

@@ -6,22 +6,24 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from ctxmode.render.amounts import age, inflect
-from ctxmode.render.highlight import one_line
-from memory.pages.answers import (
+from ctxmode.render.highlight import age, inflect, one_line
+from memory.pages import (
+    DRAFTS_FOLDER,
+    BufferStatus,
+    Commit,
     Forgotten,
+    LogEntry,
     PageRow,
     PagesStatus,
     PulledPages,
     Pushed,
     ReadPage,
+    SectionChange,
+    SectionDiff,
     Version,
     Written,
+    diff_text,
 )
-from memory.pages.buffers import BufferStatus
-from memory.pages.diff_text import diff_text
-from memory.pages.history import LogEntry
-from memory.pages.model import DRAFTS_FOLDER, Commit, SectionChange, SectionDiff
 
 NONE = "No page is there."
 SHA_CHARS = 7
@@ -142,9 +144,9 @@ def history_text(commits: Sequence[Commit]) -> str:
 def log_text(entries: Sequence[LogEntry]) -> str:
     """List the commits of all pages with what they changed."""
     lines = list[str]()
-    for entry in entries:
-        lines.append(_commit_line(entry.commit))
-        lines += [f"  {one_line(path)}" for path in entry.paths]
+    for commit, paths in entries:
+        lines.append(_commit_line(commit))
+        lines += [f"  {one_line(path)}" for path in paths]
     return "\n".join(lines) or "Nothing is pushed yet."
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ctxmode.operations.answers import Place, SearchAnswer
-    from kb.model import Hit, QueryResult
+    from kb import Hit, QueryResult
 
 NO_PROJECT = "no project"
 KINDS = {"fetch": "web", "memory": "fact", "session": "turn"}
@@ -52,7 +52,7 @@ def query_text(
     terminal, `places` name the project of each."""
     lines = [f"## {result.query}"]
     if result.corrections:
-        used = ", ".join(f"{c.typed} as {c.used}" for c in result.corrections)
+        used = ", ".join(f"{typed} as {used}" for typed, used in result.corrections)
         lines.append(f"[also read {used}]")
     for hit in result.hits:
         text = hit.text.strip("\n")

@@ -11,9 +11,8 @@ from rich.text import Text
 
 from ctxmode.render import terminal
 from ctxmode.render.highlight import harmless, one_line
-from ctxmode.render.refusals import with_lines
-from policy import CaseReport, Explanation, Match, Rule, Rules, Verdict
-from policy.rules import ADDRESS_RULE
+from ctxmode.render.results import with_lines
+from policy import ADDRESS_RULE, CaseReport, Explanation, Match, Rule, Rules, Verdict
 
 COLOURS = {"allow": "green", "ask": "yellow", "redirect": "cyan", "deny": "red"}
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render.passages import hit_heading
-from kb import ExplainedHit, RankExplanation, Store
+from kb import ExplainedHit, RankExplanation, Store, canonical_language
 from kb import explain as explain_query
-from kb.filetypes import canonical_language
 from kb.filters import Filters
 
 HIT_FIELDS = ("source", "title", "start_line", "end_line", "score")
@@ -35,7 +34,7 @@ def explain(store: Store, request: SearchRequest) -> tuple[RankExplanation, ...]
 def explanation_text(explanation: RankExplanation) -> str:
     """Write what was asked, and each hit's scores, best first."""
     lines = [f"## {explanation.query}", f"words: {' '.join(explanation.words) or 'none'}"]
-    lines += [f"corrected: {one.typed} as {one.used}" for one in explanation.corrections]
+    lines += [f"corrected: {typed} as {used}" for typed, used in explanation.corrections]
     lines += [f"filter: {name} = {value}" for name, value in explanation.filters]
     for one in explanation.expressions:
         lines.append(f"asked of {one.table}: {one.words}")
@@ -64,6 +63,7 @@ def to_json(explanations: tuple[RankExplanation, ...]) -> dict[str, Any]:
     for explanation in explanations:
         data = asdict(explanation)
         data["filters"] = dict(explanation.filters)
+        data["corrections"] = [{"typed": one, "used": used} for one, used in data["corrections"]]
         for hit in data["hits"]:
             hit["hit"] = {name: hit["hit"][name] for name in HIT_FIELDS}
         found.append(data)

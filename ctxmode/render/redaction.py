@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policy.secrets import find_secrets, redact
+from base.secrets import find_secrets, redact
 
 _BETWEEN = "\t"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ctxmode.operations.figures import ESTIMATOR, FORMULA, Counts, ToolFigures
-from ctxmode.render.amounts import size
-from ctxmode.render.highlight import one_line
+from ctxmode.operations.figures import ESTIMATOR, FORMULA, ToolFigures
+from ctxmode.operations.usage import Counts
+from ctxmode.render.highlight import one_line, size
 
 BAR_COLUMNS = 30
 BLOCKS = " ▏▎▍▌▋▊▉█"

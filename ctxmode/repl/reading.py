@@ -10,12 +10,150 @@ from typing import TYPE_CHECKING, TextIO
 
 import trio
 
-from ctxmode.repl.commands import is_command
-from ctxmode.repl.completeness import is_complete
 from runtimes import Language
 
 if TYPE_CHECKING:
     from prompt_toolkit.lexers import Lexer
+import codeop
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from ctxmode.errors import UsageError
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+_QUOTES = frozenset("\"'`")
+_OPENERS = frozenset("([{")
+_CLOSERS = frozenset(")]}") | {"end", "fi", "done", "esac"}
+# A grammar of templates reads programs only behind a tag, and the last semicolon may be left out.
+_TAGS = {"php": "<?php "}
+
+
+def is_complete(text: str, row: Language) -> bool:
+    """Tell whether a program is ready to run; a wrong one is, for its language to say so. It is not
+    while a bracket, a quote or a block is open, nor where each program starts anew. An empty line
+    ends it in any case."""
+    if not text.rsplit("\n", maxsplit=1)[-1].strip():
+        return True
+    if row.conversation is None:
+        return False
+    if own_rules := _OWN_RULES.get(row.grammar):
+        return own_rules(text)
+    parser = _parser(row.grammar)
+    return parser is None or not _is_open(_TAGS.get(row.grammar, "") + text, parser, row.grammar)
+
+
+def _is_complete_python(text: str) -> bool:
+    """Apply the rules of Python's own console: a block goes on until an empty line."""
+    last = text.rsplit("\n", maxsplit=1)[-1]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if codeop.compile_command(text, symbol="exec") is None:
+                return False
+    except (SyntaxError, ValueError, OverflowError):
+        return True
+    return not last[:1].isspace() or "\n" not in text
+
+
+_OWN_RULES: Final[Mapping[str, Callable[[str], bool]]] = {"python": _is_complete_python}
+
+
+def _parser(grammar: str) -> Parser | None:
+    from tree_sitter import Parser  # noqa: PLC0415 - loaded when something is typed
+    from tree_sitter_language_pack import get_language  # noqa: PLC0415
+
+    try:
+        return Parser(get_language(grammar))  # type: ignore[arg-type]  # a name of the table's
+    except LookupError:
+        return None
+
+
+def _is_open(text: str, parser: Parser, grammar: str) -> bool:
+    source = text.encode()
+    root = parser.parse(source).root_node
+    if not root.has_error:
+        return False
+    if grammar in _TAGS and not parser.parse(source + b";").root_node.has_error:
+        return False
+    end = len(source.rstrip())
+    troubles = list(_find_troubles(root))
+    return not troubles or any(_opens(trouble, end) for trouble in troubles)
+
+
+def _find_troubles(node: Node) -> Iterator[Node]:
+    """Yield the nodes that say where the text does not fit the grammar."""
+    if node.is_error or node.is_missing:
+        yield node
+    elif node.has_error:
+        for child in node.children:
+            yield from _find_troubles(child)
+
+
+def _opens(trouble: Node, end: int) -> bool:
+    """Tell whether something is still to come, rather than too much or wrong."""
+    leaves = [leaf.type for leaf in _find_leaves(trouble)]
+    if not _QUOTES.isdisjoint(leaves):
+        return True  # what follows a quote that is not closed is taken for something else
+    if trouble.end_byte < end or trouble.is_missing:
+        return trouble.end_byte >= end
+    return leaves[-1] not in _CLOSERS or not _OPENERS.isdisjoint(leaves)
+
+
+def _find_leaves(node: Node) -> Iterator[Node]:
+    if not node.children:
+        yield node
+    for child in node.children:
+        yield from _find_leaves(child)
+
+
+COMMANDS = {
+    ".help": "tell these",
+    ".load FILE": "run a program of the project here, and keep what it defines",
+    ".save FILE": "write what was typed so far to a new file",
+    ".reset": "start anew: variables and files of the session are gone",
+    ".quit": "leave, as Ctrl-D does",
+}
+_TAKES_FILE = {form.split()[0]: " " in form for form in COMMANDS}
+
+
+def is_command(text: str) -> bool:
+    """Tell whether a text is meant for the session itself; all else is a program."""
+    return "\n" not in text and text.split(" ", maxsplit=1)[0].rstrip() in _TAKES_FILE
+
+
+def parse(text: str) -> tuple[str, str]:
+    """Read a command and its file, empty if it takes none; a UsageError says that it lacks one, or
+    has one that means nothing."""
+    name, _, file = text.strip().partition(" ")
+    if bool(file.strip()) != _TAKES_FILE[name]:
+        form = next(form for form in COMMANDS if form.split()[0] == name)
+        raise UsageError(f"{text.strip()!r} is not understood", f"Say {form}.")
+    return name, file.strip()
+
+
+def help_text() -> str:
+    """List all commands, a line each, and the keys."""
+    lines = [f"{form:<12} {meaning}" for form, meaning in COMMANDS.items()]
+    keys = "Ctrl-C stops a program, an empty line ends one, Alt-Enter breaks a line."
+    return "\n".join([*lines, keys])
+
+
+def save(programs: Sequence[str], file: Path) -> str:
+    """Write programs to a new file and return what to say of it; a UsageError says that it exists,
+    or cannot be written."""
+    text = "".join(f"{program.rstrip()}\n" for program in programs)
+    try:
+        with file.open("x", encoding="utf-8", errors="surrogateescape") as out:
+            out.write(text)
+    except FileExistsError as error:
+        raise UsageError(f"{file} exists already", "Name another file.") from error
+    except OSError as error:
+        raise UsageError(f"{file} can't be written: {error.strerror}", "Name another.") from error
+    return f"{len(programs)} programs saved to {file}"
+
 
 Reader = Callable[[], Awaitable[str | None]]
 """The next program, or a command; None at the end."""

@@ -16,12 +16,10 @@ from ctxmode.errors import ContextModeError, unwrap
 from ctxmode.render.highlight import harmless
 from ctxmode.render.live_output import LiveOutput
 from ctxmode.render.progress_line import waiting
-from ctxmode.render.refusals import refusal_text
-from ctxmode.render.results import ending
-from ctxmode.repl import commands
+from ctxmode.render.results import ending, refusal_text
+from ctxmode.repl import reading
 from ctxmode.repl.reading import Reader
-from executor import Caller
-from executor.model import Request, Result, Status
+from executor import Caller, Request, Result, Status
 
 NAME = "repl"
 REACTION_S_MAX = 3.0
@@ -41,10 +39,10 @@ def say(text: str) -> None:
 
 @dataclass(slots=True)
 class ReplSession:
-    """One session of one language. `request` is what all its programs have in common."""
+    """One session of one language."""
 
     app: App
-    request: Request
+    request: Request  # what all its programs have in common
     interruptible: bool
     typed: list[str] = field(default_factory=list)
 
@@ -52,11 +50,11 @@ class ReplSession:
         """Read and run programs to the end of what is typed."""
         while (text := await read()) is not None:
             try:
-                if commands.is_command(text):
-                    command = commands.parse(text)
-                    if command.name == ".quit":
+                if reading.is_command(text):
+                    name, file = reading.parse(text)
+                    if name == ".quit":
                         return
-                    await self._obey(command)
+                    await self._obey(name, file)
                 elif text.strip():
                     self.typed.append(text)
                     await self._run(replace(self.request, code=text))
@@ -66,13 +64,13 @@ class ReplSession:
                     raise
                 say(str(error))
 
-    async def _obey(self, command: commands.ReplCommand) -> None:
-        if command.name == ".help":
-            say(commands.help_text())
-        elif command.name == ".load":
-            await self._run(replace(self.request, path=command.file))
-        elif command.name == ".save":
-            say(await trio.to_thread.run_sync(commands.save, self.typed, Path(command.file)))
+    async def _obey(self, name: str, file: str) -> None:
+        if name == ".help":
+            say(reading.help_text())
+        elif name == ".load":
+            await self._run(replace(self.request, path=file))
+        elif name == ".save":
+            say(await trio.to_thread.run_sync(reading.save, self.typed, Path(file)))
         else:
             self.request = replace(self.request, fresh=True)
             say("what comes next starts anew")

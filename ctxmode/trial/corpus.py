@@ -3,14 +3,90 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import resources
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 
 from ctxmode.errors import ContextModeError
+
+# Every question needs the whole input. Text is taken as bytes and letters as ASCII, so that all
+# languages mean the same by a word.
+
+WORD = re.compile(rb"[A-Za-z_]+")
+NUMBER = re.compile(rb"[0-9]+")
+INPUT_NAME = "corpus.txt"
+
+
+def _lines(content: bytes) -> list[bytes]:
+    return content.split(b"\n")[:-1]
+
+
+def _fnv1a(content: bytes) -> int:
+    """Compute the 32-bit FNV-1a hash (Fowler, Noll, Vo), which no byte can be left out of."""
+    digest = 0x811C9DC5
+    for byte in content:
+        digest = (digest ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return digest
+
+
+QUESTIONS: Mapping[str, tuple[str, Callable[[bytes], int]]] = {
+    # The question as people ask it, and what works out its answer from the whole input.
+    "definitions": (
+        "how many lines define a Python function?",
+        lambda content: sum(re.match(rb"[ \t]*def ", line) is not None for line in _lines(content)),
+    ),
+    "commonest": (
+        "how often does the commonest word occur?",
+        lambda content: Counter(WORD.findall(content)).most_common(1)[0][1],
+    ),
+    "distinct": (
+        "how many different words are there?",
+        lambda content: len(set(WORD.findall(content))),
+    ),
+    "words": ("how many words are there?", lambda content: len(WORD.findall(content))),
+    "longest": (
+        "how many bytes has the longest line?",
+        lambda content: max(map(len, _lines(content))),
+    ),
+    "wide": (
+        "how many lines are longer than 79 bytes?",
+        lambda content: sum(len(line) > 79 for line in _lines(content)),
+    ),
+    "numbers": (
+        "what do the numbers add up to, each modulo 1000?",
+        lambda content: sum(int(number[-3:]) for number in NUMBER.findall(content)),
+    ),
+    "lines": ("how many lines are there?", lambda content: content.count(b"\n")),
+    "digits": ("how many digits are there?", lambda content: len(re.findall(rb"[0-9]", content))),
+    "hash": ("what is the FNV-1a hash of it all?", _fnv1a),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SampleProgram:
+    """One language's program, and the question that it answers about the file in its folder."""
+
+    language: str
+    question: str
+    code: str
+
+
+def load_programs() -> tuple[SampleProgram, ...]:
+    """The programs of `programs/`, a file each: language, question and suffix are its name."""
+    found = []
+    for file in resources.files("ctxmode.trial").joinpath("programs").iterdir():
+        if file.is_file():
+            language, question, _ = file.name.split(".")
+            found.append(SampleProgram(language, question, file.read_text("utf-8")))
+    return tuple(sorted(found, key=attrgetter("language")))
+
 
 BYTES_MIN = 1_000_000
 BYTES_MAX_EACH = 1_500_000
@@ -28,39 +104,24 @@ SOURCE_SUFFIXES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusPart:
-    """One kind of input: what it is, and how many bytes of it there are."""
-
-    name: str
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """All the parts, one behind the other. Ends with a line feed."""
-
-    content: bytes
-    parts: tuple[CorpusPart, ...]
-
-
-def gather(project: Path) -> Corpus:
-    """Read what there is, the project's own history and sources first; a ContextModeError if that
-    is less than a megabyte."""
+def gather(project: Path) -> tuple[bytes, Mapping[str, int]]:
+    """Read what there is, the project's own history and sources first; return all of it, which ends
+    with a line feed, and how many bytes of each kind there are. A ContextModeError says that it is
+    less than a megabyte."""
     contents: list[bytes] = []
-    parts: list[CorpusPart] = []
+    parts: dict[str, int] = {}
     for name, read in SOURCES.items():
         content = b"".join(_limit(BYTES_MAX_EACH, read(project)))
         if content:
             contents.append(content if content.endswith(b"\n") else content + b"\n")
-            parts.append(CorpusPart(name, len(contents[-1])))
+            parts[name] = len(contents[-1])
     whole = b"".join(contents)
     if len(whole) < BYTES_MIN:
         raise ContextModeError(
             f"only {len(whole)} bytes of real input were found, of {BYTES_MIN} that a trial needs",
             "Run it inside a git checkout, or with a Python that has its library's sources.",
         )
-    return Corpus(whole, tuple(parts))
+    return whole, parts
 
 
 def _limit(limit: int, pieces: Iterator[bytes]) -> Iterator[bytes]:

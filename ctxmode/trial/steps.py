@@ -7,14 +7,17 @@ have printed.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import trio
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from ctxmode.app import App, open_app
 from ctxmode.config.locations import Config
@@ -22,9 +25,17 @@ from ctxmode.errors import ContextModeError
 from ctxmode.operations.library import Library
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.operations.side_by_side import work_through
+from ctxmode.render import terminal
+from ctxmode.render.highlight import size
 from ctxmode.render.progress_line import waiting
-from ctxmode.trial.corpus import Corpus, gather
-from ctxmode.trial.questions import INPUT_NAME, QUESTIONS, WORD, SampleProgram, load_programs
+from ctxmode.trial.corpus import (
+    INPUT_NAME,
+    QUESTIONS,
+    WORD,
+    SampleProgram,
+    gather,
+    load_programs,
+)
 from executor import Request, Status
 
 RUN_S_MAX = 50.0
@@ -40,13 +51,13 @@ LARGE_BYTES_MIN = 20_000
 
 @dataclass(frozen=True, slots=True)
 class TrialAnswer:
-    """One language's answer. `correct` is False too when it gave none."""
+    """One language's answer."""
 
     language: str
     question: str
     expected: int
     printed: str
-    correct: bool
+    correct: bool  # False too when it gave none
     status: str
     wall_s: float
     bytes_read: int
@@ -55,38 +66,31 @@ class TrialAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One search in the large output, and whether the passage is exactly the right one."""
-
-    query: str
-    expected_line: str
-    source: str
-    start_byte: int
-    end_byte: int
-    correct: bool
-
-
-@dataclass(frozen=True, slots=True)
 class LargeOutput:
-    """The large output: what it was, what came back of it, and what was found in it."""
+    """The large output: what it was, what came back of it, and what was found in it.
+
+    Attributes:
+        searches: for each whether the passage is exactly the right one, and where it is.
+    """
 
     bytes_total: int
     bytes_returned: int
     bytes_indexed: int
     output_id: str
-    searches: tuple[Found, ...]
+    searches: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """All that was tried. `problems` says what was wrong; none means that all of it works."""
+    """All that was tried."""
 
     tier: str
-    input: Corpus
+    input_bytes: int
+    parts: Mapping[str, int]
     answers: tuple[TrialAnswer, ...]
     listed: LargeOutput | None
     missing: dict[str, str]
-    problems: tuple[str, ...]
+    problems: tuple[str, ...]  # what was wrong; none: all of it works
     wall_s: float
 
     @property
@@ -99,10 +103,7 @@ class Trial:
             "problems": list(self.problems),
             "tier": self.tier,
             "wall_s": round(self.wall_s, 2),
-            "input": {
-                "bytes": len(self.input.content),
-                "parts": {part.name: part.bytes for part in self.input.parts},
-            },
+            "input": {"bytes": self.input_bytes, "parts": dict(self.parts)},
             "answers": [asdict(answer) for answer in self.answers],
             "listed": None if self.listed is None else asdict(self.listed),
             "missing": self.missing,
@@ -113,7 +114,7 @@ async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Tr
     """Try everything, in a project of its own; `report` hears of each answer as it comes. A
     ContextModeError says that there is too little input, or that the project cannot be opened."""
     started = trio.current_time()
-    corpus = await trio.to_thread.run_sync(gather, config.project)
+    corpus, parts = await trio.to_thread.run_sync(gather, config.project)
     async with _own_project(config, corpus) as app:
         with waiting("proving languages") as on_progress:
             diagnosis = await app.doctor(on_progress=on_progress)
@@ -123,7 +124,8 @@ async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Tr
     missing = {name: h.reason for name, h in diagnosis.languages.items() if not h.runnable}
     return Trial(
         tier=diagnosis.isolation.tier,
-        input=corpus,
+        input_bytes=len(corpus),
+        parts=parts,
         answers=answers,
         listed=listed,
         missing=missing,
@@ -136,7 +138,7 @@ async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Tr
 
 
 @asynccontextmanager
-async def _own_project(config: Config, corpus: Corpus) -> AsyncIterator[App]:
+async def _own_project(config: Config, corpus: bytes) -> AsyncIterator[App]:
     """Open a project that holds the input and nothing else, with storage that ends with it."""
     with tempfile.TemporaryDirectory(prefix="context-mode-try-") as folder:
         own = await trio.to_thread.run_sync(_furnish, Path(folder), config, corpus)
@@ -144,18 +146,18 @@ async def _own_project(config: Config, corpus: Corpus) -> AsyncIterator[App]:
             yield app
 
 
-def _furnish(folder: Path, config: Config, corpus: Corpus) -> Config:
+def _furnish(folder: Path, config: Config, corpus: bytes) -> Config:
     folder = folder.resolve()
     project = folder / "project"
     project.mkdir()
-    (project / INPUT_NAME).write_bytes(corpus.content)
+    (project / INPUT_NAME).write_bytes(corpus)
     # The state stays, since probes of languages hold for the machine, not for the trial.
     return replace(config, project=project, database_dir=folder / "data")
 
 
 async def _answer_all(
     app: App,
-    corpus: Corpus,
+    corpus: bytes,
     programs: list[SampleProgram],
     report: Callable[[TrialAnswer], None],
 ) -> tuple[TrialAnswer, ...]:
@@ -169,12 +171,12 @@ async def _answer_all(
     return await work_through(programs, answer, SIDE_BY_SIDE)
 
 
-def _work_out_answers(corpus: Corpus, programs: list[SampleProgram]) -> dict[str, int]:
+def _work_out_answers(corpus: bytes, programs: list[SampleProgram]) -> dict[str, int]:
     asked = {program.question for program in programs}
-    return {name: QUESTIONS[name].answer(corpus.content) for name in asked}
+    return {name: QUESTIONS[name][1](corpus) for name in asked}
 
 
-async def _answer(app: App, corpus: Corpus, program: SampleProgram, expected: int) -> TrialAnswer:
+async def _answer(app: App, corpus: bytes, program: SampleProgram, expected: int) -> TrialAnswer:
     request = Request(program.language, code=program.code, timeout_s=RUN_S_MAX)
     try:
         result = (await app.execute(request)).result
@@ -183,24 +185,24 @@ async def _answer(app: App, corpus: Corpus, program: SampleProgram, expected: in
     printed = result.stdout.text.strip()
     return TrialAnswer(
         language=program.language,
-        question=QUESTIONS[program.question].text,
+        question=QUESTIONS[program.question][0],
         expected=expected,
         printed=printed or result.stderr.text.strip()[-300:] or result.message,
         correct=result.status is Status.OK and printed == str(expected),
         status=result.status.value,
         wall_s=round(result.usage.wall_s, 3),
-        bytes_read=len(corpus.content),
+        bytes_read=len(corpus),
         bytes_returned=result.stdout.bytes_total,
         tier=result.isolation.tier,
     )
 
 
 def _build_unanswered(program: SampleProgram, expected: int, why: str) -> TrialAnswer:
-    text = QUESTIONS[program.question].text
+    text = QUESTIONS[program.question][0]
     return TrialAnswer(program.language, text, expected, why, False, "not_run", 0.0, 0, 0, "none")
 
 
-async def _list_and_search(app: App, corpus: Corpus) -> LargeOutput | None:
+async def _list_and_search(app: App, corpus: bytes) -> LargeOutput | None:
     """Print something large, and search for three of its lines by a word that only they have."""
     try:
         answer = await app.execute(Request("shell", code=LISTING, timeout_s=RUN_S_MAX))
@@ -208,7 +210,7 @@ async def _list_and_search(app: App, corpus: Corpus) -> LargeOutput | None:
         return None
     if answer.kept is None:
         return None
-    printed = await trio.to_thread.run_sync(build_listing, corpus.content)
+    printed = await trio.to_thread.run_sync(build_listing, corpus)
     (stream,) = answer.kept.streams
     exact = await app.read(lambda library: library.store.text(stream.source_id)) == printed
     searches = []
@@ -254,16 +256,26 @@ def _is_unique(word: bytes, lowered: bytes) -> bool:
     return plain and lowered.count(word[:STEM_LENGTH]) == 1
 
 
-def _check(hits: tuple[Any, ...], word: str, line: bytes, printed: bytes, exact: bool) -> Found:
+def _check(
+    hits: tuple[Any, ...], word: str, line: bytes, printed: bytes, exact: bool
+) -> dict[str, Any]:
     """Check that the hit is the chunk that holds the line, with the very bytes that were
     printed."""
-    shown = line.decode("utf-8", "replace").strip()
+    found: dict[str, Any] = {
+        "query": word,
+        "expected_line": line.decode("utf-8", "replace").strip(),
+        "source": "",
+        "start_byte": 0,
+        "end_byte": 0,
+        "correct": False,
+    }
     if not hits:
-        return Found(word, shown, "", 0, 0, False)
+        return found
     hit = hits[0]
     passage = printed[hit.start_byte : hit.end_byte]
     correct = exact and line in passage and passage.decode("utf-8", "replace") == hit.text
-    return Found(word, shown, hit.source, hit.start_byte, hit.end_byte, correct)
+    names = ("source", "start_byte", "end_byte")
+    return found | {name: getattr(hit, name) for name in names} | {"correct": correct}
 
 
 def _judge(answers: tuple[TrialAnswer, ...], listed: LargeOutput | None) -> list[str]:
@@ -276,4 +288,76 @@ def _judge(answers: tuple[TrialAnswer, ...], listed: LargeOutput | None) -> list
         return [*wrong, "the large output was not kept"]
     if len(listed.searches) < SEARCHES:
         wrong.append(f"only {len(listed.searches)} searches could be made")
-    return wrong + [f"search {s.query!r}: wrong passage" for s in listed.searches if not s.correct]
+    return wrong + [
+        f"search {s['query']!r}: wrong passage" for s in listed.searches if not s["correct"]
+    ]
+
+
+class TrialProgress:
+    """Says which language has answered, on a terminal only."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def tell(self, answered: TrialAnswer) -> None:
+        if self._stream.isatty():
+            mark = "ok" if answered.correct else "WRONG"
+            self._stream.write(f"{answered.language}: {mark} in {answered.wall_s:.2f} s\n")
+
+
+def show(trial: Trial) -> None:
+    """Print the whole of it."""
+    console = terminal.console()
+    parts = ", ".join(f"{name} {size(count)}" for name, count in trial.parts.items())
+    console.print(Text(f"Input: {size(trial.input_bytes)} of this machine: {parts}"))
+    console.print(_answers(trial))
+    if trial.missing:
+        console.print(Text(f"Not here: {', '.join(trial.missing)} (context-mode doctor says why)"))
+    if trial.listed is not None:
+        _show_listed(console, trial.listed)
+    console.print(Text(_summary(trial), style="green" if trial.ok else "red"))
+    for problem in trial.problems:
+        console.print(Text(f"  {problem}", style="red"))
+
+
+def _answers(trial: Trial) -> Table:
+    title = f"\nEach language read all of it, in sandbox tier {trial.tier}"
+    columns = ("language", "question", "answer", "right", "time", "read", "returned")
+    right = ("answer", "time", "read", "returned")
+    table = terminal.build_table(*columns, right=right, title=title)
+    for a in trial.answers:
+        table.add_row(
+            a.language,
+            a.question,
+            Text(a.printed[:60]),
+            Text("yes", style="green") if a.correct else Text("no", style="red"),
+            f"{a.wall_s:.2f} s",
+            size(a.bytes_read),
+            size(a.bytes_returned),
+        )
+    return table
+
+
+def _show_listed(console: Console, listed: LargeOutput) -> None:
+    console.print(
+        Text(
+            f"\nA large output of {size(listed.bytes_total)}: {size(listed.bytes_returned)} came "
+            f"back, {size(listed.bytes_indexed)} are searchable as {listed.output_id}"
+        )
+    )
+    for found in listed.searches:
+        where = f"bytes {found['start_byte']} to {found['end_byte']}"
+        mark = "found" if found["correct"] else "WRONG"
+        console.print(
+            Text(f"  search {found['query']}: {mark} in {where}: {found['expected_line'][:60]}")
+        )
+
+
+def _summary(trial: Trial) -> str:
+    right = sum(answer.correct for answer in trial.answers)
+    read = size(sum(answer.bytes_read for answer in trial.answers))
+    returned = size(sum(answer.bytes_returned for answer in trial.answers))
+    return (
+        f"\n{right} of {len(trial.answers)} languages right; {read} read, {returned} returned; "
+        f"{trial.wall_s:.1f} s."
+    )

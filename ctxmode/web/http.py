@@ -6,7 +6,8 @@ from __future__ import annotations
 import email.utils
 import ssl
 import time
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from urllib.parse import urldefrag, urljoin
@@ -14,8 +15,8 @@ from urllib.parse import urldefrag, urljoin
 import httpx2
 import trio
 
+from base.addresses import CheckedUrl, check_address, check_url
 from ctxmode import __version__
-from ctxmode.web.body import ENCODINGS, read_bounded, too_large
 from ctxmode.web.model import (
     Bounds,
     FetchError,
@@ -25,7 +26,79 @@ from ctxmode.web.model import (
     Validators,
     ValidatorsOf,
 )
-from policy.addresses import CheckedUrl, check_address, check_url
+
+ENCODINGS = "gzip, deflate"
+_GZIP_OR_ZLIB, _RAW = 47, -15
+
+
+async def read_bounded(chunks: AsyncIterator[bytes], encoding: str, bytes_max: int) -> bytes:
+    """Read all of it. A FetchError says that it is larger than `bytes_max`, before or after
+    decompression, damaged, or in an encoding that was not asked for."""
+    names = [name.strip().lower() for name in encoding.split(",")]
+    names = [name for name in names if name not in ("", "identity")]
+    if len(names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in names):
+        raise FetchError(f"it is encoded as {encoding!r}, which was not asked for")
+    inflate = _Inflate(bytes_max) if names else None
+    received, body = 0, bytearray()
+    async for chunk in chunks:
+        received += len(chunk)
+        if received > bytes_max:
+            raise too_large(bytes_max)
+        body += chunk if inflate is None else inflate.feed(chunk)
+    if inflate is not None:
+        inflate.finish()
+    return bytes(body)
+
+
+def too_large(bytes_max: int) -> FetchError:
+    return FetchError(
+        f"it is larger than {bytes_max // (1024 * 1024) or bytes_max} "
+        f"{'MiB' if bytes_max >= 1024 * 1024 else 'bytes'}",
+        "Fetch a smaller part of it.",
+    )
+
+
+class _Inflate:
+    """A decompressor that stops at a number of bytes, however few bytes demand more."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self._room = self._bytes_max = bytes_max
+        self._stream = zlib.decompressobj(_GZIP_OR_ZLIB)
+        self._begun = False
+
+    def feed(self, data: bytes) -> bytes:
+        out = bytearray()
+        while data:
+            piece = self._inflate(data)
+            self._begun = True
+            if len(piece) > self._room:
+                raise too_large(self._bytes_max)
+            self._room -= len(piece)
+            out += piece
+            data = self._stream.unconsumed_tail
+            if self._stream.eof:
+                data = self._stream.unused_data
+                if not data.startswith(b"\x1f\x8b"):
+                    break  # what follows the last member is padding
+                self._stream = zlib.decompressobj(_GZIP_OR_ZLIB)
+        return bytes(out)
+
+    def _inflate(self, data: bytes) -> bytes:
+        try:
+            return self._stream.decompress(data, self._room + 1)
+        except zlib.error as error:
+            if self._begun:
+                raise FetchError(f"its compression is damaged: {error}") from error
+        self._stream = zlib.decompressobj(_RAW)  # what some servers take deflate for
+        try:
+            return self._stream.decompress(data, self._room + 1)
+        except zlib.error as error:
+            raise FetchError(f"its compression is damaged: {error}") from error
+
+    def finish(self) -> None:
+        if self._begun and not self._stream.eof:
+            raise FetchError("it ended in the middle of its compressed body")
+
 
 ACCEPT = (
     "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.9, "
@@ -136,7 +209,8 @@ async def _ask(hop: _Hop, network: Network, bounds: Bounds) -> Response | str:
 
 
 def _build_headers(hop: _Hop) -> dict[str, str]:
-    checked, validators = hop.checked, hop.validators
+    checked = hop.checked
+    etag, last_modified = hop.validators or (None, None)
     host = f"[{checked.host}]" if ":" in checked.host else checked.host
     default = {"http": 80, "https": 443}[checked.scheme]
     headers = {
@@ -145,10 +219,10 @@ def _build_headers(hop: _Hop) -> dict[str, str]:
         "Accept": ACCEPT,
         "Accept-Encoding": ENCODINGS,
     }
-    if validators is not None and validators.etag:
-        headers["If-None-Match"] = validators.etag
-    if validators is not None and validators.last_modified:
-        headers["If-Modified-Since"] = validators.last_modified
+    if etag:
+        headers["If-None-Match"] = etag
+    if last_modified:
+        headers["If-Modified-Since"] = last_modified
     return headers
 
 

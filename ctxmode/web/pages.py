@@ -3,29 +3,133 @@ changed; several side by side."""
 
 from __future__ import annotations
 
+import codecs
+import re
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from pathlib import Path
+from typing import TypeAlias, TypeVar
 
 import trio
 
 import kb
 import policy
+from base.secrets import redact
 from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations import audit
 from ctxmode.operations.library import Library
 from ctxmode.operations.side_by_side import work_through
 from ctxmode.render.progress_line import OnProgress, ignore_progress
 from ctxmode.web import http
-from ctxmode.web.answers import PREVIEW_BYTES, FetchAnswer, PageAnswer, PageStatus
-from ctxmode.web.content import Content, content_of
-from ctxmode.web.model import Bounds, FetchError, Network, Response, Validators
-from kb import pages
+from ctxmode.web.model import (
+    PREVIEW_BYTES,
+    Bounds,
+    FetchError,
+    Network,
+    PageAnswer,
+    PageStatus,
+    Response,
+    Validators,
+)
+from kb import as_utf8, is_binary, pages, title_of
+from kb.detect import detect
 from policy.messages import cut, fit
-from policy.secrets import redact
+
+PDF_S_MAX = 60.0
+PDF_WORKER = Path(__file__).with_name("pdf_worker.py")
+
+_TEXT_TYPES = re.compile(
+    r"text/.*|application/(?:.*[+/-])?(?:json|xml|yaml|javascript|ecmascript|ndjson|jsonl|toml|sql"
+    r"|x-sh|typescript|graphql|markdown)$"
+)
+_META_CHARSET = re.compile(rb"""(?is)<meta[^<>]{1,200}?charset\s*=\s*["']?([a-z0-9._:-]{1,40})""")
+_HEADER_CHARSET = re.compile(r"""(?i)charset\s*=\s*["']?([a-z0-9._:-]{1,40})""")
+# Python's codecs for names and for source, in which no page is written. The time of the first grows
+# with the square of the length: a megabyte would take a minute.
+_NO_CHARSETS = frozenset(("punycode", "idna", "unicode-escape", "raw-unicode-escape", "utf-7"))
+_SNIFF_BYTES = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Text in UTF-8, and what is known of it."""
+
+    text: bytes
+    media_type: str | None  # tells the store its kind; None lets it look
+    title: str | None = None
+    converted: str | None = None  # what was done to it here
+    base_url: str | None = None  # what its links are relative to
+
+
+async def content_of(response: Response) -> Content:
+    """Convert an answer to text; a FetchError says that it holds none."""
+    media_type = response.content_type.partition(";")[0].strip().lower()
+    body = response.body
+    if body.startswith(b"%PDF-") or (media_type == "application/pdf" and body):
+        return Content(await _pdf_text(body), "text/markdown", converted="PDF to Markdown")
+    known = bool(_TEXT_TYPES.match(media_type))
+    if is_binary(body[:_SNIFF_BYTES]) or (not known and _undecodable(body)):
+        raise FetchError(
+            f"it is {media_type or 'binary'}, which holds no text", "Fetch a page, or its text."
+        )
+    kind = detect(body[:_SNIFF_BYTES], media_type=media_type if known else None).kind
+    text, said = _decode(body, response.content_type, kind)
+    title = title_of(text.decode("utf-8", "replace")) if kind == "html" else None
+    return Content(text, media_type if known else None, title, said, response.url)
+
+
+def _undecodable(body: bytes) -> bool:
+    try:
+        body[:_SNIFF_BYTES].decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start < min(len(body), _SNIFF_BYTES) - 4
+    return False
+
+
+def _decode(body: bytes, content_type: str, kind: str) -> tuple[bytes, str | None]:
+    """Convert the body to UTF-8; return what it was in. A byte order mark goes before the header,
+    that before the page's own word; where all are wrong it is read as browsers read it."""
+    marked, encoding = as_utf8(body)
+    if encoding is not None:
+        return marked, f"{encoding} to UTF-8"
+    named = [found.group(1) for found in [_HEADER_CHARSET.search(content_type)] if found]
+    if kind in ("html", "xml"):
+        in_page = _META_CHARSET.search(body[:4096])
+        named += [in_page.group(1).decode("ascii")] if in_page else []
+    for name in [*named, "utf-8"]:
+        try:
+            codec = codecs.lookup(name)
+            if codec.name in _NO_CHARSETS:
+                continue
+            text = body.decode(codec.name)
+        except (LookupError, UnicodeError, ValueError):
+            continue
+        if not isinstance(text, str):
+            continue  # a codec that is no character encoding
+        said = None if codec.name == "utf-8" else f"{codec.name} to UTF-8"
+        return text.encode("utf-8", "replace"), said
+    return body.decode("cp1252", "replace").encode(), "cp1252 (guessed) to UTF-8"
+
+
+async def _pdf_text(body: bytes) -> bytes:
+    with trio.move_on_after(PDF_S_MAX):
+        done = await trio.run_process(
+            [sys.executable, "-I", str(PDF_WORKER)],
+            stdin=body,
+            capture_stdout=True,
+            capture_stderr=True,
+            check=False,
+            env={},
+        )
+        if done.returncode == 0:
+            return done.stdout or b""
+        reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise FetchError(f"its PDF cannot be read: {reason or 'it exceeds a limit'}")
+    raise FetchError("its PDF takes too long to read")
+
 
 T = TypeVar("T")
 
@@ -34,22 +138,17 @@ CONCURRENCY_MAX = 8
 URLS_MAX = 50
 
 
-@dataclass(frozen=True, slots=True)
-class PageRequest:
-    """One address, and under which label it is to be kept; none is the address itself."""
-
-    url: str
-    source: str | None = None
+Wanted: TypeAlias = tuple[str, str | None]
+"""An address, and under which label it is to be kept; none is the address itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """Addresses. Within `ttl_s` of the last time no server is asked, after it only for what
-    changed; 0 always asks. `force` fetches anew whatever is kept."""
+    """Addresses to fetch."""
 
-    wanted: tuple[PageRequest, ...]
-    ttl_s: float = DAY_S
-    force: bool = False
+    wanted: tuple[Wanted, ...]
+    ttl_s: float = DAY_S  # no server is asked within this; later only what changed; 0 always asks
+    force: bool = False  # fetch anew, whatever is kept
     concurrency: int = 4
     bounds: Bounds = field(default_factory=Bounds)
 
@@ -60,9 +159,9 @@ async def fetch(
     network: Network,
     writing: trio.CapacityLimiter,
     on_progress: OnProgress = ignore_progress,
-) -> FetchAnswer:
-    """Fetch every address; one that fails is a value. `writing` is held by whoever writes to the
-    store. A UsageError says that there is no address, or that there are too many."""
+) -> tuple[PageAnswer, ...]:
+    """Fetch every address, in the order asked; one that fails is a value. `writing` is held by
+    whoever writes to the store. A UsageError says that there is no address, or too many."""
     if not request.wanted:
         raise UsageError("no address is given", "Give a URL, such as https://example.org/docs.")
     if len(request.wanted) > URLS_MAX:
@@ -71,7 +170,7 @@ async def fetch(
         rules = await trio.to_thread.run_sync(library.rules)
     fetcher = _PageFetcher(library, request, network, writing, rules)
     workers = min(request.concurrency, CONCURRENCY_MAX)
-    return FetchAnswer(await work_through(request.wanted, fetcher.answer, workers, on_progress))
+    return await work_through(request.wanted, fetcher.answer, workers, on_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +183,16 @@ class _PageFetcher:
     writing: trio.CapacityLimiter
     rules: policy.Rules
 
-    async def answer(self, wanted: PageRequest) -> PageAnswer:
+    async def answer(self, wanted: Wanted) -> PageAnswer:
         try:
             with translate_errors():
                 return await self._fetch(wanted)
         except ContextModeError as error:
-            return PageAnswer(redact(wanted.url).text, PageStatus.FAILED, error=str(error))
+            return PageAnswer(redact(wanted[0]).text, PageStatus.FAILED, error=str(error))
 
-    async def _fetch(self, wanted: PageRequest) -> PageAnswer:
-        self._judge(wanted.url)  # a rule holds for what is kept already, too
-        known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted.url)
+    async def _fetch(self, wanted: Wanted) -> PageAnswer:
+        self._judge(wanted[0])  # a rule holds for what is kept already, too
+        known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted[0])
         if known is not None and not self.request.force:
             source = await self._source(known)
             if source is not None and time.time() - known.fetched_at < self.request.ttl_s:
@@ -103,10 +202,10 @@ class _PageFetcher:
         def validators(url: str) -> Validators | None:
             if known is None or self.request.force or not known.came_from(url):
                 return None
-            return Validators(known.etag, known.last_modified)
+            return known.etag, known.last_modified
 
         response = await http.get(
-            wanted.url,
+            wanted[0],
             judge=self._judge,
             network=self.network,
             bounds=self.request.bounds,
@@ -115,7 +214,7 @@ class _PageFetcher:
         if response.unchanged:
             if known is None:
                 raise FetchError("its server says that it is unchanged, but nothing is kept of it")
-            await self._write(partial(pages.confirm, self.library.store, wanted.url))
+            await self._write(partial(pages.confirm, self.library.store, wanted[0]))
             source = self.library.store.source(known.source_id)
             return await self._build_answer(wanted, known, source, PageStatus.UNCHANGED)
         return await self._add(wanted, response, await content_of(response))
@@ -142,7 +241,7 @@ class _PageFetcher:
         expired = source.expires_at is not None and source.expires_at <= time.time()
         return None if expired or source.superseded_by is not None else source
 
-    async def _add(self, wanted: PageRequest, response: Response, content: Content) -> PageAnswer:
+    async def _add(self, wanted: Wanted, response: Response, content: Content) -> PageAnswer:
         spec = kb.SourceSpec(
             label_of(wanted),
             kb.Origin.FETCH,
@@ -153,7 +252,7 @@ class _PageFetcher:
         put = partial(
             pages.put,
             self.library.store,
-            wanted.url,
+            wanted[0],
             indexed.source_id,
             final_url=response.url,
             title=None if content.title is None else redact(content.title).text,
@@ -162,19 +261,19 @@ class _PageFetcher:
             converted=content.converted,
         )
         await self._write(put)
-        known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted.url)
+        known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted[0])
         source = await trio.to_thread.run_sync(self.library.store.source, indexed.source_id)
         if known is None:
             raise FetchError("it was purged as soon as it was kept")
         return await self._build_answer(wanted, known, source, PageStatus.NEW)
 
     async def _build_answer(
-        self, wanted: PageRequest, known: pages.Page, source: kb.Source, status: PageStatus
+        self, wanted: Wanted, known: pages.Page, source: kb.Source, status: PageStatus
     ) -> PageAnswer:
         text = partial(self.library.store.text, source.id, 0, 2 * PREVIEW_BYTES)
         preview = (await trio.to_thread.run_sync(text)).decode("utf-8", "ignore")
         return PageAnswer(
-            url=redact(wanted.url).text,
+            url=redact(wanted[0]).text,
             status=status,
             source=source.label,
             source_id=source.id,
@@ -192,7 +291,7 @@ class _PageFetcher:
         return await trio.to_thread.run_sync(call, limiter=self.writing)
 
 
-def label_of(wanted: PageRequest) -> str:
+def label_of(wanted: Wanted) -> str:
     """Name a page by its address without secrets, after the label that was given."""
-    url = redact(wanted.url).text
-    return f"{wanted.source}::{url}" if wanted.source else url
+    url, label = redact(wanted[0]).text, wanted[1]
+    return f"{label}::{url}" if label else url

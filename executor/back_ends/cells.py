@@ -41,7 +41,7 @@ from executor.project.view.search import ProjectSearch
 from executor.settings import Settings
 from executor.spawner.messages import Layers
 from runtimes import Step
-from runtimes.packages.tools import find_tools
+from runtimes.packages import find_tools
 
 LET_IN = (
     "as root put the project where others may read it (not below /root), or start as its owner: "

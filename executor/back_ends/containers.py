@@ -15,15 +15,13 @@ import runtimes
 from base.remedy import Remedy
 from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.containers import host as hosts
-from executor.containers import leftovers
 from executor.containers.agent.messages import Hello
 from executor.containers.create import ContainerSpec, has_own_kernel
-from executor.containers.endpoint import endpoint
-from executor.containers.engine import DockerEngine, EngineError, connect
+from executor.containers.engine import DockerEngine, EngineError, connect, find_endpoint
 from executor.containers.place import ContainerPlace
 from executor.containers.toolchains import discover, image_id
 from executor.engine import seccomp
-from executor.engine.job import Job
+from executor.engine.box import Job
 from executor.engine.layers import REMEDIES
 from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.engine.tiers import tiers_of
@@ -82,33 +80,26 @@ async def open_containers(
     shown = _Shown(ground.instance, project, repository, paths, layers, folder)
     limits = PREWARMED if settings.prewarm else NONE_PREWARMED
     try:
-        engine = await connect(endpoint())
+        engine = await connect(find_endpoint())
     except EngineError as error:
         raise SandboxUnavailableError(f"tier {TIER}: {error}", START_ENGINE) from error
     runtime = settings.runtime
     if has_own_kernel(engine.facts.default_runtime):
         runtime = runtime or engine.facts.default_runtime  # by its name, which decides some things
     with contextlib.closing(engine):
-        labels = leftovers.labels(shown.instance.id, shown.instance.folder, project)
-        found = await _find(engine, shown, runtime, labels)
-        async with _try_out(engine, shown, runtime, labels, limits, found.trial) as place:
-            probes = folder / f"probes-{found.key}.json"
-            yield BackEnd(place, place.open_box, found.toolchains, probes, place.pool)
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What the images have: `trial` is a language whose image is there, `key` names all of them."""
-
-    toolchains: Mapping[str, runtimes.Discovery]
-    trial: str
-    key: str
+        labels = hosts.list_labels(shown.instance.id, shown.instance.folder, project)
+        toolchains, trial, key = await _find(engine, shown, runtime, labels)
+        async with _try_out(engine, shown, runtime, labels, limits, trial) as place:
+            probes = folder / f"probes-{key}.json"
+            yield BackEnd(place, place.open_box, toolchains, probes, place.pool)
 
 
 async def _find(
     engine: DockerEngine, shown: _Shown, runtime: str, labels: Mapping[str, str]
-) -> _Found:
-    """What can be run on this engine, once it is rid of what dead servers left.
+) -> tuple[Mapping[str, runtimes.Discovery], str, str]:
+    """Find what can be run on this engine, once it is rid of what dead servers left.
+
+    Return what the images have, a language whose image is there, and a name for all images.
 
     Raises:
         SandboxUnavailableError: nothing.
@@ -118,17 +109,17 @@ async def _find(
         raise SandboxUnavailableError(f"the engine has no runtime {runtime!r}: {known}", RUNTIME)
     references = {row.name: reference_of(row.name) for row in runtimes.LANGUAGES}
     try:
-        await leftovers.sweep(engine, shown.instance.folder)
+        await hosts.sweep(engine, shown.instance.folder)
         present = {name: await image_id(engine, name) for name in set(references.values())}
         if not any(present.values()):
             raise SandboxUnavailableError(f"tier {TIER}: none of the images is there", BUILD_IMAGES)
-        await trio.to_thread.run_sync(leftovers.sweep_mounts, shown.instance.folder)
+        await trio.to_thread.run_sync(hosts.sweep_mounts, shown.instance.folder)
         toolchains = await discover(engine, runtime, references, shown.folder, labels)
     except EngineError as error:
         raise SandboxUnavailableError(f"tier {TIER}: {error}", START_ENGINE) from error
     trial = next(name for name, reference in references.items() if present[reference])
     key = hashlib.sha256(f"{sorted(present.values())}{runtime}".encode()).hexdigest()[:16]
-    return _Found(toolchains, trial, key)
+    return toolchains, trial, key
 
 
 @contextlib.asynccontextmanager

@@ -1,4 +1,4 @@
-"""What every back end stands on: a server's folders and control groups, and what it hands over."""
+"""The ground of a server on the host, and what a back end gives to it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 import runtimes
 from executor.cells import cgroup
 from executor.engine.box import OpenBox, Place, Prewarming
+from executor.instance import lock
 from executor.instance import lock as instance
-from executor.instance import temporary
-from executor.instance.removal import remove
+from executor.instance.lock import remove
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def open_ground(here: instance.Instance, state_dir: Path) -> Iterator[ServerGrou
     finally:
         if hierarchy:
             cgroup.remove_hierarchy(hierarchy)
-        for folder in filter(temporary.is_own, (spools, rooms, here.temporary)):
+        for folder in filter(lock.is_own_folder, (spools, rooms, here.temporary)):
             remove(folder)
 
 

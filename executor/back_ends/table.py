@@ -1,4 +1,4 @@
-"""The back ends that make boxes for a server, as rows, and the choice among them by experiment."""
+"""The back ends as rows, and the choice among them by experiment."""
 
 from __future__ import annotations
 
@@ -9,13 +9,20 @@ from pathlib import Path
 from typing import Final
 
 from base.remedy import Remedy, command_of
-from executor.back_ends.cells import open_cells
 from executor.back_ends.ground import BackEnd, ServerGround
 from executor.errors import SandboxUnavailableError
 from executor.settings import Settings
 
 # Tries a back end out on this machine, and gives the strongest of its tiers.
 Open = Callable[[Path, Path, Settings, ServerGround], AbstractAsyncContextManager[BackEnd]]
+
+
+def _open_cells(
+    project: Path, home: Path, settings: Settings, ground: ServerGround
+) -> AbstractAsyncContextManager[BackEnd]:
+    from executor.back_ends.cells import open_cells  # noqa: PLC0415 - only where it is tried
+
+    return open_cells(project, home, settings, ground)
 
 
 def _open_containers(
@@ -27,7 +34,7 @@ def _open_containers(
 
 
 # By the value of `isolation` that asks for this one and no other. The first that works is taken.
-BACK_ENDS: Final[Mapping[str, Open]] = {"cell": open_cells, "container": _open_containers}
+BACK_ENDS: Final[Mapping[str, Open]] = {"cell": _open_cells, "container": _open_containers}
 
 
 @contextlib.asynccontextmanager

@@ -15,20 +15,20 @@ from dataclasses import replace
 
 import trio
 
-from executor.engine.exit import Exit, LostError
-from executor.engine.messages import read
-from executor.engine.pipes import Stdio, anonymous_file, start_with_pipes
+from executor.engine.box import Exit, LostError
+from executor.engine.orders import Stdio, anonymous_file, read_message, start_with_pipes
 from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.errors import SandboxError
 from executor.instance.child_processes import SPAWNER, take
 from executor.spawner.messages import (
-    ArtifactsHandedOver,
+    CELL,
+    NAMESPACED_CELL,
     FromSupervisor,
+    HandedOver,
     Layers,
     SetUp,
     SetUpAnswer,
 )
-from executor.spawner.wire import CELL, NAMESPACED_CELL
 
 MESSAGE_BYTES_MAX = 1 << 20
 FDS_MAX = 253  # what the kernel lets one message carry (SCM_MAX_FD)
@@ -49,7 +49,7 @@ class Cell:
         self._pidfd = -1
         self.pid = -1
         self.layers: Layers = {}
-        self.handed_over: ArtifactsHandedOver | None = None  # names of the descriptors
+        self.handed_over: HandedOver | None = None  # names of the descriptors
         self._upper: int | None = None
         self._fds: list[int] = []
         self.stdio: Stdio | None = None  # of a program that is held here for its run
@@ -164,8 +164,7 @@ class Cell:
     async def message(self) -> FromSupervisor:
         """What the supervisor says next; nothing if it is dead. What goes ahead is put aside."""
         while "artifacts" in (message := await self._receive()) and "skipped" in message:
-            handed = message["artifacts"], message["skipped"]
-            self.handed_over = {"artifacts": handed[0], "skipped": handed[1]}
+            self.handed_over = message["artifacts"], message["skipped"]
         if message.get("upper") and self._fds:
             self._upper = self._fds.pop()  # it came last
         return message
@@ -220,7 +219,7 @@ class Cell:
             # once, ahead of the message that the supervisor left.
             data, fds = await _receive_fds(self._control)
         self._fds += fds
-        return read(data, FromSupervisor) if data else {}
+        return read_message(data, FromSupervisor) if data else {}
 
 
 class Spawner:
@@ -283,12 +282,12 @@ async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[
     requests = trio.socket.from_stdlib_socket(ours)
     try:
         identity = (UNPRIVILEGED_ID, UNPRIVILEGED_ID) if as_root else None
-        setup: SetUp = {"leave_root": identity, "stage": list(stage) if as_root else []}
+        setup: SetUp = (list(stage) if as_root else [], identity)
         data = b""
         with trio.move_on_after(START_S_MAX), contextlib.suppress(BrokenPipeError):
             await requests.send(json.dumps(setup).encode())
             data = await requests.recv(MESSAGE_BYTES_MAX)
-        answer = read(data, SetUpAnswer) if data else SetUpAnswer()
+        answer = read_message(data, SetUpAnswer) if data else SetUpAnswer()
         if "uid" not in answer:
             raise SandboxError(answer.get("error", "the spawner did not start"))
         yield Spawner(requests, answer)

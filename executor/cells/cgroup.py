@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base import mounts
-from executor.engine.exit import Consumption
+from executor.engine.box import Consumption
 from executor.model import Limits
 
 MOUNT_TABLE = mounts.TABLE

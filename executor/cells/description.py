@@ -1,12 +1,19 @@
-"""Descriptions of cells and runs for the spawner: built purely, packed into an anonymous file."""
+"""Cells: described for the spawner, made in their control groups, and disposed of."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from dataclasses import dataclass, field
+from itertools import count
 
+import trio
+
+from executor.cells import cgroup
+from executor.cells.cell import Cell, Spawner
 from executor.engine import rootfs
+from executor.engine.box import Layout
 from executor.engine.orders import Packed
 from executor.engine.rootfs import JOB_BYTES, ROOM_BYTES, ROOM_INODES
 from executor.engine.seccomp import JudgedCalls, ToldCalls
@@ -14,6 +21,69 @@ from executor.model import MIB, Limits
 from executor.profile import ProjectAccess
 from executor.project.view.search import Guarded
 from executor.spawner.messages import CellDescription
+
+
+@dataclass(slots=True)
+class CellParts:
+    """What a cell has on the host while it lives, and leaves there."""
+
+    layout: Layout | None = None
+    cell: Cell | None = None
+    group: cgroup.ControlGroup | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CellMaker:
+    """Makes the cells of one server."""
+
+    spawner: Spawner
+    namespaces: bool
+    hierarchy: cgroup.Hierarchy | None
+    _numbers: count[int] = field(default_factory=count)
+
+    async def start(self, parts: CellParts) -> None:
+        """Start a cell's first process, in its namespaces and alone in its control group.
+
+        The kernel takes longest for this, and it depends on no run. What has come into being is
+        entered in `parts`, also if the rest fails.
+
+        Raises:
+            SandboxError: the process could not be made.
+            OSError: its control group could not.
+        """
+        if self.hierarchy:
+            name = str(next(self._numbers))
+            parts.group = await trio.to_thread.run_sync(cgroup.make_group, self.hierarchy, name)
+        parts.cell = await self.spawner.start_cell(self.namespaces)
+        if parts.group:
+            with contextlib.suppress(ProcessLookupError):  # `complete` will say why it died
+                await trio.to_thread.run_sync(parts.group.add, parts.cell.pid)
+
+    async def complete(self, packed: bytes, limits: Limits, parts: CellParts) -> Cell:
+        """Make a started cell ready, within its limits before it starts anything.
+
+        Raises:
+            SandboxError: the cell could not be made.
+            OSError: its control group does not take the limits.
+        """
+        assert parts.cell is not None
+        await parts.cell.make(packed)
+        if parts.group:
+            await trio.to_thread.run_sync(parts.group.limit, limits)
+        await parts.cell.ready()
+        return parts.cell
+
+
+async def dispose(parts: CellParts) -> None:
+    """End the cell if it still lives, and remove its files and group once all in it is dead."""
+    if parts.cell:
+        parts.cell.end()
+        await parts.cell.wait_ended()
+    while parts.group and not parts.group.remove():  # noqa: ASYNC110 - the kernel tells nobody
+        await trio.sleep(0.01)
+    if parts.layout and parts.layout.host_folder:
+        await trio.to_thread.run_sync(parts.layout.remove)
+
 
 READ_ONLY, NOSUID, NODEV = 0x1, 0x2, 0x4  # MOUNT_ATTR_* of mount_setattr(2)
 ROOT_BYTES = 16 * MIB
@@ -79,11 +149,11 @@ def _pack_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str,
         "scopes_signals": spec.scopes_signals,
     }
     if spec.told:
-        rest = packed.blob(spec.told.program)
-        description["told"] = {"filter": rest, "errors": list(spec.told.errors)}
+        rest = packed.blob(spec.told[0])
+        description["told"] = (rest, list(spec.told[1]))
     if spec.judged:
-        filter_ = packed.blob(spec.judged.program)
-        description["judged"] = {"filter": filter_, "kinds": list(spec.judged.kinds)}
+        filter_ = packed.blob(spec.judged[0])
+        description["judged"] = (filter_, list(spec.judged[1]))
     if spec.namespaces:
         _describe_tree(description, spec, system, devices, packed)
     return packed.pack(description)
@@ -100,7 +170,7 @@ def _describe_tree(
     read_only = READ_ONLY | NOSUID | NODEV
     accounts = rootfs.account_files(spec.uid, spec.gid)
     accounts |= rootfs.NAME_SERVICE if spec.names else {}
-    binds = [(path, path, read_only) for path in system.binds]
+    binds = [(path, path, read_only) for path in system[0]]
     binds += [(source, target, read_only) for source, target in spec.binds]
     writable: tuple[str, ...] = (spec.scratch, spec.home, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
     commits = spec.access is ProjectAccess.COMMIT
@@ -110,17 +180,14 @@ def _describe_tree(
     description["job_bytes"] = JOB_BYTES
     description["binds"] = [*binds, *((path, path, NOSUID) for path in devices)]
     description["shown"] = list(spec.shown)
-    description["symlinks"] = list(system.links)
+    description["symlinks"] = list(system[1])
     description["files"] = [packed.file(path, content) for path, content in accounts.items()]
-    description["scratch"] = {
-        "bytes": spec.limits.scratch_bytes,
-        "inodes": spec.limits.scratch_inodes,
-        "folders": [
-            ("tmp", spec.scratch, 0o1777),
-            ("home", spec.home, 0o755),
-            ("shm", rootfs.SHARED_MEMORY, 0o1777),
-        ],
-    }
+    folders = [
+        ("tmp", spec.scratch, 0o1777),
+        ("home", spec.home, 0o755),
+        ("shm", rootfs.SHARED_MEMORY, 0o1777),
+    ]
+    description["scratch"] = (spec.limits.scratch_bytes, spec.limits.scratch_inodes, folders)
     description["project"] = {
         "source": spec.project_source,
         "target": spec.project,

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from executor.cells.cell import Spawner
 from executor.cells.description import CellSpec
 from executor.engine import rootfs, seccomp
-from executor.engine.layout import Layout
+from executor.engine.box import Layout
 from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.engine.tiers import TIERS, Capabilities
-from executor.instance import temporary
+from executor.instance.lock import own_folder
 from executor.model import Isolation, Limits
 from executor.profile import Profile, ProjectAccess
 from executor.project.view.search import Guarded, ProjectSearch
@@ -60,12 +60,12 @@ class Placement:
 
         Raises:
             RequestError: the profile needs a copy of the project, which is too large.
-            SandboxUnavailableError: see `temporary.own`.
+            SandboxUnavailableError: see `executor.instance.lock.own_folder`.
         """
         del session
         if self.can.own_file_system:
             return self._with_room(Layout(project=str(self.project)), record)
-        base = tempfile.mkdtemp(dir=temporary.own(self.temporary))
+        base = tempfile.mkdtemp(dir=own_folder(self.temporary))
         layout = Layout(f"{base}/job", f"{base}/tmp", f"{base}/tmp/home", str(self.project), base)
         owner = (self.spawner.uid, self.spawner.gid)
         copy = Path(base, self.project.name or "project")
@@ -221,7 +221,7 @@ def _landlock_abi() -> int:
 def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:
     """Those paths that the system folders of a cell don't show anyway."""
     paths = tuple(paths)
-    shown = rootfs.system_entries().binds if paths else ()
+    shown = rootfs.system_entries()[0] if paths else ()
     for path in paths:
         if not any(path == folder or path.startswith(f"{folder}/") for folder in shown):
             yield path

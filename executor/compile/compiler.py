@@ -8,34 +8,118 @@ reach for more, by its row's `inputs`, is compiled in the cell of its run.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import platform
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import trio
 
 import runtimes
-from executor.compile.products import Compiled, CompiledStore
+from base.whole_files import replace_file
+from executor.engine.box import Job, Layout
 from executor.engine.engine import Completed
-from executor.engine.job import Job
 from executor.engine.layers import for_run
-from executor.engine.layout import Layout
-from executor.instance import temporary
-from executor.instance.removal import remove
+from executor.instance import lock
+from executor.instance.lock import remove
 from executor.model import MIB, Result, Status, Usage
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked
-from executor.run.execution import Execution, label
-from executor.run.program_job import job_of
+from executor.run.execution import Execution, job_of, label
 from executor.run.refusals.collecting import of_compiling, with_earlier
 from executor.run.runner import Runner
 from policy.project_file import open_project_file
+
+# Only a server writes here, what a compiler left in a cell without the project; programs never see
+# the folder. One file an entry, replaced as a whole, so that several servers may share it.
+
+BYTES_MAX = 256 * MIB
+KEPT_SHARE = 0.8  # how full the folder is after the least recently used have gone
+
+
+Compiled = tuple[Mapping[str, bytes], bytes]
+"""Products by their path below the scratch folder's, and what the compiler said of them."""
+_Plan = tuple[str, runtimes.Program, bytes | None]
+"""A program to compile by itself: its key, and the text of a script, shown at its own place."""
+
+
+class CompiledStore:
+    """The folder of one user's products."""
+
+    def __init__(self, folder: Path, bytes_max: int = BYTES_MAX) -> None:
+        self.folder = folder
+        self._bytes_max = bytes_max
+
+    def load(self, key: str) -> Compiled | None:
+        """What is kept under a key, which thereby was used now; a damaged entry is none."""
+        path = self.folder / key
+        try:
+            packed = path.read_bytes()
+            os.utime(path)
+        except OSError:
+            return None
+        compiled = _unpack(packed)
+        if compiled is None:
+            path.unlink(missing_ok=True)
+        return compiled
+
+    def store(self, key: str, compiled: Compiled) -> None:
+        """Keep products, and let go of those used longest ago. A full disk keeps nothing."""
+        packed = _pack(compiled)
+        if len(packed) > self._bytes_max * KEPT_SHARE:
+            return
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_file(self.folder / key, packed)
+            self._trim()
+
+    def _trim(self) -> None:
+        entries = []
+        for path in self.folder.iterdir():
+            with contextlib.suppress(FileNotFoundError):  # another server was faster
+                status = path.stat()
+                entries.append((status.st_mtime_ns, status.st_size, path))
+        total = sum(size for _, size, _ in entries)
+        if total <= self._bytes_max:
+            return
+        for _, size, path in sorted(entries):
+            if total <= self._bytes_max * KEPT_SHARE:
+                break
+            path.unlink(missing_ok=True)
+            total -= size
+
+
+def _pack(compiled: Compiled) -> bytes:
+    """A line of JSON, then the contents in its order; the digest is over them."""
+    made, diagnosis = compiled
+    contents = b"".join((*made.values(), diagnosis))
+    header = {
+        "files": [[path, len(content)] for path, content in made.items()],
+        "digest": hashlib.sha256(contents).hexdigest(),
+    }
+    return json.dumps(header).encode() + b"\n" + contents
+
+
+def _unpack(packed: bytes) -> Compiled | None:
+    line, _, contents = packed.partition(b"\n")
+    try:
+        header = json.loads(line)
+        if hashlib.sha256(contents).hexdigest() != header["digest"]:
+            return None
+        files, at = {}, 0
+        for path, size in header["files"]:
+            files[path] = contents[at : at + size]
+            at += size
+    except (ValueError, KeyError, TypeError):
+        return None
+    return files, contents[at:]
+
 
 KEY_VERSION = 1
 PRODUCT_BYTES_MAX = 64 * MIB
@@ -53,15 +137,6 @@ SYSTEM_MARKS = (
 )
 # It comes last, so that the compiler before it is treated as it is beside a run.
 _DONE = runtimes.Step(("/bin/sh", "-c", ":"), "run")
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """A program to compile by itself."""
-
-    key: str
-    program: runtimes.Program
-    script: bytes | None  # the text of a script, which is shown at its own place
 
 
 class Compiler:
@@ -86,20 +161,22 @@ class Compiler:
         plan = await trio.to_thread.run_sync(self._plan, execution, version)
         if plan is None:
             return await execution.start(self._runner)
-        compiled = await trio.to_thread.run_sync(self._store.load, plan.key)
+        key, program, _ = plan
+        compiled = await trio.to_thread.run_sync(self._store.load, key)
         if compiled is not None:
-            kept = replace(execution, products=compiled.files, diagnosis=compiled.diagnosis)
-            return _note_compiled(await kept.start(self._runner), "kept")
+            kept = replace(execution, products=compiled[0], diagnosis=compiled[1])
+            done = await kept.start(self._runner)
+            return replace(done, result=replace(done.result, compiled="kept"))
         attempt = await self._compile(plan, execution)
         spent = attempt.result.usage
         later = replace(execution, spent=spent)
-        compiled = await trio.to_thread.run_sync(_take_products, plan, attempt)
+        compiled = await trio.to_thread.run_sync(_take_products, program.products, attempt)
         if compiled is not None:
-            await trio.to_thread.run_sync(self._store.store, plan.key, compiled)
-            made = replace(later, products=compiled.files, diagnosis=compiled.diagnosis)
+            await trio.to_thread.run_sync(self._store.store, key, compiled)
+            made = replace(later, products=compiled[0], diagnosis=compiled[1])
             done = _with_usage(await made.start(self._runner), spent)
-            done = replace(done, result=with_earlier(done.result, attempt.result))
-            return _note_compiled(done, "now")
+            result = with_earlier(done.result, attempt.result)
+            return replace(done, result=replace(result, compiled="now"))
         if _is_final(attempt.result, execution.candidate):
             final, complaint = await trio.to_thread.run_sync(
                 self._final, attempt, execution.checked
@@ -107,7 +184,7 @@ class Compiler:
             if execution.on_output is not None:
                 execution.on_output("stderr", complaint)
             return final
-        self._impure.add(plan.key)
+        self._impure.add(key)
         await trio.to_thread.run_sync(_discard, attempt)
         return _with_usage(await later.start(self._runner), spent)
 
@@ -135,7 +212,7 @@ class Compiler:
         )
         script = self._read_script(checked.script) if checked.script else None
         key = _key(program, candidate, version, script)
-        return None if key in self._impure else _Plan(key, program, script)
+        return None if key in self._impure else (key, program, script)
 
     def _read_script(self, path: str) -> bytes:
         hides = self._runner.placement.search.hides
@@ -144,7 +221,7 @@ class Compiler:
 
     async def _compile(self, plan: _Plan, execution: Execution) -> Completed:
         above, checked = self._runner.placement.temporary, execution.checked
-        with _substitute(above, self._project, checked, plan) as folder:
+        with _substitute(above, self._project, checked, plan[2]) as folder:
             return await self._runner.run(
                 lambda layout: _compile_job(plan, execution, layout, folder.name),
                 profile=COMPILING,
@@ -168,7 +245,7 @@ class Compiler:
 
 
 def _compile_job(plan: _Plan, execution: Execution, layout: Layout, substitute: str) -> Job:
-    program, checked = plan.program, execution.checked
+    (_, program, script), checked = plan, execution.checked
     steps = [step for step in program.steps if step.phase == "compile"]
     found = [pattern for path in program.products for pattern in (path, f"{path}/**/*")]
     prewarm = program.compiler_prewarm
@@ -184,7 +261,7 @@ def _compile_job(plan: _Plan, execution: Execution, layout: Layout, substitute: 
         profile=COMPILING,
         substitute=substitute,
         may_be_prewarmed=prewarm is not None
-        and plan.script is None,  # else what is shown is there but once
+        and script is None,  # else what is shown is there but once
         shown=(*execution.shown, *execution.packages),
         label=label(checked),
     )
@@ -233,12 +310,14 @@ def _folders_above(checked: Checked, project: Path) -> list[Path]:
 
 
 @contextmanager
-def _substitute(above: Path, project: Path, checked: Checked, plan: _Plan) -> Iterator[Path]:
+def _substitute(
+    above: Path, project: Path, checked: Checked, script: bytes | None
+) -> Iterator[Path]:
     """A folder with nothing of the project but its working folder's name, and the script.
 
     Without a script it is always the same one, as what waits for it shows.
     """
-    temporary.own(above)
+    lock.own_folder(above)
     within = Path(checked.cwd).relative_to(project)
     if checked.script is None:
         folder = above / f"empty-{_digest(str(within).encode(errors='surrogateescape'))[:32]}"
@@ -248,10 +327,10 @@ def _substitute(above: Path, project: Path, checked: Checked, plan: _Plan) -> It
     folder = Path(tempfile.mkdtemp(dir=above))
     try:
         _make_readable(folder, within)
-        if checked.script is not None and plan.script is not None:
+        if script is not None:
             within = Path(checked.script).relative_to(project)
             _make_readable(folder, within.parent)
-            (folder / within).write_bytes(plan.script)
+            (folder / within).write_bytes(script)
             os.chmod(folder / within, 0o644)
         yield folder
     finally:
@@ -265,7 +344,7 @@ def _make_readable(top: Path, within: Path) -> None:
         os.chmod(folder, 0o755)  # noqa: S103 - the folder above tells nobody its name
 
 
-def _take_products(plan: _Plan, attempt: Completed) -> Compiled | None:
+def _take_products(products: tuple[str, ...], attempt: Completed) -> Compiled | None:
     """The products of a compilation, all of them and nothing else; None if it gave none."""
     result = attempt.result
     if result.status is not Status.OK:
@@ -274,12 +353,12 @@ def _take_products(plan: _Plan, attempt: Completed) -> Compiled | None:
     files = {
         artifact.name: Path(artifact.path).read_bytes()
         for artifact in result.artifacts
-        if artifact.path is not None and _is_product(artifact.name, plan.program.products)
+        if artifact.path is not None and _is_product(artifact.name, products)
     }
     if diagnosis is None or not files or len(files) < len(result.artifacts):
         return None
     _discard(attempt)
-    return Compiled(files, diagnosis)
+    return files, diagnosis
 
 
 def _is_product(name: str, products: tuple[str, ...]) -> bool:
@@ -304,9 +383,7 @@ def _is_final(result: Result, candidate: runtimes.Candidate) -> bool:
 
 
 def _discard(attempt: Completed) -> None:
-    for spool in (attempt.stdout_spool, attempt.stderr_spool):
-        if spool is not None:
-            spool.delete()
+    attempt.delete_spools()
     _discard_artifacts(attempt.result)
 
 
@@ -321,7 +398,3 @@ def _with_usage(completed: Completed, spent: Usage) -> Completed:
     usage = completed.result.usage
     both = replace(usage, wall_s=usage.wall_s + spent.wall_s, cpu_s=usage.cpu_s + spent.cpu_s)
     return replace(completed, result=replace(completed.result, usage=both))
-
-
-def _note_compiled(completed: Completed, compiled: str) -> Completed:
-    return replace(completed, result=replace(completed.result, compiled=compiled))

@@ -11,7 +11,7 @@ from typing import Any
 
 from executor.engine import rootfs
 from executor.engine.rootfs import JOB_BYTES
-from executor.engine.system_calls import ALLOWED, CLONE_NEW_FLAGS, SOCKETS
+from executor.engine.seccomp import ALLOWED, CLONE_NEW_FLAGS, SOCKETS
 from executor.model import MIB, Limits
 from executor.spawner.confine import SENT_AT_ONCE
 
@@ -32,11 +32,9 @@ Mount = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ContainerSpec:
-    """What a container may touch. Two that are equal can stand in for each other.
+    """All that a container may touch. Two that are equal can stand in for each other.
 
-    `read_only` and `writable` are (path on the engine's host, path in the container), in the order
-    of their mounts. `state` tells files apart that go by the same names. With `overlay` the project
-    is an overlay, without what is `absent`; with `shipped` it is empty at first.
+    Mounts are (path on the engine's host, path in the container), in their order.
     """
 
     image: str
@@ -47,10 +45,10 @@ class ContainerSpec:
     access: str
     read_only: tuple[tuple[str, str], ...] = ()
     writable: tuple[tuple[str, str], ...] = ()
-    overlay: bool = False
-    absent: tuple[str, ...] = ()  # paths below the project
-    shipped: bool = False
-    state: tuple[tuple[str, int, int], ...] = ()
+    overlay: bool = False  # the project is one
+    absent: tuple[str, ...] = ()  # paths below the project that its overlay is without
+    shipped: bool = False  # the project is empty at first
+    state: tuple[tuple[str, int, int], ...] = ()  # tells files apart that go by the same names
     once: bool = False  # no other is made ahead for the next run
 
     @property

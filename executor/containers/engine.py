@@ -1,13 +1,17 @@
-"""A Docker engine: what it can do, and calls to it that block no other task."""
+"""A Docker engine: where it is, what it can do, and calls to it that block no other task."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
+import os
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import docker
@@ -18,9 +22,6 @@ from requests.exceptions import RequestException
 
 from executor.containers import ssh
 from executor.errors import SandboxError
-
-if TYPE_CHECKING:
-    from executor.containers.endpoint import Endpoint
 
 T = TypeVar("T")
 
@@ -232,3 +233,73 @@ async def _read_upgrade(stream: trio.abc.Stream) -> None:
     status = head.split(b" ", 2)[1]
     if status not in (b"101", b"200"):
         raise OSError(f"attach was answered with {head.splitlines()[0].decode(errors='replace')}")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An engine's address, and for `tcp` the folder with ca.pem, cert.pem and key.pem if any."""
+
+    url: str
+    certificates: Path | None = None
+
+    @property
+    def is_local(self) -> bool:
+        return self.url.startswith("unix://")
+
+    @property
+    def is_ssh(self) -> bool:
+        return self.url.startswith("ssh://")
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds in which it has to say what it is: behind ssh, after three handshakes."""
+        return 30.0 if self.is_ssh else 3.0
+
+
+def find_endpoint(environ: Mapping[str, str] = os.environ) -> Endpoint:
+    """The engine that `docker` would use: by DOCKER_HOST, else by the current context.
+
+    Raises:
+        EngineError: the current context can't be read.
+    """
+    if host := environ.get("DOCKER_HOST"):
+        verified = environ.get("DOCKER_TLS_VERIFY") or environ.get("DOCKER_CERT_PATH")
+        folder = Path(environ.get("DOCKER_CERT_PATH") or Path.home() / ".docker")
+        return Endpoint(host, folder if verified and host.startswith("tcp://") else None)
+    if found := _of_context(environ):
+        return found
+    rootless = Path(environ.get("XDG_RUNTIME_DIR", "/nonexistent"), "docker.sock")
+    if not os.path.exists(DEFAULT_SOCKET) and rootless.exists():
+        return Endpoint(f"unix://{rootless}")
+    return Endpoint(f"unix://{DEFAULT_SOCKET}")
+
+
+def _of_context(environ: Mapping[str, str]) -> Endpoint | None:
+    """By `docker context`, whose store goes by digests of names; None for the default.
+
+    Read here, since the SDK finds contexts only where there is a config.json beside them.
+
+    Raises:
+        EngineError: it can't be read.
+    """
+    folder = Path(environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
+    name = environ.get("DOCKER_CONTEXT") or _read(folder / "config.json").get("currentContext")
+    if not name or name == "default":
+        return None
+    store, digest = folder / "contexts", hashlib.sha256(name.encode()).hexdigest()
+    context = _read(store / "meta" / digest / "meta.json")
+    host = context.get("Endpoints", {}).get("docker", {}).get("Host")
+    if not host:
+        raise EngineError(f"docker context: there is none called {name} in {folder}")
+    keys = store / "tls" / digest / "docker"
+    return Endpoint(str(host), keys if keys.is_dir() else None)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise EngineError(f"docker context: {file}: {error}") from error
+    return content if isinstance(content, dict) else {}

@@ -1,4 +1,4 @@
-"""What lies on this host for containers of an engine that shares its file systems.
+"""Folders and binds on this host for containers, and what dead servers left of both.
 
 As real root the project is bound with its owner's id mapped to the containers' user, as the spawner
 does for cells. What runs write to it goes to a tmpfs of their own, sized in bytes and files. Any
@@ -8,47 +8,95 @@ other user's containers run as that user, and what they write lies in an ordinar
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import shutil
+import socket
+import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import trio
+
 from base import capabilities
+from base.locks import is_held
 from base.mounts import mounts_below
-from executor.containers.absence import leave_out
 from executor.containers.create import ContainerSpec, Mount, overlay_volume
+from executor.containers.engine import DockerEngine, EngineError
 from executor.engine import rootfs
 from executor.engine.layers import SHOWS_NOTHING
 from executor.engine.rootfs import ROOM_BYTES, ROOM_INODES, UNPRIVILEGED_ID
 from executor.errors import SandboxError
-from executor.instance.lock import Instance
-from executor.instance.removal import remove
+from executor.instance.lock import Instance, remove
 from executor.profile import ProjectAccess
 from executor.spawner.changes import ReportedChanges, Snapshot, look, of_overlay
 from executor.spawner.kernel import MS_NODEV, MS_NOSUID, StepError, detach, mount
 from executor.spawner.tree import has_no_room
 from executor.spawner.view import FOLDER
 
+# They are not covered as secrets are: gVisor can't start where something is mounted on a socket
+# that someone listens at, and waits for ever on a FIFO.
+
+
+def leave_out(names: Iterable[str], lower: Path, upper: Path) -> None:
+    """Mark paths below `lower` as deleted in an overlay's new upper folder.
+
+    The folders above them look as they did.
+
+    Raises:
+        OSError: the file system or the kernel (before Linux 5.8, without root) has no such marks.
+    """
+    folders = []
+    for name in names:
+        above = Path(name).parent
+        for folder in reversed((above, *above.parents)):
+            if not os.path.lexists(upper / folder):
+                (upper / folder).mkdir()
+                folders.append(folder)
+        os.mknod(upper / name, stat.S_IFCHR, os.makedev(0, 0))
+    gives = capabilities.holds(capabilities.CHOWN)
+    for folder in reversed(folders):  # what is put into one changes its times
+        info = os.lstat(lower / folder)
+        if gives:
+            os.chown(upper / folder, info.st_uid, info.st_gid)
+        shutil.copystat(lower / folder, upper / folder, follow_symlinks=False)
+
+
+def is_special(path: str) -> bool:
+    """Return whether a path is a socket, FIFO or device; a link is none."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
+
+
 MAPPING_S_MAX = 30.0
 MOUNTS = Path("/run")  # no person's folder, and none that anything empties
 PREFIX = "ctxmode-mounts-"
 EXECUTOR = Path(__file__).parents[1]
-MAPPING = "import sys; sys.path.append(sys.argv[1]); from spawner.mapping import main; main()"
+MAPPING = """\
+import sys
+sys.path.append(sys.argv[1])
+from spawner.staging import bind_mapped
+bind_mapped()
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Upper:
-    """Where the writes of one copy-on-write container go; `before` is what was in it at first."""
+    """The place of the writes of one copy-on-write container."""
 
     folder: Path
     lower: str
     volume: Mount
     is_mounted: bool
-    before: Snapshot
+    before: Snapshot  # what was in it at first
 
     def changes(self) -> tuple[ReportedChanges, bool]:
         """What was written, when nothing runs that could write on; and whether it is full."""
@@ -68,13 +116,13 @@ class Upper:
 
 @dataclass(slots=True)
 class EngineHost:
-    """Made by `opened` only. `sources` says where the engine finds a path of this host."""
+    """The engine's host. It is made by `opened` only."""
 
     user: tuple[int, int]
     base: Path  # of the folders that are made for each container
     as_root: bool
     project: Path
-    sources: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)  # where the engine finds paths of it
     live: str = ""
 
     @property
@@ -235,3 +283,82 @@ def unmount(path: Path) -> None:
         detach(str(path))
     with contextlib.suppress(OSError):
         path.rmdir() if path.is_dir() else path.unlink()
+
+
+INSTANCE, INSTANCES, MACHINE = "ctxmode.instance", "ctxmode.instances", "ctxmode.machine"
+PROJECT = "ctxmode.config.project"
+SWEEP_S_MAX = 10.0
+
+
+def list_labels(instance: str, instances: Path, project: Path) -> dict[str, str]:
+    """What everything bears that this server makes.
+
+    The folder of the locks and the machine are told too: an engine may serve many.
+    """
+    return {
+        INSTANCE: instance,
+        INSTANCES: str(instances),
+        MACHINE: machine(),
+        PROJECT: str(project),
+    }
+
+
+def machine() -> str:
+    """A name for this machine that no other has, and that tells nothing of it."""
+    try:
+        identity = Path("/etc/machine-id").read_text().strip()
+    except OSError:
+        identity = ""
+    return hashlib.sha256(f"{identity} {socket.gethostname()}".encode()).hexdigest()[:16]
+
+
+def is_alive(instance: str, instances: Path) -> bool:
+    """Whether a server of that id holds its lock; one whose lock is gone has ended in order."""
+    try:
+        return is_held(instances / f"{instance}.lock")
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # not ours to judge
+
+
+async def sweep(engine: DockerEngine, instances: Path) -> list[str]:
+    """Remove what dead servers of this folder of locks left; the ids of the containers.
+
+    Nothing without our label is touched, and nothing of a living server. A container that never
+    came to start can't be removed by some engines: after `SWEEP_S_MAX` the rest is left to the
+    next start.
+
+    Raises:
+        EngineError: the engine does not answer.
+    """
+    filters = {"label": [f"{INSTANCES}={instances}", f"{MACHINE}={machine()}"]}
+    removed: list[str] = []
+
+    async def remove(container: str) -> None:
+        with contextlib.suppress(EngineError):
+            await engine.call("remove_container", container, v=True, force=True)
+            removed.append(container)
+
+    found = await engine.call("containers", all=True, filters=filters)
+    with trio.move_on_after(SWEEP_S_MAX):
+        async with trio.open_nursery() as nursery:
+            for container in found:
+                if not is_alive(container["Labels"][INSTANCE], instances):
+                    nursery.start_soon(remove, container["Id"])
+    volumes = (await engine.call("volumes", filters=filters)).get("Volumes") or ()
+    for volume in volumes:
+        if not is_alive(volume["Labels"][INSTANCE], instances):
+            with contextlib.suppress(EngineError):
+                await engine.call("remove_volume", volume["Name"])
+    return removed
+
+
+def sweep_mounts(instances: Path) -> None:
+    """Take away the binds that dead servers of this folder of locks left on this host."""
+    for base in MOUNTS.glob(f"{PREFIX}*"):
+        owner = base / "owner"
+        with contextlib.suppress(OSError):
+            ours = owner.read_text() == str(instances)
+            if ours and not is_alive(base.name.removeprefix(PREFIX), instances):
+                take_away(base)

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import trio
 
-from executor.containers.agent.frames import (
+from executor.containers.agent.messages import (
     ACK,
     ACK_BYTES,
     CHUNK_BYTES,
@@ -21,15 +21,16 @@ from executor.containers.agent.frames import (
     MESSAGE,
     ORDER,
     WINDOW_BYTES,
+    AgentOrder,
     BrokenStreamError,
     Frames,
+    FromAgent,
     frame,
     pack,
     parse_acknowledged,
     unpack,
 )
-from executor.containers.agent.messages import AgentOrder, FromAgent
-from executor.engine.messages import check
+from executor.engine.orders import check_message
 from executor.errors import SandboxError
 
 COMPLAINT_BYTES_MAX = 4096
@@ -230,7 +231,7 @@ class Link:
 
     def _take(self, kind: int, number: int, content: bytes) -> None:
         if kind == MESSAGE:
-            self._understand(check(unpack(content)[0], FromAgent))
+            self._understand(check_message(unpack(content)[0], FromAgent))
         elif number in self._files:
             if kind == DATA:
                 self._files[number].write(content)

@@ -16,19 +16,14 @@ import trio
 
 from base import capabilities
 from executor.containers import shipping
-from executor.containers.absence import is_special
-from executor.containers.box import ContainerBox
-from executor.containers.container import Container
+from executor.containers.box import Container, ContainerBox
 from executor.containers.create import ContainerSpec, has_own_kernel, of_box
-from executor.containers.host import EngineHost
+from executor.containers.host import EngineHost, is_special
 from executor.engine import rootfs, seccomp
-from executor.engine.box import Box, Meter, Prewarming
-from executor.engine.exit import Exit
-from executor.engine.job import Job
-from executor.engine.layout import Layout
+from executor.engine.box import Box, Exit, Job, Layout, Meter, Prewarming
 from executor.engine.orders import Packed
 from executor.engine.tiers import TIERS, Capabilities
-from executor.instance import temporary
+from executor.instance.lock import own_folder
 from executor.model import Isolation
 from executor.profile import Profile, ProjectAccess
 from executor.project.view import work_copy
@@ -58,7 +53,7 @@ class Leases(Prewarming, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ContainerPlace:
-    """How runs of one project become containers. `host` is None where projects travel."""
+    """The way in which runs of one project become containers."""
 
     isolation: Isolation
     search: ProjectSearch
@@ -67,7 +62,7 @@ class ContainerPlace:
     image_of: ImageOf
     runtime: str
     user: tuple[int, int]
-    host: EngineHost | None
+    host: EngineHost | None  # None: projects travel
     pool: Leases
 
     @property
@@ -89,11 +84,11 @@ class ContainerPlace:
 
         Raises:
             RequestError: it is too large for that.
-            SandboxUnavailableError: see `temporary.own`.
+            SandboxUnavailableError: see `executor.instance.lock.own_folder`.
         """
         if self.host is not None and (record is None or not session):
             return Layout(project=str(self.project))
-        base = Path(tempfile.mkdtemp(dir=temporary.own(self.temporary)))
+        base = Path(tempfile.mkdtemp(dir=own_folder(self.temporary)))
         layout = Layout(project=str(self.project), host_folder=str(base))
         try:
             if record is not None:

@@ -13,13 +13,13 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from base.secrets import is_secret_path
 from executor.engine.unpacking import take_out, unpack
 from executor.errors import RequestError
 from executor.model import GIB
 from executor.project.view.search import ProjectSearch
 from executor.project.view.tree import FOLDER_FLAGS, OpenFolder, walk
-from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
-from policy.secrets import is_secret_path
+from executor.project.view.work_copy import COPY_BYTES_MAX, COPY_ENTRIES_MAX
 
 NAMING = ("objects/info/alternates",)  # texts of a substitute that name what is shown beside it
 HINT = "use a local engine, or tier A: see `context-mode doctor`"
@@ -42,10 +42,10 @@ def pack(search: ProjectSearch, archive: Path) -> None:
                     continue
                 entries += 1
                 total += info.st_size
-                if entries > ENTRIES_MAX or total > BYTES_MAX:
+                if entries > COPY_ENTRIES_MAX or total > COPY_BYTES_MAX:
                     raise RequestError(
                         "the project is too large to travel into a container: over "
-                        f"{ENTRIES_MAX:,} entries or {BYTES_MAX // GIB} GiB",
+                        f"{COPY_ENTRIES_MAX:,} entries or {COPY_BYTES_MAX // GIB} GiB",
                         HINT,
                     )
                 _add(tar, folder, entry.name, info)

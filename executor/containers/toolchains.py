@@ -11,12 +11,12 @@ import trio
 import runtimes
 from base.whole_files import read_json, write_json
 from executor.containers.agent.messages import FoundCandidate, FoundLanguage, FromAgent
-from executor.containers.container import start
+from executor.containers.box import start
 from executor.containers.create import ContainerSpec, of_box
 from executor.containers.engine import DockerEngine, EngineError
 from executor.containers.link import Link
 from executor.engine import rootfs
-from executor.engine.messages import check
+from executor.engine.orders import check_message
 from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.errors import SandboxError
 from executor.model import Limits
@@ -159,7 +159,7 @@ def _candidates(
 def _load(file: Path) -> Found | None:
     """What was kept; None if it is not there, or of another form."""
     with contextlib.suppress(SandboxError):
-        return check({"discovered": read_json(file)}, FromAgent)["discovered"]
+        return check_message({"discovered": read_json(file)}, FromAgent)["discovered"]
     return None
 
 

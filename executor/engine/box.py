@@ -1,4 +1,4 @@
-"""What the server asks of a sandbox: the face that cells and containers share."""
+"""A sandbox as the server asks for it: what is placed in it, its folders, how its runs end."""
 
 from __future__ import annotations
 
@@ -8,22 +8,155 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from executor.engine.engine import PoolState
-    from executor.engine.exit import Consumption, Exit
-    from executor.engine.job import Job
-    from executor.engine.layout import Layout
     from executor.engine.tiers import Capabilities
+    from executor.instance.control import PrewarmReport
     from executor.model import Isolation
     from executor.profile import Profile
     from executor.project.view.record import Record
     from executor.project.view.search import ProjectSearch
-    from executor.spawner.messages import ArtifactsHandedOver, FromSupervisor, Layers
+    from executor.spawner.messages import FromSupervisor, HandedOver, Layers
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from executor.engine import rootfs
+from executor.engine.orders import RunSpec
+from executor.errors import SandboxError
+from executor.instance.lock import remove
+from executor.model import Limits
+from executor.profile import ANALYZE, Profile
+from runtimes import PrewarmPlan, Step
+
+if TYPE_CHECKING:
+    from executor.project.view.work_copy import WorkCopy
+    from runtimes import Candidate
+
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a cell's own folders are, as the program sees them."""
+
+    job: str = rootfs.JOB
+    scratch: str = rootfs.SCRATCH
+    home: str = rootfs.HOME
+    project: str = ""
+    host_folder: str | None = None
+    room: str = ""  # on the host, where a view's upper layers lie that are to be committed
+    work_copy: WorkCopy | None = None
+    is_in_place: bool = False  # the copy is shown where the project lies
+
+    def inside(self, path: str) -> str:
+        """Where the program finds a path of the project."""
+        if self.work_copy is None or self.is_in_place:
+            return path
+        return os.path.normpath(self.work_copy.folder / os.path.relpath(path, self.project))
+
+    def place(self, candidate: Candidate) -> Candidate:
+        """Return a toolchain as the program finds it: one of the project may lie in its copy."""
+        top = f"{self.project.rstrip('/')}/"
+        return candidate._replace(
+            paths={
+                role: self.inside(path) if path.startswith(top) else path
+                for role, path in candidate.paths.items()
+            }
+        )
+
+    def remove(self) -> None:
+        """Take what was made on the host away again, whatever a program did to it."""
+        if self.host_folder:
+            remove(Path(self.host_folder))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A program ready to be placed: all that the sandbox needs to know of it."""
+
+    steps: tuple[Step, ...]
+    cwd: str
+    env: Mapping[str, str]
+    limits: Limits
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    binds: tuple[str, ...] = ()
+    stdin: bytes | None = None
+    drain: bool = False  # beyond its limit, output is counted and discarded
+    artifacts: tuple[str, ...] = ()
+    # A folder of the scratch, of which these entries, or all, are handed back as one bundle.
+    packed: tuple[str, tuple[str, ...]] | None = None
+    profile: Profile = ANALYZE
+    label: str = ""  # what it is called while it runs
+    language: str = ""  # by the name of its row
+    substitute: str | None = None  # a folder of `temporary` that is shown in the project's place
+    shown: tuple[tuple[str, str], ...] = ()  # (path on the host, path in the cell), read-only
+    prewarm: PrewarmPlan | None = None  # how its interpreter is started before its text is known
+    may_be_prewarmed: bool = True  # whether it may run where something has waited for it
+    diagnosis: bytes = b""  # what an earlier compilation said, repeated on stderr
+    whole: Limits | None = None  # before compiling had its share of `limits`
+
+    def spec(self, *, without_cgroup: bool) -> RunSpec:
+        """The same for the spawner."""
+        return RunSpec(
+            self.steps,
+            self.env,
+            self.cwd,
+            self.limits,
+            self.files,
+            self.links,
+            self.artifacts,
+            self.packed,
+            without_cgroup,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a run's deciding step ended, as its supervisor saw it."""
+
+    phase: str
+    exit_code: int | None
+    signal: int | None
+    reason: str | None
+    cpu_s: float
+    peak_memory_bytes: int
+    peak_processes: int
+    scratch_full: bool
+    changed: Sequence[tuple[str, str, int | None]]
+    changed_omitted: int
+    leaves_open: bool = False  # its ends of the pipes, though it writes nothing there any more
+    # What its calls and look-ups were refused, as the supervisor counted it.
+    refused: Sequence[tuple[int, str, int]] = ()
+    refused_omitted: int = 0
+    unstopped: str = ""  # why a session's processes had to be ended instead of stopped
+
+
+class LostError(SandboxError):
+    """A program that was held for its run was gone when the run came; nothing was started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consumption:
+    """What a group's processes used and what they were refused."""
+
+    peak_memory_bytes: int | None
+    oom_kills: int
+    fork_refusals: int
+
+    def since(self, before: Consumption) -> Consumption:
+        """What came after an earlier look; the peak is of the whole time."""
+        return Consumption(
+            self.peak_memory_bytes,
+            self.oom_kills - before.oom_kills,
+            self.fork_refusals - before.fork_refusals,
+        )
 
 
 class Box(Protocol):
     """One sandbox, from its making until all in it is gone. See `executor.cells.cell.Cell`."""
 
-    handed_over: ArtifactsHandedOver | None
+    handed_over: HandedOver | None
     layers: Layers
 
     @property
@@ -121,5 +254,5 @@ class Prewarming(Protocol):
     """The pool of a back end."""
 
     @property
-    def state(self) -> tuple[PoolState, ...]:
+    def state(self) -> tuple[PrewarmReport, ...]:
         """What is prewarmed, the purpose used last first."""

@@ -67,6 +67,12 @@ class Completed:
     stdout_spool: Spool | None = None
     stderr_spool: Spool | None = None
 
+    def delete_spools(self) -> None:
+        """Delete both spools, if there are any."""
+        for spool in (self.stdout_spool, self.stderr_spool):
+            if spool is not None:
+                spool.delete()
+
 
 @dataclass(frozen=True, slots=True)
 class LanguageReport:
@@ -90,18 +96,6 @@ class PackagesAnswer:
     files: Mapping[str, bytes]
     key: str | None = None
     was_kept: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PoolState:
-    """What is kept for one purpose, and how often a member was there when it was asked for."""
-
-    label: str
-    idle: int
-    bytes: int
-    hits: int
-    misses: int
-    trouble: str = ""  # why the last one that was tried could not be made
 
 
 class RunProgress(Protocol):

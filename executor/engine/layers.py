@@ -1,4 +1,4 @@
-"""The layers of isolation as results name them: in force, or why not and what helps."""
+"""The layers of isolation as results name them, and requests that no tier in use can meet."""
 
 from __future__ import annotations
 
@@ -7,11 +7,54 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.remedy import Remedy
-from executor.engine.tiers import Capabilities
+from executor.engine.box import Place
+from executor.engine.tiers import PACKAGED, STRONGEST, Capabilities
 from executor.model import Isolation, Layer
 from executor.profile import Profile, ProjectAccess
 from executor.project.view.record import INTERVAL_S
+from executor.request import Checked
 from executor.spawner.messages import Layers
+
+
+def find_unmet(checked: Checked, place: Place) -> str:
+    """What this request demands and the tier in use lacks; empty if nothing."""
+    profile = checked.profile
+    if profile.floor not in place.can.floors or (
+        profile.network.is_open and not place.can.network_by_allowlist
+    ):
+        return f"profile {profile.name} needs tier {STRONGEST}, {place.shortfall()}"
+    if checked.request.packages and (unmet := find_unmet_of_packages(place)):
+        return unmet
+    if profile.project is ProjectAccess.LIVE and not place.can.live_project:
+        return (
+            f"profile {profile.name} needs tier {STRONGEST}, since others work on a copy of "
+            f"the project, {place.shortfall()}"
+        )
+    if _is_building_session(checked) and place.travels:
+        return (
+            f"a session with profile {profile.name} needs an engine that mounts folders of "
+            "this machine, and projects travel to the one in use. To mend it, leave out "
+            "`session`, or use a local engine."
+        )
+    return ""
+
+
+def find_unmet_of_packages(place: Place) -> str:
+    """Why no packages can be had or shown here; empty if they can."""
+    if not place.can.shows_packages:
+        return f"packages need {PACKAGED}, {place.shortfall()}"
+    if place.travels:
+        return (
+            "packages need an engine that mounts folders of this machine, and projects travel to "
+            "the one in use. To mend it, use a local engine."
+        )
+    return ""
+
+
+def _is_building_session(checked: Checked) -> bool:
+    is_session = checked.request.session is not None
+    return is_session and checked.profile.project is ProjectAccess.COMMIT
+
 
 LIVE = "use profile build: what it changes is committed when nothing of it runs any more"
 # Why root has no tier with namespaces, and what helps.

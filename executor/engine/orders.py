@@ -1,18 +1,145 @@
-"""Orders to the supervisor of a box: what a run is, packed into JSON and blobs."""
+"""Orders to the supervisor of a box and its answers, in JSON and blobs; a run's descriptors."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
 import resource
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar, cast
 
+import msgspec
+
+from executor.errors import SandboxError
 from executor.model import Limits
 from executor.project.view.search import Guarded
 from executor.spawner import messages
-from executor.spawner.messages import PrewarmMessage, RunDescription
+from executor.spawner.messages import RunDescription
 from runtimes import PrewarmPlan, Step
+
+D = TypeVar("D", bound=Mapping[str, object])
+
+
+def read_message(data: bytes, shape: type[D]) -> D:
+    """The JSON of one message, as the shape says it.
+
+    Raises:
+        SandboxError: it is none, or has a field that the shape lacks or that is of another type.
+    """
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise SandboxError("a supervisor said what is no message; its box is ended") from error
+    return check_message(said, shape)
+
+
+def check_message(said: object, shape: type[D]) -> D:
+    """The same for a message whose JSON was read.
+
+    Raises:
+        SandboxError: it has a field that the shape lacks or that is of another type.
+    """
+    try:
+        known = json.loads(json.dumps(msgspec.convert(said, shape)))  # with lists again
+    except msgspec.ValidationError as error:
+        raise SandboxError(f"a supervisor's message is malformed: {error}") from error
+    if known != said:  # msgspec leaves out what the shape does not know
+        raise SandboxError(
+            f"a supervisor's message is malformed at {_find_stranger(said, known)!r}"
+        )
+    return cast("D", said)
+
+
+def _find_stranger(said: object, known: object) -> str:
+    """Return the path of the first field that is only in what was said."""
+    if not isinstance(said, dict) or not isinstance(known, dict):
+        return ""
+    for name, value in said.items():
+        if name not in known:
+            return str(name)
+        if value != known[name]:
+            below = _find_stranger(value, known[name])
+            return f"{name}.{below}" if below else str(name)
+    return ""
+
+
+PIPE_BYTES = 1024 * 1024
+OUTPUTS = ("stdout", "stderr")
+
+
+def pipe(owner: tuple[int, int]) -> tuple[int, int]:
+    """A pipe with room for bursts, as far as the user's allowance goes.
+
+    It is the program's own, who may open it by name, as in `echo >/dev/stderr`.
+    """
+    reader, writer = os.pipe2(os.O_CLOEXEC)
+    os.fchown(writer, *owner)
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    return reader, writer
+
+
+def to_read(content: bytes | None) -> int:
+    """A program's standard input."""
+    return nothing_to_read() if content is None else anonymous_file(content)
+
+
+def nothing_to_read() -> int:
+    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+
+def anonymous_file(content: bytes) -> int:
+    """A descriptor of an unnamed file in memory with this content, at its start."""
+    fd = os.memfd_create("ctxmode", os.MFD_CLOEXEC)
+    with open(os.dup(fd), "wb") as out:
+        out.write(content)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+@dataclass(frozen=True, slots=True)
+class Stdio:
+    """The server's ends of a run's streams, made before the run is known."""
+
+    readers: Mapping[str, int]
+    stdin: int | None  # a file in memory; None if there is nothing to read
+
+    def close(self) -> None:
+        for fd in (*self.readers.values(), *(() if self.stdin is None else (self.stdin,))):
+            os.close(fd)
+
+
+async def start_with_pipes(
+    run: Callable[[bytes, Sequence[int]], Awaitable[None]],
+    packed: bytes,
+    stdin: bytes | None,
+    owner: tuple[int, int],
+) -> dict[str, int]:
+    """Start a run with pipes for its output; their reading ends by name.
+
+    Raises:
+        SandboxError: the box is gone.
+    """
+    source = to_read(stdin)
+    readers, writers = {}, []
+    for name in OUTPUTS:
+        readers[name], writer = pipe(owner)
+        writers.append(writer)
+    try:
+        await run(packed, (source, *writers))
+    except BaseException:
+        for reader in readers.values():
+            os.close(reader)
+        raise
+    finally:
+        for fd in (source, *writers):
+            os.close(fd)
+    return readers
+
 
 LOCKED_BYTES_MAX, PENDING_SIGNALS_MAX = 1 << 20, 1024
 
@@ -64,7 +191,7 @@ def pack_run(spec: RunSpec) -> bytes:
 
 def _run(spec: RunSpec, packed: Packed) -> RunDescription:
     return {
-        "steps": [_step(step) for step in spec.steps],
+        "steps": [(list(step.argv), step.phase, step.heavy) for step in spec.steps],
         "env": dict(spec.env),
         "cwd": spec.cwd,
         "files": [packed.file(path, content, 0o755) for path, content in spec.files.items()],
@@ -93,16 +220,11 @@ def pack_hold(spec: RunSpec, plan: PrewarmPlan | None) -> bytes:
         files={f"{job}/{name}": content for name, content in plan.files.items()},
         links={},
     )
-    prewarm: PrewarmMessage = {
-        "gate": f"{job}/{plan.gate}",
-        "only_before": [f"{job}/{name}" for name in plan.only_before],
-        "environment": "".join(
-            f"{name}={spec.env[name]}\n" for name in plan.env if name in spec.env
-        ),
-    }
+    changed = (f"{name}={spec.env[name]}\n" for name in plan.env if name in spec.env)
+    only_before = [f"{job}/{name}" for name in plan.only_before]
     packed = Packed()
     description = _run(started, packed)
-    description["prewarm"] = prewarm
+    description["prewarm"] = (f"{job}/{plan.gate}", only_before, "".join(changed))
     return packed.pack(description)
 
 
@@ -111,18 +233,18 @@ def pack_begin(guarded: Guarded, *, renew: bool, keep: bool) -> bytes:
 
     To `renew` the view shows the host's present files, and to `keep` also what was written.
     """
-    seen: messages.GuardedMessage = {
+    begin: messages.Begin = {
         "secrets": list(guarded.secrets),
         "special": list(guarded.special),
+        "renew": renew,
+        "keep": keep,
     }
-    begin: messages.Begin = {"guarded": seen, "renew": renew, "keep": keep}
     return Packed().pack(begin)
 
 
 def pack_interrupted(run: int) -> bytes:
     """Which run of a session is to stop what it does."""
-    interrupt: messages.Interrupt = {"run": run}
-    return Packed().pack(interrupt)
+    return Packed().pack({"run": run})
 
 
 def pack_asked(artifacts: Sequence[str], cwd: str, artifact_bytes: int) -> bytes:
@@ -151,7 +273,3 @@ def _rlimits(spec: RunSpec) -> list[tuple[int, int]]:
         chosen.append((resource.RLIMIT_DATA, limits.memory_bytes))
         chosen.append((resource.RLIMIT_NPROC, limits.processes))
     return chosen
-
-
-def _step(step: Step) -> messages.StepMessage:
-    return {"argv": list(step.argv), "phase": step.phase, "heavy": step.heavy}

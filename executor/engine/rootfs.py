@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import NamedTuple
+from pathlib import Path
 
 from executor.model import MIB
 
@@ -21,40 +21,7 @@ SYSTEM_FOLDERS = (
     "/gnu/store",
 )
 # Configuration that runtimes read. Nothing that names users, hosts, keys or credentials.
-ETC_ENTRIES = (
-    "alternatives",
-    "ca-certificates.conf",
-    "crypto-policies",
-    "debian_version",
-    "fonts",
-    "java-11-openjdk",
-    "java-17-openjdk",
-    "java-21-openjdk",
-    "java-25-openjdk",
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "locale.alias",
-    "localtime",
-    "lsb-release",
-    "magic",
-    "mime.types",
-    "mono",
-    "os-release",
-    "perl",
-    "php",
-    "pki",
-    "protocols",
-    "python3",
-    "python3.11",
-    "python3.12",
-    "python3.13",
-    "R",
-    "services",
-    "ssl",
-    "terminfo",
-    "timezone",
-)
+ETC_ENTRIES = tuple(Path(__file__).with_name("etc_entries.txt").read_text("utf-8").split())
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 LINKS = (
     ("/proc/self/fd", "/dev/fd"),
@@ -79,18 +46,16 @@ JOB_BYTES = 64 * MIB
 ROOM_BYTES, ROOM_INODES = 2048 * MIB, 400_000
 
 
-# Where the cell's supervisor is asked for names and has none: `executor.spawner.name_server`.
+# Where the cell's supervisor is asked for names and has none: `executor.spawner.refused`.
 NAME_SERVICE = {
     "/etc/nsswitch.conf": b"passwd: files\ngroup: files\nhosts: files dns\n",
     "/etc/resolv.conf": b"nameserver 127.0.0.1\noptions timeout:1 attempts:1\n",
 }
 
 
-class SystemEntries(NamedTuple):
-    """What of the host's system a cell shows."""
-
-    binds: tuple[str, ...]  # folders and files that exist here as themselves
-    links: tuple[tuple[str, str], ...]  # (target, link) of symbolic ones, as on a merged /usr
+SystemEntries = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
+"""The host's system as a cell shows it: folders and files that exist here as themselves, and
+(target, link) of symbolic ones, as on a merged /usr."""
 
 
 def system_entries() -> SystemEntries:
@@ -111,7 +76,7 @@ def _look_up(changed: tuple[int, ...]) -> SystemEntries:
     paths = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
     links = tuple((os.readlink(path), path) for path in paths if os.path.islink(path))
     binds = (path for path in paths if os.path.exists(path) and not os.path.islink(path))
-    return SystemEntries(tuple(binds), (*links, *LINKS))
+    return tuple(binds), (*links, *LINKS)
 
 
 def account_files(uid: int, gid: int) -> dict[str, bytes]:

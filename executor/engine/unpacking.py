@@ -1,6 +1,6 @@
 """Whatever a box hands back of a folder, put into one of the host so that nothing lands elsewhere.
 
-A supervisor has packed it (`executor/spawner/bundle.py`), from what programs made.
+A supervisor has packed it (`executor/spawner/artifacts.py`), from what programs made.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from executor.errors import SandboxError
-from executor.instance.removal import remove
-from executor.spawner.bundle import AGAIN, BLOCK_BYTES, END, ENTRY, FIRST
+from executor.instance.lock import remove
+from executor.spawner.artifacts import AGAIN, BLOCK_BYTES, END, ENTRY, FIRST
 from executor.spawner.kernel import StepError, open_beneath
 
 NAME_BYTES_MAX = 4096  # PATH_MAX

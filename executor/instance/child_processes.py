@@ -6,36 +6,28 @@ import os
 import socket
 import subprocess
 import sys
-from typing import NamedTuple
 
-
-class ProcessKind(NamedTuple):
-    """A kind of process: the interpreter's arguments, and the kind of socket that leads to it."""
-
-    arguments: tuple[str, ...]
-    socket: socket.SocketKind
-    imports: bool = False  # whether it gets our path of modules, or stands alone
-
-
-class ChildProcess(NamedTuple):
-    """A process that waits for requests, and the socket that they are sent through.
-
-    It ends when the socket is closed, if by nothing else with this process.
-    """
-
-    process: subprocess.Popen[bytes]
-    requests: socket.socket
+ProcessKind = tuple[tuple[str, ...], socket.SocketKind, bool]
+"""A kind of process: the interpreter's arguments, the kind of socket that leads to it, and whether
+it gets our path of modules, or stands alone."""
+ChildProcess = tuple["subprocess.Popen[bytes]", socket.socket]
+"""A process that waits for requests, and the socket that they are sent through. It ends when the
+socket is closed, if by nothing else with this process."""
 
 
 _EXECUTOR = os.path.dirname(os.path.dirname(__file__))
-SPAWNER = ProcessKind((os.path.join(_EXECUTOR, "spawner", "__main__.py"),), socket.SOCK_SEQPACKET)
+SPAWNER: ProcessKind = (
+    (os.path.join(_EXECUTOR, "spawner", "__main__.py"),),
+    socket.SOCK_SEQPACKET,
+    False,
+)
 _JUDGE = """\
 import sys
 sys.path[:] = sys.argv[2:]
 from executor.run.judge_process import serve
 serve(int(sys.argv[1]))
 """
-JUDGE = ProcessKind(("-c", _JUDGE), socket.SOCK_STREAM, imports=True)
+JUDGE: ProcessKind = (("-c", _JUDGE), socket.SOCK_STREAM, True)
 
 _started: dict[ProcessKind, ChildProcess] = {}
 
@@ -52,11 +44,12 @@ def take(kind: ProcessKind) -> ChildProcess:
 
 
 def _start(kind: ProcessKind) -> ChildProcess:
-    ours, theirs = socket.socketpair(socket.AF_UNIX, kind.socket)
-    path = map(os.path.abspath, sys.path) if kind.imports else ()
+    arguments, socket_kind, imports = kind
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket_kind)
+    path = map(os.path.abspath, sys.path) if imports else ()
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", *kind.arguments, str(theirs.fileno()), *path],
+            [sys.executable, "-I", "-S", *arguments, str(theirs.fileno()), *path],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -65,4 +58,4 @@ def _start(kind: ProcessKind) -> ChildProcess:
             env={},
             start_new_session=True,  # a Ctrl-C at the terminal is for the server to handle
         )
-    return ChildProcess(process, ours)
+    return process, ours

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 
 if TYPE_CHECKING:
-    from executor.engine.engine import PoolState
     from executor.run.progress import ListedRun
     from executor.run.runner import Runner
 
@@ -31,9 +30,9 @@ ANSWER_S_MAX = 5.0
 
 @dataclass(frozen=True, slots=True)
 class RunningProgram:
-    """One program that runs now, in which server; `place` is where, if on another machine."""
+    """One program that runs now."""
 
-    instance: str
+    instance: str  # the server
     number: int
     label: str
     profile: str
@@ -44,7 +43,7 @@ class RunningProgram:
     wall_s_max: float | None = None
     output_bytes_max: int | None = None
     memory_bytes_max: int | None = None
-    place: str = ""
+    place: str = ""  # where, if on another machine
 
     @property
     def id(self) -> str:
@@ -56,8 +55,11 @@ class RunningProgram:
 class PrewarmReport:
     """What one server keeps ready for runs of one kind, at which cost, and how often it was used.
 
-    `hits` counts the runs that found one idle, `misses` those that did not. `trouble` says why the
-    last one could not be made.
+    Attributes:
+        instance: the server's id; "" within the server itself.
+        hits: runs that found one idle.
+        misses: runs that did not.
+        trouble: why the last one could not be made.
     """
 
     instance: str
@@ -69,14 +71,8 @@ class PrewarmReport:
     trouble: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What a server can be asked about."""
-
-    runner: Runner
-    pools: Callable[[], Iterable[PoolState]]
-
-
+Desk = tuple["Runner", Callable[[], Iterable[PrewarmReport]]]
+"""What a server can be asked about: its runs, and what its pools keep ready."""
 T = TypeVar("T", RunningProgram, PrewarmReport)
 
 
@@ -144,14 +140,15 @@ async def _answer(client: trio.SocketStream, desk: Desk) -> None:
 async def _carry_out(line: bytes, desk: Desk) -> dict[str, Any]:
     try:
         request = json.loads(line)
-        wanted = request["do"]
+        wanted, (runner, pools) = request["do"], desk
         if wanted == "list":
-            running = desk.runner.running
+            running = runner.running
             return {"running": [_entry(number, run) for number, run in running.items()]}
         if wanted == "pools":
-            return {"pools": [asdict(kept) for kept in desk.pools()]}
+            kept = map(asdict, pools())
+            return {"pools": [{k: v for k, v in p.items() if k != "instance"} for p in kept]}
         if wanted == "stop":
-            return {"stopped": await desk.runner.stop(int(request["run"]))}
+            return {"stopped": await runner.stop(int(request["run"]))}
     except (ValueError, KeyError, TypeError):
         pass
     return {"error": 'ask {"do": "list"}, {"do": "pools"} or {"do": "stop", "run": number}'}

@@ -17,15 +17,12 @@ _LOOPBACK_NAMES = ("localhost", "127.0.0.1")
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """One entry: a name, or with `subdomains` all names below it; on one port or the web's two.
-
-    With `private` it may lie on an address of a private network.
-    """
+    """One entry: a name, on one port or the web's two."""
 
     name: str
-    subdomains: bool = False
-    port: int | None = None
-    private: bool = False
+    subdomains: bool = False  # all names below it, instead of the name
+    port: int | None = None  # None: the web's two
+    private: bool = False  # it may lie on an address of a private network
 
     def allows(self, host: str, port: int) -> bool:
         if port not in ((self.port,) if self.port else WEB_PORTS):

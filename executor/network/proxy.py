@@ -17,11 +17,11 @@ from functools import partial
 import h11
 import trio
 
+from base.addresses import is_public_address, is_site_address
 from executor.model import Connection
 from executor.network import tls
 from executor.network.allowlist import Allowlist
-from executor.network.exchange import CHUNK_BYTES, Exchange
-from policy.addresses import is_public_address, is_site_address
+from executor.network.tls import CHUNK_BYTES, Exchange
 
 HEAD_S_MAX = 10.0
 CONNECT_S_MAX = 10.0

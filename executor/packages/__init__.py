@@ -3,3 +3,7 @@
 `layers.py` leads from what is wanted to a layer, `phases.py` runs a phase in a cell, `store.py`
 keeps layers and locks, sealed by `seal.py`. The rows are in `runtimes/packages/`.
 """
+
+from base.faces import lend_names
+
+__getattr__ = lend_names(__name__, __file__)

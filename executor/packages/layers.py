@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from executor.caller import Caller
 from executor.errors import PackagesError
-from executor.instance.removal import remove
+from executor.instance.lock import remove
 from executor.model import MIB
-from executor.packages.model import Layer, PackageSettings, Registry, Wanted
-from executor.packages.reach import Reach, reach_of
+from executor.packages.model import Layer, PackageSettings, Reach, Registry, Wanted, reach_of
 from executor.packages.store import TREE, LayerStore
+from executor.request import Caller
 from executor.toolchains.catalog import ProvenToolchain
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.registry import BY_NAME
+from runtimes.packages import BY_NAME, Ecosystem
 
 if TYPE_CHECKING:
     from executor.packages.phases import Phase, Phases
@@ -156,9 +154,9 @@ class Packages:
         row = BY_NAME[wanted.ecosystem]
         if row.name in self._settings.allow:
             return
-        reach = self._reach(row)
+        _, _, network = self._reach(row)
         question = (
-            f"Fetch packages of {row.title} ({wanted.label}) from {reach.network.describe()}?"
+            f"Fetch packages of {row.title} ({wanted.label}) from {network.describe()}?"
             f"{f' {PINNED}' if row.pinned_here else ''}"
         )
         verdict = {"decision": "ask", "message": question, "question": question, "matches": []}
@@ -218,14 +216,14 @@ class Packages:
         """A phase that reaches the row's registries."""
         from executor.packages.phases import Phase  # noqa: PLC0415 - as above
 
-        reach = self._reach(row)
+        url, hosts, network = self._reach(row)
         cutoff = ""
         if row.cooldown and name == "lock" and self._settings.cooldown_days:
             before = datetime.timedelta(days=self._settings.cooldown_days)
             cutoff = (datetime.datetime.now(datetime.UTC) - before).strftime("%Y-%m-%dT%H:%M:%SZ")
-        env = {"REGISTRY": reach.url, "HOSTS": " ".join(reach.hosts), "CUTOFF": cutoff}
+        env = {"REGISTRY": url, "HOSTS": " ".join(hosts), "CUTOFF": cutoff}
         program = row.lock if name == "lock" else row.fetch
-        return Phase(name, row, program, inputs, reach.network, self._registry(row).ca, env)
+        return Phase(name, row, program, inputs, network, self._registry(row).ca, env)
 
     def _show(
         self, row: Ecosystem, key: str, lock: Mapping[str, bytes], *, was_kept: bool

@@ -1,4 +1,4 @@
-"""One phase of having packages, in a cell of its own: its program, its limits, what it leaves.
+"""One phase of having packages, in a cell of its own: program, what it leaves, why it failed.
 
 The cell shows an empty folder in the project's place, and has none of the user's variables. The
 supervisor packs what the phase leaves, when every process of it is dead.
@@ -7,6 +7,7 @@ supervisor packs what the phase leaves, when every process of it is dead.
 from __future__ import annotations
 
 import contextlib
+import re
 import stat
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -14,22 +15,92 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import runtimes
+from executor.engine.box import Job, Layout
 from executor.engine.engine import Completed
-from executor.engine.job import Job
-from executor.engine.layout import Layout
 from executor.engine.unpacking import read_entries, unpack
 from executor.errors import PackagesError, SandboxError
-from executor.instance import temporary
-from executor.model import MIB, Limits
+from executor.instance import lock
+from executor.model import MIB, Connection, Limits, Result, Status
 from executor.network import Allowlist
-from executor.packages.complaints import explain
 from executor.profile import NO_NETWORK, Profile, ProjectAccess
-from executor.run.execution import grant_environment
-from executor.run.program_job import job_of
+from executor.run.execution import grant_environment, job_of
 from executor.run.runner import Runner
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.programs import read_program
-from runtimes.packages.tools import SHARED, Tool, find_tool
+from executor.spawner.artifacts import TOO_LARGE
+from runtimes.packages import SHARED, Ecosystem, Tool, find_tool, read_program
+
+LINES_MAX = 6
+LINE_CHARS_MAX = 300
+_LIMITS = {
+    Status.DISK_LIMIT: "what it unpacks to is more than may be written",
+    Status.TIMED_OUT: "it took longer than it may",
+    Status.CPU_LIMIT: "it took more processor time than it may",
+    Status.MEMORY_LIMIT: "it took more memory than it may",
+    Status.OUTPUT_LIMIT: "its tool printed more than it may",
+    Status.PROCESS_LIMIT: "it started more processes than it may",
+}
+_FULL = re.compile(r"No space left on device|ENOSPC|[Dd]isk quota exceeded")
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+NOT_ALLOWED = "the profile does not name it"
+
+
+def explain(row: Ecosystem, phase: str, result: Result, bytes_max: int) -> tuple[str, str]:
+    """Return the message and the hint for a phase that failed, or left what is not handed back.
+
+    `bytes_max` is what it may leave.
+    """
+    head = f"packages of {row.title} were not {_DONE[phase]}"
+    if result.ok and result.artifacts:
+        return _explain_kept_back(head, result.artifacts[0].reason, bytes_max)
+    said = [_ESCAPES.sub("", line).rstrip() for line in result.stderr.text.splitlines()]
+    text = "\n".join(line[:LINE_CHARS_MAX] for line in said if line.strip())
+    status = Status.DISK_LIMIT if _FULL.search(text) else result.status
+    if status in _LIMITS:
+        return f"{head}: {_LIMITS[status]}", "name fewer or smaller packages"
+    if result.status not in (Status.OK, Status.NONZERO_EXIT):
+        return f"{head}: {result.message or result.status.value}", "try again"
+    refused = [one for one in result.connections if one.reason]
+    for one in refused:
+        if not one.allowed:
+            return _explain_refused(row, head, one)
+    for one in refused:
+        return (
+            f"{head}: the registry {one.host} did not answer: {one.reason}",
+            "try again, or name a registry that answers under "
+            f"[packages.{row.name}] in your configuration",
+        )
+    why = next((words for pattern, words in row.complaints if re.search(pattern, text)), "")
+    tail = "\n".join(text.splitlines()[-LINES_MAX:])
+    return f"{head}: {why or f'its tool ended with {result.exit_code}'}\n{tail}".rstrip(), ""
+
+
+_DONE = {"lock": "locked", "fetch": "fetched", "build": "built"}
+
+
+def _explain_kept_back(head: str, reason: str, bytes_max: int) -> tuple[str, str]:
+    if TOO_LARGE not in reason:
+        return f"{head}: what they unpack to is not kept: {reason}", ""
+    return (
+        f"{head}: what they unpack to is larger than {bytes_max:,} bytes",
+        "name fewer or smaller packages, or set a larger layer_bytes under [packages] in your "
+        "configuration",
+    )
+
+
+def _explain_refused(row: Ecosystem, head: str, refused: Connection) -> tuple[str, str]:
+    where = refused.host if refused.port in (0, 443) else f"{refused.host}:{refused.port}"
+    table = f"[packages.{row.name}] in your configuration"
+    if "not public" in refused.reason:
+        return (
+            f"{head}: the registry {where} {refused.reason}",
+            f"if it is your network's own, say private = true under {table}",
+        )
+    if refused.reason == NOT_ALLOWED or "port" in refused.reason:
+        return (
+            f"{head}: {where} is none of its registries",
+            f"if packages are to come from there, name it in hosts under {table}",
+        )
+    return f"{head}: {where}: {refused.reason}", f"name a registry under {table}"
+
 
 OWN_BYTES = 128 * MIB  # what a phase's tools take themselves
 
@@ -59,17 +130,14 @@ NAME = "packages"
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A phase of one ecosystem: a program of the shell, what it is given and may reach.
-
-    `ca` is the text of certificates to trust besides the system's.
-    """
+    """A phase of one ecosystem."""
 
     name: str  # lock, fetch or build
     row: Ecosystem
-    program: str
-    inputs: Mapping[str, bytes] = field(default_factory=dict)
-    reach: Allowlist = NO_NETWORK
-    ca: str = ""
+    program: str  # of the shell
+    inputs: Mapping[str, bytes] = field(default_factory=dict)  # what it is given
+    reach: Allowlist = NO_NETWORK  # what it may reach
+    ca: str = ""  # text of certificates to trust besides the system's
     env: Mapping[str, str] = field(default_factory=dict)
     shown: tuple[tuple[str, str], ...] = ()
 
@@ -90,7 +158,7 @@ class Phases:
             PackagesError: it failed, or what it left can't be stored; the message says why.
         """
         profile = Profile(NAME, ProjectAccess.READ_ONLY, phase.reach)
-        with temporary.empty_folder(self.runner.placement.temporary) as substitute:
+        with lock.empty_folder(self.runner.placement.temporary) as substitute:
             try:
                 completed = await self.runner.run(
                     lambda layout: self._job(phase, candidate, layout, profile, substitute),
@@ -122,7 +190,7 @@ class Phases:
         by_name = [tool.name for tool in needed if image and not tool.portable]
         tools, env = _tools(phase.row, needed, by_name)
         files = {f"in/{name}": content for name, content in phase.inputs.items()}
-        files |= {f"programs/{name}": read_program(name) for name in phase.row.programs}
+        files |= {f"programs/{name}": read_program(name).encode() for name in phase.row.programs}
         if phase.ca or image:  # an image need not have this machine's
             files["ca.pem"] = _read_system_ca() + b"\n" + phase.ca.encode()
         files["phase.sh"] = (
@@ -251,6 +319,4 @@ def _discard(completed: Completed, bundles: list[Path]) -> None:
         bundle.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             bundle.parent.rmdir()
-    for spool in (completed.stdout_spool, completed.stderr_spool):
-        if spool is not None:
-            spool.delete()
+    completed.delete_spools()

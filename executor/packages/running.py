@@ -8,12 +8,12 @@ from dataclasses import replace
 import trio
 
 import runtimes
-from executor.caller import Caller
 from executor.engine.engine import Completed, PackagesAnswer
 from executor.errors import PackagesError
 from executor.model import Result, Status
 from executor.packages.layers import Packages
 from executor.packages.model import Layer, Wanted
+from executor.request import Caller
 from executor.toolchains.catalog import ProvenToolchain
 
 KEY_VARIABLE = "CONTEXT_MODE_PACKAGES"

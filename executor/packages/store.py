@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from base.locks import hold_lock
 from base.whole_files import read_json, write_json
-from executor.instance.removal import remove
+from executor.instance.lock import remove
 from executor.packages.model import LayerInfo
 
 # A change time can't be set, so that whatever was written to, replaced, added or removed since

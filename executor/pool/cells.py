@@ -13,18 +13,17 @@ import trio
 
 from executor.cells import cgroup
 from executor.cells.cell import Cell
-from executor.cells.description import pack_cell
-from executor.cells.maker import CellMaker, CellParts, dispose
+from executor.cells.description import CellMaker, CellParts, dispose, pack_cell
 from executor.cells.placement import Placement
-from executor.engine.layout import Layout
+from executor.engine.box import Layout
 from executor.errors import SandboxError
 from executor.model import Limits
 from executor.pool.pool import Pool
 from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer, describe_purpose
 
 if TYPE_CHECKING:
-    from executor.engine.engine import PoolState
-    from executor.engine.job import Job
+    from executor.engine.box import Job
+    from executor.instance.control import PrewarmReport
 import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -151,13 +150,8 @@ DISPOSAL_S_MAX = 10.0
 RUN_S = 2.0  # a run that goes on for longer does not count as busy
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A cell as it is described, and the purpose for which one may be prewarmed."""
-
-    packed: bytes
-    purpose: CellPurpose | None = None
-    fresh: Hashable = None
+_Wanted = tuple[bytes, CellPurpose | None, Hashable]
+"""A cell as it is described, the purpose for which one may be prewarmed, and its freshness."""
 
 
 class CellPool:
@@ -185,10 +179,10 @@ class CellPool:
         self._prewarmed: Pool[CellPurpose, PrewarmedCell] | None = None
         if budget is not None and placement.can.prewarm:
             make = partial(self._prewarm, Prewarmer(self._maker))
-            self._prewarmed = Pool(make, self._dispose_prewarmed, self._is_busy, budget)
+            self._prewarmed = Pool(make, self._dispose_prewarmed, self._is_busy, budget.claim)
 
     @property
-    def state(self) -> tuple[PoolState, ...]:
+    def state(self) -> tuple[PrewarmReport, ...]:
         """What is prewarmed, the purpose used last first."""
         return self._prewarmed.state if self._prewarmed else ()
 
@@ -212,7 +206,7 @@ class CellPool:
                     parts = prewarmed.parts
                     yield prewarmed.cell, parts.group
                 else:
-                    cell = await self._make(wanted.packed, job.limits, parts)
+                    cell = await self._make(wanted[0], job.limits, parts)
                     yield cell, parts.group
         except OSError as error:
             raise SandboxError(f"control group: {error}") from error
@@ -241,20 +235,21 @@ class CellPool:
         spec = placement.showing(spec, job.shown)
         packed = pack_cell(spec)
         if self._prewarmed is None or not job.may_be_prewarmed or session or layout.room:
-            return _Wanted(packed)
+            return packed, None, None
         run = job.spec(without_cgroup=self._maker.hierarchy is None)
         run = replace(run, limits=job.whole or job.limits)  # the run says what is left of them
         has_stdin = job.stdin is not None
         purpose = describe_purpose(packed, spec, run, job.prewarm, has_stdin=has_stdin)
-        return _Wanted(packed, purpose, purpose.fresh())
+        return packed, purpose, purpose.fresh()
 
     @contextlib.asynccontextmanager
     async def _lease_prewarmed(self, wanted: _Wanted) -> AsyncIterator[PrewarmedCell | None]:
         """A cell that is prewarmed for just this run, if the run may have one."""
-        if self._prewarmed is None or wanted.purpose is None:
+        _, purpose, fresh = wanted
+        if self._prewarmed is None or purpose is None:
             yield None
             return
-        async with self._prewarmed.lease(wanted.purpose, wanted.fresh) as cell:
+        async with self._prewarmed.lease(purpose, fresh) as cell:
             yield cell
 
     async def _prewarm(self, prewarmer: Prewarmer, purpose: CellPurpose) -> PrewarmedCell:

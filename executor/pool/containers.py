@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 
 import trio
 
 from executor.containers.agent.messages import Hello
-from executor.containers.container import Container, start
+from executor.containers.box import Container, start
 from executor.containers.create import ContainerSpec
 from executor.containers.engine import DockerEngine
 from executor.containers.host import EngineHost
 from executor.containers.link import Link
-from executor.engine.engine import PoolState
-from executor.pool import pressure
+from executor.instance.control import PrewarmReport
+from executor.pool import pool
 from executor.pool.pool import Pool, PoolLimits
 from executor.profile import ProjectAccess
 
@@ -25,15 +24,10 @@ PREWARMED = PoolLimits(uses_min=1, idle_min=2, idle_max=2, total_max=4)
 NONE_PREWARMED = PoolLimits(idle_min=0, idle_max=0)
 
 
-@dataclass(frozen=True, slots=True)
-class FreeMemory:
-    """Lets a pool grow while the machine has this much memory free: the engine's is not ours."""
-
-    bytes_min: int = FREE_BYTES_MIN
-
-    def claim(self, own: int) -> bool:
-        """Whether there is that much; what a pool holds already makes no difference."""
-        return pressure.free_bytes() >= self.bytes_min
+def _has_free_memory(own: int) -> bool:
+    """Let a pool grow while the machine has memory free: the engine's is not ours."""
+    del own  # what a pool holds already makes no difference
+    return pool.free_bytes() >= FREE_BYTES_MIN
 
 
 class ContainerPool:
@@ -55,10 +49,10 @@ class ContainerPool:
         self._unremoved: list[Container] = []  # while the engine did not answer
         self._serving = trio.CancelScope()
         self._stopped = trio.Event()
-        self._prewarmed = Pool(self.start, self.dispose, self._is_busy, FreeMemory(), limits)
+        self._prewarmed = Pool(self.start, self.dispose, self._is_busy, _has_free_memory, limits)
 
     @property
-    def state(self) -> tuple[PoolState, ...]:
+    def state(self) -> tuple[PrewarmReport, ...]:
         """What is prewarmed, the spec used last first."""
         return self._prewarmed.state
 

@@ -1,4 +1,4 @@
-"""A pool of what is made before its use and serves one use, by purpose and within a budget.
+"""A pool of what is made before its one use, by purpose, within a budget and the machine's room.
 
 How many of a purpose are kept follows its recent demand. Members are made while the server is not
 busy. They are evicted when they are old, when memory or descriptors are short, or when nobody asks
@@ -7,18 +7,82 @@ for their purpose any more.
 
 from __future__ import annotations
 
+import os
+import resource
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 import trio
 
-from executor.engine.engine import PoolState
 from executor.errors import SandboxError
-from executor.pool import pressure
+from executor.instance.control import PrewarmReport
+
+MEMORY = Path("/proc/meminfo")
+# See Documentation/accounting/psi.rst of the kernel; not every kernel has it.
+STALLS = Path("/proc/pressure/memory")
+DESCRIPTORS = Path("/proc/self/fd")
+AVAILABLE_MIN = 0.08  # of all memory
+STALLED_MAX = 10.0  # per cent of the last ten seconds in which some process waited for memory
+DESCRIPTORS_MAX = 0.6  # of what this process may have open: the others are for runs
+
+
+def is_short(memory: Path = MEMORY, stalls: Path = STALLS) -> bool:
+    """What can't be read counts as no shortage: limits hold in any case."""
+    return (
+        _available(memory) < AVAILABLE_MIN
+        or _read_stall(stalls) > STALLED_MAX
+        or _descriptors_used(DESCRIPTORS) > DESCRIPTORS_MAX
+    )
+
+
+def free_bytes(memory: Path = MEMORY) -> int:
+    """Memory that new processes could have; without bound where the kernel does not say."""
+    return _sizes(memory).get("MemAvailable:", sys.maxsize >> 10) * 1024
+
+
+def _sizes(file: Path) -> dict[str, int]:
+    """The rows of /proc/meminfo, in KiB."""
+    try:
+        rows = (line.split() for line in file.read_text().splitlines())
+        return {row[0]: int(row[1]) for row in rows if len(row) > 1}
+    except (OSError, ValueError):
+        return {}
+
+
+def _available(file: Path) -> float:
+    """The share of all memory that can still be had."""
+    sizes = _sizes(file)
+    try:
+        return sizes["MemAvailable:"] / sizes["MemTotal:"]
+    except (KeyError, ZeroDivisionError):
+        return 1.0
+
+
+def _read_stall(file: Path) -> float:
+    """Per cent of the last ten seconds."""
+    try:
+        words = file.read_text().split()
+        return float(next(word for word in words if word.startswith("avg10=")).partition("=")[2])
+    except (OSError, ValueError, StopIteration):
+        return 0.0
+
+
+def _descriptors_used(folder: Path) -> float:
+    """The share of the descriptors that this process may have."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return 0.0
+    try:
+        return len(os.listdir(folder)) / limit
+    except OSError:
+        return 0.0
+
 
 AGE_S_MAX = 600.0  # of an idle member, and of a use that still counts as demand
 PEAK_S = 60.0  # as many are kept as were in use at once within such a time
@@ -61,37 +125,24 @@ class Purpose(Protocol):
     def label(self) -> str: ...
 
 
-class Budget(Protocol):
-    """What says how much may be kept."""
-
-    def claim(self, own: int) -> bool:
-        """Whether this pool may hold `own` bytes in all from now on."""
-
-
+Claim = Callable[[int], bool]
+"""Returns whether a pool may hold so many bytes in all from now on."""
 M = TypeVar("M", bound=Member)
 P = TypeVar("P", bound=Purpose)
 
 
 @dataclass(frozen=True, slots=True)
 class PoolLimits:
-    """How many members are kept.
+    """Limits to how many members are kept. What is used once may never be used again."""
 
-    A purpose gets members from its `uses_min`-th use on: what is used once may never be used again.
-    Then at least `idle_min` and at most `idle_max` are kept of it, and `total_max` of all purposes.
-    """
-
-    uses_min: int = 2
-    idle_min: int = 1
-    idle_max: int = USES_MAX
-    total_max: int = USES_MAX * PURPOSES_MAX
+    uses_min: int = 2  # members are kept from this use of a purpose on
+    idle_min: int = 1  # of a purpose, at least
+    idle_max: int = USES_MAX  # of a purpose, at most
+    total_max: int = USES_MAX * PURPOSES_MAX  # of all purposes, at most
 
 
-class _Use(NamedTuple):
-    """When a use began, how many there were then at once, and in the burst so far."""
-
-    at: float
-    at_once: int
-    in_burst: int
+_Use = tuple[float, int, int]
+"""When a use began, how many there were then at once, and in the burst so far."""
 
 
 @dataclass(slots=True, eq=False)
@@ -113,22 +164,22 @@ class _Shelf(Generic[P, M]):
     trouble: str = ""
 
     def last_used_at(self) -> float:
-        return self.uses[-1].at if self.uses else float("-inf")
+        return self.uses[-1][0] if self.uses else float("-inf")
 
     def begin_use(self, now: float) -> None:
         self.in_use += 1
-        before = takewhile(lambda use: use.at > now - BURST_S, reversed(self.uses))
-        self.uses.append(_Use(now, self.in_use, 1 + sum(1 for _ in before)))
+        before = takewhile(lambda use: use[0] > now - BURST_S, reversed(self.uses))
+        self.uses.append((now, self.in_use, 1 + sum(1 for _ in before)))
 
     def target(self, now: float, limits: PoolLimits) -> int:
         """How many should be idle."""
-        recent = [use for use in self.uses if use.at > now - AGE_S_MAX]
+        recent = [use for use in self.uses if use[0] > now - AGE_S_MAX]
         if len(recent) < limits.uses_min or now < self.not_before:
             return 0
-        peak = [use for use in recent if use.at > now - PEAK_S]
+        peak = [use for use in recent if use[0] > now - PEAK_S]
         makeable = min(BURST_MAX, int(REFILL_S / self.making_s))
-        in_burst = min(makeable, max((use.in_burst for use in peak), default=0))
-        at_once = max((use.at_once for use in peak), default=0)
+        in_burst = min(makeable, max((in_burst for _, _, in_burst in peak), default=0))
+        at_once = max((at_once for _, at_once, _ in peak), default=0)
         return min(limits.idle_max, max(limits.idle_min, in_burst, at_once))
 
 
@@ -140,24 +191,25 @@ class Pool(Generic[P, M]):
         make: Callable[[P], Awaitable[M]],
         dispose: Callable[[M], None],
         is_busy: Callable[[], bool],
-        budget: Budget,
+        claim: Claim,
         limits: PoolLimits | None = None,
     ) -> None:
         self._make = make
         self._dispose = dispose
         self._is_busy = is_busy
-        self._budget = budget
+        self._claim = claim
         self._limits = limits or PoolLimits()
         self._shelves: dict[Hashable, _Shelf[P, M]] = {}
         self._changed = trio.Event()
         self._pressure_seen = (float("-inf"), False)  # when, and whether something was short
 
     @property
-    def state(self) -> tuple[PoolState, ...]:
+    def state(self) -> tuple[PrewarmReport, ...]:
         """All purposes that are kept, the one used last first."""
         shelves = sorted(self._shelves.values(), key=_Shelf.last_used_at, reverse=True)
         return tuple(
-            PoolState(
+            PrewarmReport(
+                "",
                 shelf.purpose.label,
                 len(shelf.idle),
                 sum(member.bytes for member in shelf.idle),
@@ -256,7 +308,7 @@ class Pool(Generic[P, M]):
         if sum(len(shelf.idle) + shelf.making for shelf in shelves) >= self._limits.total_max:
             return False
         coming = sum(shelf.making * shelf.bytes_each for shelf in shelves)
-        return self._budget.claim(self._bytes() + coming + further)
+        return self._claim(self._bytes() + coming + further)
 
     async def _prewarm(self, shelf: _Shelf[P, M]) -> None:
         began_at = trio.current_time()
@@ -270,7 +322,7 @@ class Pool(Generic[P, M]):
             shelf.bytes_each = member.bytes
             shelf.making_s = min(shelf.making_s, max(trio.current_time() - began_at, MAKING_S_MIN))
             shelf.idle.append(member)
-            self._budget.claim(self._bytes())
+            self._claim(self._bytes())
         finally:
             shelf.making -= 1
             shelf.arrived.set()
@@ -300,7 +352,7 @@ class Pool(Generic[P, M]):
         """Whether the machine's memory is, or this process's descriptors."""
         at, short = self._pressure_seen
         if trio.current_time() >= at + PRESSURE_S:
-            short = pressure.is_short()
+            short = is_short()
             self._pressure_seen = (trio.current_time(), short)
         return short
 
@@ -308,7 +360,7 @@ class Pool(Generic[P, M]):
         for shelf in self._shelves.values():
             while shelf.idle:
                 self._dispose(shelf.idle.pop())
-        self._budget.claim(0)
+        self._claim(0)
 
     def _bytes(self) -> int:
         return sum(member.bytes for shelf in self._shelves.values() for member in shelf.idle)

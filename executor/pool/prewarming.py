@@ -11,11 +11,17 @@ from pathlib import PurePath
 import trio
 
 from executor.cells.cell import Cell
-from executor.cells.description import CellSpec
-from executor.cells.maker import CellMaker, CellParts
+from executor.cells.description import CellMaker, CellParts, CellSpec
 from executor.engine import rootfs
-from executor.engine.orders import RunSpec, pack_hold
-from executor.engine.pipes import OUTPUTS, Stdio, anonymous_file, nothing_to_read, pipe
+from executor.engine.orders import (
+    OUTPUTS,
+    RunSpec,
+    Stdio,
+    anonymous_file,
+    nothing_to_read,
+    pack_hold,
+    pipe,
+)
 from executor.model import Limits
 from runtimes import PrewarmPlan
 
@@ -72,7 +78,7 @@ def _list_shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
     A mount goes on showing the old file where a host program puts a new one in its place. A
     copy-on-write view goes on showing what it has looked up before.
     """
-    yield from rootfs.system_entries().binds
+    yield from rootfs.system_entries()[0]
     for _, path in (*spec.binds, *spec.shown):
         yield path
     for step in run.steps:

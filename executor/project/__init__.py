@@ -4,3 +4,7 @@
 what is applied, `apply/` brings it in, and `store/` keeps what a person is to decide. `door` and
 `commit` call them in that order. All of it works on plain folders; no process is run in them.
 """
+
+from base.faces import lend_names
+
+__getattr__ = lend_names(__name__, __file__)

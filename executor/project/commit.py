@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from executor.model import LeftOut
 from executor.project.git.carried import Reader
 from executor.project.git.differences import find_renames
-from executor.project.plan.plan import CommitRules, Plan
+from executor.project.plan.conflicts import CommitRules, Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.names import ObeyedNames
 from executor.project.store.manifest import (
@@ -16,7 +17,6 @@ from executor.project.store.manifest import (
     ChangeSet,
     Commit,
     CommitError,
-    LeftOut,
     list_changes,
 )
 from executor.project.store.store import ChangeStore
@@ -24,10 +24,10 @@ from executor.project.view.record import is_below
 
 ATTRIBUTES = ("mode", "times")  # changes of a folder that leave what is in it as it is
 
-__all__ = ["Change", "Commit", "CommitError", "LeftOut", "commit"]
+__all__ = ["Change", "Commit", "CommitError", "LeftOut", "commit_changes"]
 
 
-def commit(  # noqa: PLR0913 - all of it is what one run says of itself
+def commit_changes(  # noqa: PLR0913 - all of it is what one run says of itself
     changes: ChangeSet,
     names: ObeyedNames,
     store: ChangeStore,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.errors import RequestError, SandboxError
-from executor.model import ChangedFile, NotCommitted, Result, readable
+from executor.model import ChangedFile, Result, readable
 from executor.project.view import record
 
 # What commits takes tens of milliseconds to load, and most runs commit nothing.
@@ -27,17 +27,13 @@ LISTED_MAX = 500
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """The parts that commits need.
-
-    `load_names` gives the table of names. `folder` has what is kept and journals, and `shown` are
-    folders of the host that links may lead to. `identity` tells the project's folder from another
-    that takes its name: views may be of the folder that was there first.
-    """
+    """The parts that commits need."""
 
     search: ProjectSearch
-    load_names: Callable[[], ObeyedNames]
-    folder: Path
-    shown: Sequence[str] = ()
+    load_names: Callable[[], ObeyedNames]  # gives the table of names
+    folder: Path  # of what is kept, and of journals
+    shown: Sequence[str] = ()  # folders of the host that links may lead to
+    # Tells the project's folder from another that takes its name: views may be of the first.
     identity: os.stat_result | None = None
 
     def record(self, *, whole: bool) -> Record:
@@ -79,7 +75,7 @@ class Door:
         Raises:
             SandboxError: nothing of it could be committed; it says why.
         """
-        from executor.project.commit import commit  # noqa: PLC0415
+        from executor.project.commit import commit_changes  # noqa: PLC0415
         from executor.project.rules.named_files import in_project  # noqa: PLC0415
         from executor.project.store.store import ChangeStore  # noqa: PLC0415
 
@@ -92,7 +88,7 @@ class Door:
                 if changes.changes:  # else nobody asks what it obeys
                     names = in_project(names, changes.record)
                 store = ChangeStore(self.folder)
-                done = commit(
+                done = commit_changes(
                     changes, names, store, label=label, stage=stage, shown=self.shown, read=read
                 )
             except OSError as error:
@@ -124,7 +120,9 @@ def with_commit(result: Result, done: Commit, *, stage: bool) -> Result:
         for each in done.changed
         if each.change != "times"
     ]
-    left = [NotCommitted(readable(n.path), n.kind, readable(n.reason)) for n in done.left_out]
+    left = [
+        replace(one, path=readable(one.path), reason=readable(one.reason)) for one in done.left_out
+    ]
     return replace(
         result,
         changed_files=tuple(changed[:LISTED_MAX]),

@@ -1,21 +1,57 @@
-"""A program on its way into a box of its own, compiled there or beforehand."""
+"""A program on its way into a box: its environment, and whether it is compiled there or before."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import runtimes
 from executor import network
+from executor.engine.box import SYSTEM_PATH, Job, Layout
 from executor.engine.engine import Completed, Observe, OnOutput
-from executor.engine.job import Job
-from executor.engine.layout import Layout
 from executor.model import Limits, Usage
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked
-from executor.run.program_job import job_of
 from executor.run.runner import Runner
+
+
+def job_of(
+    program: runtimes.Program,
+    candidate: runtimes.Candidate,
+    layout: Layout,
+    *,
+    cwd: str,
+    limits: Limits,
+    **more: Any,  # noqa: ANN401 - further fields of Job
+) -> Job:
+    """A prepared program as the sandbox takes it, with the whole environment it will see."""
+    env = {
+        "PATH": ":".join(dict.fromkeys((*candidate.path_entries, *SYSTEM_PATH.split(":")))),
+        "HOME": layout.home,
+        "TMPDIR": layout.scratch,
+        "USER": "sandbox",
+        "LOGNAME": "sandbox",
+        "SHELL": "/bin/sh",
+        "TERM": "dumb",
+        # The system's own is not shown, and git gives up on a file it may not read.
+        "GIT_CONFIG_NOSYSTEM": "1",
+    } | dict(program.env)
+    extra = more.pop("env", {})
+    return Job(
+        steps=program.steps,
+        cwd=cwd,
+        env=env | dict(extra),
+        limits=limits,
+        files={f"{layout.job}/{name}": content for name, content in program.files.items()},
+        links={f"{layout.job}/{name}": target for name, target in program.links.items()},
+        binds=candidate.binds,
+        language=candidate.language.name,
+        prewarm=program.prewarm,
+        **more,
+    )
+
 
 # `git status` would refresh the index, a change of the repository that nobody asked for.
 NO_REFRESH = {"GIT_OPTIONAL_LOCKS": "0"}
@@ -89,22 +125,17 @@ LEAST_S = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A checked request with the toolchain that was chosen for it.
-
-    `shown` is what its box sees of toolchains' caches, `packages` of packages. Where the program
-    was compiled by itself, `products` are the files that this gave, and `spent` is what it took of
-    the request's limits.
-    """
+    """A checked request with the toolchain that was chosen for it."""
 
     checked: Checked
     candidate: runtimes.Candidate
-    shown: tuple[tuple[str, str], ...]
+    shown: tuple[tuple[str, str], ...]  # what its box sees of toolchains' caches
     on_output: OnOutput | None = None
     observe: Observe | None = None
-    packages: tuple[tuple[str, str], ...] = ()
-    products: Mapping[str, bytes] | None = None
+    packages: tuple[tuple[str, str], ...] = ()  # what its box sees of packages
+    products: Mapping[str, bytes] | None = None  # files, if it was compiled by itself
     diagnosis: bytes = b""  # what the compiler said of them
-    spent: Usage | None = None
+    spent: Usage | None = None  # what compiling took of the request's limits
 
     async def start(self, runner: Runner) -> Completed:
         """Run it, unless in the background in its turn. Cancelling ends all of it.

@@ -7,15 +7,30 @@ from __future__ import annotations
 
 import socket
 import traceback
+from collections.abc import Callable, Collection
+from typing import Any
 
-from executor.run.judge_messages import JudgeAnswer, JudgeRequest, read_completion
-from policy.deadline import SECONDS, confine, decode, encode, limit, take_frame, to_frame
-from policy.judging import judge
-from policy.rules import Rules
+from base.frames import decode, encode, take_frame, to_frame
+from policy import Rules, Subject, Verdict
+from policy.deadline import SECONDS, confine, limit
+
+JudgeAnswer = tuple[Verdict | None, str, str]
+"""A verdict; or else what was raised instead, by its name and with its story."""
+JudgeRequest = tuple[Subject, Rules | None, Collection[str] | None]
+"""A subject, the rules and the tools that `judge` takes; without rules those before hold."""
+
+
+def read_completion(_: type, fields: Any) -> object:  # noqa: ANN401 - as JSON has it
+    """Make of its fields what a subject bears besides plain values."""
+    from runtimes import Completion  # noqa: PLC0415 - few programs bear one
+
+    return Completion(**fields)
 
 
 def serve(descriptor: int) -> None:
     """Answer questions until nobody is left to ask any, or one takes too much memory."""
+    from policy import judge  # noqa: PLC0415 - a server loads these messages without it
+
     confine()
     rules, data, asking = Rules(), bytearray(), socket.socket(fileno=descriptor)
     while chunk := asking.recv(1 << 16):
@@ -23,18 +38,18 @@ def serve(descriptor: int) -> None:
         while (frame := take_frame(data)) is not None:
             try:
                 limit(SECONDS)
-                question = decode(JudgeRequest, frame, read_completion)
-                rules = rules if question.rules is None else question.rules
-                answer = encode(_answer(question, rules))
+                subject, new_rules, tools = decode(JudgeRequest, frame, read_completion)
+                rules = rules if new_rules is None else new_rules
+                answer = encode(_answer(judge, (subject, rules, tools)))
                 limit(0)
             except MemoryError:
                 return
             asking.sendall(to_frame(answer))
 
 
-def _answer(question: JudgeRequest, rules: Rules) -> JudgeAnswer:
+def _answer(judge: Callable[..., Verdict], question: JudgeRequest) -> JudgeAnswer:
     try:
-        return judge(question.subject, rules, question.tools), "", ""
+        return judge(*question), "", ""
     except MemoryError:
         raise
     except Exception as error:

@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator, Collection
 
 import trio
 
+from base.frames import decode, encode, take_frame, to_frame
 from executor.instance.child_processes import JUDGE, ChildProcess, take
-from executor.run.judge_messages import JudgeAnswer, JudgeRequest
-from policy.deadline import FRAME_BYTES_MAX, WALL_SECONDS, decode, encode, take_frame, to_frame
-from policy.model import Subject, Verdict
-from policy.rules import Rules
-from policy.undecided import TOO_LARGE, Report, not_judged
+from executor.run.judge_process import JudgeAnswer, JudgeRequest
+from policy import TOO_LARGE, Report, Rules, Subject, Verdict, not_judged
+from policy.deadline import FRAME_BYTES_MAX, WALL_SECONDS
 
 JUDGES_MAX = 2  # so that one program that takes long holds up no other
 RECEIVE_BYTES = 1 << 16
@@ -69,7 +68,7 @@ class Judges:
 
 
 def _deny(subject: Subject, rules: Rules, why: str) -> Verdict:
-    from policy.decide import deny_undecided  # noqa: PLC0415 - else only the judges load it
+    from policy import deny_undecided  # noqa: PLC0415 - else only the judges load it
 
     return deny_undecided(subject.code, rules, why)
 
@@ -78,8 +77,8 @@ class _Judge:
     """One process, and what it knows of the rules."""
 
     def __init__(self, one: ChildProcess) -> None:
-        self.process = one.process
-        self._socket = trio.socket.from_stdlib_socket(one.requests)
+        self.process, requests = one
+        self._socket = trio.socket.from_stdlib_socket(requests)
         self._rules: Rules | None = None
 
     @property
@@ -92,7 +91,7 @@ class _Judge:
         self, subject: Subject, rules: Rules, tools: Collection[str]
     ) -> JudgeAnswer | None:
         """Its answer; None when it ended at the question, or said what is none."""
-        question = JudgeRequest(subject, None if rules == self._rules else rules, tools)
+        question: JudgeRequest = (subject, None if rules == self._rules else rules, tools)
         self._rules = rules
         data = bytearray()
         try:

@@ -20,7 +20,7 @@ import trio
 
 from executor.model import Request, Result, Stream
 from executor.run import output_ids
-from kb.errors import StoreError
+from kb import StoreError
 
 if TYPE_CHECKING:
     from executor.engine.engine import Completed, Spool
@@ -66,29 +66,25 @@ class KeptOutput(NamedTuple):
 
 
 class OutputSection(NamedTuple):
-    """A part of a kept stream that matches the intent; `text` is its exact bytes' text."""
+    """A part of a kept stream that matches the intent."""
 
     stream: str
     title: str
-    text: str
+    text: str  # made of its exact bytes
     start_byte: int
     end_byte: int
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A result, and where the rest of its output is.
-
-    `sections` of None means that no intent was applied: show the result's streams. A tuple,
-    even an empty one, stands in their place; `sections_total` counts all that match, up to
-    SECTIONS_COUNTED. `note` says why a large output could not be kept.
-    """
+    """A result, and where the rest of its output is."""
 
     result: Result
     kept: KeptOutput | None = None
+    # In place of the streams, even an empty tuple; None: no intent was applied.
     sections: tuple[OutputSection, ...] | None = None
-    sections_total: int = 0
-    note: str = ""
+    sections_total: int = 0  # all that match, up to SECTIONS_COUNTED
+    note: str = ""  # why a large output could not be kept
 
     def to_json(self) -> dict[str, Any]:
         """The whole answer as JSON carries it."""

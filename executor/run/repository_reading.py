@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor.engine.job import Job
-from executor.engine.layout import Layout
+from executor.engine.box import SYSTEM_PATH, Job, Layout
 from executor.errors import RequestError, SandboxUnavailableError
-from executor.instance import temporary
+from executor.instance import lock
 from executor.model import GIB, Limits, Status
 from executor.profile import Profile, ProjectAccess
+from executor.project.git.carried import Scratch
 from executor.project.git.host import GitError
-from executor.project.git.scratch import Scratch
-from executor.run.program_job import SYSTEM_PATH
 from runtimes import Step
 
 if TYPE_CHECKING:
@@ -62,8 +60,7 @@ class BoxReader:
             completed = await self.runner.run(make, profile=READING, waits=False)
         except (RequestError, SandboxUnavailableError, OSError) as error:
             raise GitError(f"it can't be read in a sandbox: {error}") from error
-        for spool in filter(None, (completed.stdout_spool, completed.stderr_spool)):
-            spool.delete()
+        completed.delete_spools()
         result = completed.result
         if result.status is not Status.OK:
             said = result.stderr.text.strip()[-500:] or result.message
@@ -102,7 +99,7 @@ def open_place(above: Path) -> Path:
     Raises:
         OSError: it can't be made.
     """
-    temporary.own(above)
+    lock.own_folder(above)
     place = Path(tempfile.mkdtemp(prefix="repositories-", dir=above))
     place.chmod(0o755)
     return place

@@ -9,10 +9,9 @@ from functools import partial
 
 import trio
 
-from executor.engine.box import Box
-from executor.engine.layout import Layout
+from executor.engine.box import Box, Layout
 from executor.model import Status
-from executor.project.view.record import BYTES_MAX, CHANGES_MAX, INTERVAL_S
+from executor.project.view.record import CHANGED_BYTES_MAX, CHANGES_MAX, INTERVAL_S
 from executor.run.progress import RunRecord
 
 # A folder is walked through when the file system has lost this part of what is left to the run,
@@ -51,8 +50,8 @@ async def watch(
     walked_at = -WALK_S_MAX
     if beyond is not None:
         own_bytes, own_entries = await trio.to_thread.run_sync(beyond)
-        left, left_files, walked_at = BYTES_MAX, CHANGES_MAX, trio.current_time()
-    bytes_max, entries_max = own_bytes + BYTES_MAX, own_entries + CHANGES_MAX
+        left, left_files, walked_at = CHANGED_BYTES_MAX, CHANGES_MAX, trio.current_time()
+    bytes_max, entries_max = own_bytes + CHANGED_BYTES_MAX, own_entries + CHANGES_MAX
     while True:
         now_free, now_files = _free(folder)
         lost = free - now_free > left // WALK_AT or free_files - now_files > left_files // WALK_AT

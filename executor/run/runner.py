@@ -14,20 +14,17 @@ from typing import TYPE_CHECKING
 import trio
 
 from executor import network
-from executor.engine.box import Box, OpenBox, Place
+from executor.engine.box import Box, Exit, Job, Layout, LostError, OpenBox, Place
 from executor.engine.engine import Completed, Observe, OnOutput
-from executor.engine.exit import Exit, LostError
-from executor.engine.job import Job
 from executor.engine.layers import for_run, with_room
-from executor.engine.layout import Layout
 from executor.engine.orders import pack_run
 from executor.errors import SandboxError, SandboxUnavailableError
-from executor.instance.removal import remove
+from executor.instance.lock import remove
 from executor.model import Result, Status
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project.door import with_commit
 from executor.run.capture import READ_BYTES, Capture
-from executor.run.progress import ListedRun, RunRecord, status_of
+from executor.run.progress import ListedRun, RunRecord, status_of_record
 from executor.run.refusals.collecting import RunEnd, RunFacts, with_refusals
 from executor.run.room import watch_room
 
@@ -172,7 +169,7 @@ class Runner:
                     return await self._run(again, progress, layout, record)
                 consumed = group.consumption() if group else None
                 await progress.keep_artifacts(cell)
-                result = progress.result(status_of(progress, end, consumed), end, consumed)
+                result = progress.result(status_of_record(progress, end, consumed), end, consumed)
                 result = replace(result, persists=job.profile.project is ProjectAccess.LIVE)
                 # Only where its supervisor saw every process of the run dead.
                 if end is not None and record is not None:

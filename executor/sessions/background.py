@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import trio
 
-from executor.caller import Caller
 from executor.engine.engine import Completed, RunProgress
 from executor.errors import RequestError
 from executor.model import Limits, Request, Status, Stream
+from executor.request import Caller
 
 if TYPE_CHECKING:
     from executor.service import LocalEngine
@@ -28,22 +28,17 @@ STOP_S_MAX = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Background(Generic[T]):
-    """How a run in the background stands.
-
-    While it is `running`, the streams show what it has printed. Afterwards `answer` is what was
-    made of it, or `error` says why there is none. `is_first` says that nobody had that answer
-    before.
-    """
+    """The state of a run in the background."""
 
     id: str
     label: str
-    running: bool
+    running: bool  # meanwhile the streams show what it has printed
     wall_s: float
     stdout: Stream = field(default_factory=Stream)
     stderr: Stream = field(default_factory=Stream)
-    answer: T | None = None
-    error: str = ""
-    is_first: bool = False
+    answer: T | None = None  # what was made of it, once it has ended
+    error: str = ""  # why there is no answer then
+    is_first: bool = False  # nobody had the answer before
 
 
 @dataclass(slots=True, eq=False)

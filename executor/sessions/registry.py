@@ -13,7 +13,7 @@ from executor.errors import RequestError
 from executor.run.runner import Runner, open_network
 
 if TYPE_CHECKING:
-    from executor.sessions.request import SessionRequest
+    from executor.sessions.call import SessionRequest
     from executor.sessions.session import Session
 
     Attended = tuple[Session, list[int]]

@@ -12,23 +12,19 @@ import trio
 
 from executor import network
 from executor.cells.placement import list_readable
-from executor.engine.box import Box, Meter
-from executor.engine.exit import Consumption, Exit
-from executor.engine.job import Job
+from executor.engine.box import Box, Consumption, Exit, Job, Meter
 from executor.engine.layers import with_room
-from executor.engine.orders import pack_asked, pack_interrupted, pack_run
-from executor.engine.pipes import pipe
+from executor.engine.orders import pack_asked, pack_interrupted, pack_run, pipe
 from executor.errors import PackagesError, RequestError, SandboxError
 from executor.model import Limits, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.project.door import with_commit
-from executor.run.progress import RunRecord, status_of
+from executor.run.progress import RunRecord, status_of_record
 from executor.run.refusals.collecting import RunEnd, with_refusals
 from executor.run.room import watch_room
 from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view
-from executor.sessions.interpreter import SessionDescriptors
-from executor.sessions.request import SessionRequest
-from executor.sessions.turn import FAREWELL_S_MAX, Turn
+from executor.sessions.call import SessionRequest
+from executor.sessions.turn import FAREWELL_S_MAX, SessionDescriptors, Turn
 from executor.sessions.view import SessionView
 from executor.spawner.messages import End
 
@@ -268,7 +264,7 @@ class Session:
         await progress.keep_artifacts(cell)
         self._consumed = group.consumption() if group else None
         consumed = self._consumed.since(before) if self._consumed and before else None
-        status = status_of(progress, end, consumed)
+        status = status_of_record(progress, end, consumed)
         if progress.failure and not progress.stopped:
             status = Status.SANDBOX_ERROR
         if turn.ended is not None or turn.failure:
@@ -294,13 +290,13 @@ class Session:
         Raises:
             SandboxError: the box is gone, or the view could not be renewed.
         """
-        beginning = await self._view.begin()
-        await cell.order(b"begin", beginning.order)
+        order, note = await self._view.begin()
+        await cell.order(b"begin", order)
         while "begun" not in (message := await cell.message()):
             if "run" not in message:
                 raise SandboxError(message.get("error", "the session's supervisor was killed"))
             self._forget(message["run"])  # it had ended when all was stopped
-        progress.note = beginning.note or progress.note
+        progress.note = note or progress.note
         progress.isolation = with_room(progress.isolation, cell.layers, self.profile)
         self.gate.connections = progress.connections
         progress.cell = cell

@@ -1,8 +1,11 @@
-"""One call under way in a session: whatever ends it first decides how it ended."""
+"""One call under way in a session: its interpreter's pipes, and what ends it first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import trio
 
@@ -10,8 +13,80 @@ from executor.engine.box import Box
 from executor.model import Limits, Status
 from executor.run.capture import READ_BYTES
 from executor.run.progress import RunRecord
-from executor.sessions.interpreter import ForgedAnswerError, InterpreterProgram, SessionDescriptors
 from executor.spawner.messages import FromSupervisor, Report
+
+# What runs in the interpreter can reach its two channels, and answer for it. That fools nobody but
+# the session it runs in: each answer must carry the token of its own call, and any other ends the
+# session. What a program prints never passes here.
+
+ANSWER_BYTES_MAX = 64
+_ANSWER = re.compile(rb"([0-9a-f]+) (\d{1,3})\n")
+
+
+class ForgedAnswerError(Exception):
+    """What came from the interpreter is no answer to this call."""
+
+
+@dataclass(frozen=True, slots=True)
+class InterpreterProgram:
+    """One program for an interpreter."""
+
+    code: str
+    name: str  # what tracebacks call it
+    folder: str = ""  # empty: none
+    bound: str = ""  # the file whose content becomes FILE_CONTENT; empty: none
+    args: tuple[str, ...] = ()
+
+    def frame(self, token: str) -> bytes:
+        """The request as the drivers read it: a line of sizes and then the fields."""
+        texts = (self.folder, self.bound, self.name, self.code, *self.args)
+        contents = [text.encode(errors="surrogateescape") for text in texts]
+        header = " ".join([token, *(str(len(content)) for content in contents)])
+        return b"".join([header.encode(), b"\n", *contents])
+
+
+@dataclass(slots=True)
+class SessionDescriptors:
+    """The descriptors of a run in a session, and for an interpreter those of its two channels."""
+
+    run: int
+    outputs: Mapping[str, trio.lowlevel.FdStream]
+    requests: trio.lowlevel.FdStream | None = None
+    answers: trio.lowlevel.FdStream | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    async def ask(self, program: InterpreterProgram) -> int | None:
+        """Have a program run: its exit code, or None if the interpreter ended with it.
+
+        Raises:
+            ForgedAnswerError: something else was answered.
+        """
+        assert self.requests is not None
+        assert self.answers is not None
+        token = secrets.token_hex(8)
+        try:
+            await self.requests.send_all(program.frame(token))
+            return await self._answer(self.answers, token.encode())
+        except trio.BrokenResourceError:
+            return None
+
+    async def _answer(self, answers: trio.lowlevel.FdStream, token: bytes) -> int | None:
+        line = b""
+        while not line.endswith(b"\n") and len(line) <= ANSWER_BYTES_MAX:
+            chunk = await answers.receive_some(ANSWER_BYTES_MAX)
+            if not chunk:
+                return None
+            line += chunk
+        answer = _ANSWER.fullmatch(line)
+        if answer is None or answer[1] != token or int(answer[2]) > 255:
+            raise ForgedAnswerError
+        return int(answer[2])
+
+    def close(self) -> None:
+        for stream in (*self.outputs.values(), self.requests, self.answers):
+            if stream is not None:
+                stream.close()
+
 
 FAREWELL_S_MAX = 1.0  # how long the supervisor may take to end all and report
 

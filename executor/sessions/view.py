@@ -7,7 +7,7 @@ server replaces what the host has changed while everything of the session stands
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,7 @@ from executor.profile import Profile, ProjectAccess
 from executor.project.view.search import Folder, Guarded
 
 if TYPE_CHECKING:
-    from executor.engine.box import Box
-    from executor.engine.layout import Layout
+    from executor.engine.box import Box, Layout
     from executor.project.commit import Change, Commit
     from executor.project.view.record import Record
     from executor.run.runner import Runner
@@ -33,14 +32,6 @@ COPIED_ANEW = (
     "the project is seen as it is by now; files that were open before, and have been replaced "
     "since, still are what they were"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """The order that begins a call, and what its result says about the view."""
-
-    order: bytes
-    note: str = ""
 
 
 class SessionView:
@@ -75,8 +66,10 @@ class SessionView:
         self.record = await self._runner.record(self._profile)
         self.layout = await self._runner.layout(self._profile, self.record, session=True)
 
-    async def begin(self) -> Beginning:
+    async def begin(self) -> tuple[bytes, str]:
         """Have the project seen, and guarded, as it is by now. All of the session stands still.
+
+        Return the order that begins a call, and what its result says about the view.
 
         Raises:
             SandboxError: a copy of it could not be renewed.
@@ -87,12 +80,12 @@ class SessionView:
                 await self._renew_copy()
             # What is hidden of the project is not in the copy; what has its name, is the program's.
             order = pack_begin(Guarded(), renew=False, keep=True)
-            return Beginning(order, COPIED_ANEW * is_stale)
+            return order, COPIED_ANEW * is_stale
         search = self._runner.placement.search
         guarded = await trio.to_thread.run_sync(search.find_guarded, self._profile.sockets)
         keep = self._profile.project is not ProjectAccess.COMMIT
         order = pack_begin(guarded, renew=is_stale, keep=keep)
-        return Beginning(order, MOUNTED_ANEW * is_stale)
+        return order, MOUNTED_ANEW * is_stale
 
     async def commit(self, cell: Box, label: str) -> Commit:
         """Commit what a call changed, all of the session being stopped.

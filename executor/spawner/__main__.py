@@ -7,7 +7,7 @@ from pathlib import Path
 # In this process the package stands alone: nothing else of the program, no site-packages.
 sys.path.append(str(Path(__file__).parents[1]))
 
-from spawner.requests import serve
+from spawner.cell import serve
 
 if __name__ == "__main__":
     serve(int(sys.argv[1]))

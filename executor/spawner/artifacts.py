@@ -1,4 +1,4 @@
-"""Files that a run hands back: found and opened without ever following a link."""
+"""Files and folders that a run hands back, found without following a link, or packed."""
 
 from __future__ import annotations
 
@@ -6,17 +6,122 @@ import fnmatch
 import os
 import socket
 import stat
+import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
-from . import bundle
 from .kernel import StepError, open_absolute, open_beneath
-from .messages import ArtifactsAsked, BoxDescription
+from .messages import ArtifactsAsked, BoxDescription, send
 from .view import FOLDER
-from .wire import send
 
-COUNT_MAX = 100  # below what one message may carry of descriptors (SCM_MAX_FD, 253)
+# So no program makes the archive that the server reads: see `executor/engine/unpacking.py`.
+
+# Kind, length of the name, mode, seconds, nanoseconds, size. Name and content follow.
+ENTRY = struct.Struct("=cIIqIQ")
+FIRST, AGAIN, END = b"f", b"a", b"e"  # an entry, a second name of a file, the stream's end
+ITSELF = os.O_PATH | os.O_NOFOLLOW  # also where it is a link
+BLOCK_BYTES = 1 << 20
+
+
+class TooLargeError(Exception):
+    """The files of a folder have more bytes than may be handed back."""
+
+
+def walk(top: int, names: Iterable[str]) -> Iterator[str]:
+    """List the paths of these entries of a folder and of all below them. Links are not followed."""
+    pending = sorted(names, reverse=True)
+    while pending:
+        path = pending.pop()
+        yield path
+        entry = open_beneath(top, path, ITSELF)
+        try:
+            if not stat.S_ISDIR(os.fstat(entry).st_mode):
+                continue
+        finally:
+            os.close(entry)
+        folder = open_beneath(top, path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            pending += (f"{path}/{name}" for name in sorted(os.listdir(folder), reverse=True))
+        finally:
+            os.close(folder)
+
+
+def pack(top: int, paths: Iterable[str], bytes_max: int | None = None) -> int:
+    """Pack the entries at these paths of a folder into a file in memory, whose descriptor this is.
+
+    An entry of any kind is packed; the reader refuses devices and their like.
+
+    Raises:
+        TooLargeError: their contents are larger than `bytes_max`.
+        StepError, OSError: an entry can't be read, or there is no memory.
+    """
+    target = os.memfd_create("bundle", os.MFD_CLOEXEC)
+    try:
+        with open(os.dup(target), "wb") as out:
+            packing = _Packing(out, top, bytes_max)
+            for path in paths:
+                packing.add(path)
+            out.write(ENTRY.pack(END, 0, 0, 0, 0, 0))
+        os.lseek(target, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(target)
+        raise
+    return target
+
+
+class _Packing:
+    def __init__(self, out: BinaryIO, top: int, bytes_max: int | None) -> None:
+        self._out = out
+        self._top = top
+        self._room = bytes_max
+        self._linked: dict[tuple[int, int], bytes] = {}  # the first name of each file with several
+
+    def add(self, path: str) -> None:
+        entry = open_beneath(self._top, path, ITSELF)
+        try:
+            info = os.fstat(entry)
+            if stat.S_ISLNK(info.st_mode):
+                self._write(FIRST, path, info, os.readlink(b"", dir_fd=entry))
+            elif not stat.S_ISREG(info.st_mode):
+                self._write(FIRST, path, info, b"")
+            elif first := self._linked.get((info.st_dev, info.st_ino)):
+                self._write(AGAIN, path, info, first)
+            else:
+                self._add_file(path, info)
+        finally:
+            os.close(entry)
+
+    def _add_file(self, path: str, info: os.stat_result) -> None:
+        if info.st_nlink > 1:
+            self._linked[info.st_dev, info.st_ino] = os.fsencode(path)
+        if self._room is not None:
+            self._room -= info.st_size
+            if self._room < 0:
+                raise TooLargeError
+        self._write(FIRST, path, info, None)
+        source = open_beneath(self._top, path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            left = info.st_size
+            while left and (block := os.read(source, min(left, BLOCK_BYTES))):
+                self._out.write(block)
+                left -= len(block)
+        finally:
+            os.close(source)
+        if left:
+            raise OSError(f"{path} became shorter while it was read")
+
+    def _write(self, kind: bytes, path: str, info: os.stat_result, content: bytes | None) -> None:
+        """Write the head of an entry, and its `content` unless that is a file's."""
+        name = os.fsencode(path)
+        size = info.st_size if content is None else len(content)
+        seconds, rest = divmod(info.st_mtime_ns, 10**9)
+        self._out.write(ENTRY.pack(kind, len(name), info.st_mode, seconds, rest, size))
+        self._out.write(name + (content or b""))
+
+
+ARTIFACTS_MAX = 100  # below what one message may carry of descriptors (SCM_MAX_FD, 253)
 ENTRIES_MAX = 50_000
 DEPTH_MAX = 32
 SECONDS_MAX = 2.0
@@ -37,13 +142,13 @@ class Collected:
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
     def skip(self, name: str, reason: str) -> None:
-        if len(self.skipped) < COUNT_MAX:
+        if len(self.skipped) < ARTIFACTS_MAX:
             self.skipped.append((name, reason))
 
     def take(self, top: int, path: str, name: str) -> None:
         """Open one match, if it is a regular file that fits."""
-        if len(self.fds) == COUNT_MAX:
-            self.skip(name, f"more than {COUNT_MAX} files")
+        if len(self.fds) == ARTIFACTS_MAX:
+            self.skip(name, f"more than {ARTIFACTS_MAX} files")
             return
         try:
             # Not blocking: opening a FIFO must not wait for its other end.
@@ -70,8 +175,8 @@ class Collected:
             return
         try:
             present = [name for name in os.listdir(top) if not names or name in names]
-            fd = bundle.pack(top, bundle.walk(top, present), self.room)
-        except bundle.TooLargeError:
+            fd = pack(top, walk(top, present), self.room)
+        except TooLargeError:
             self.skip(folder, f"its bytes exceed {TOO_LARGE}")
         except (StepError, OSError) as error:
             self.skip(folder, str(error))

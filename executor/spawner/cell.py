@@ -1,29 +1,56 @@
-"""One cell, from its first process to its report."""
+"""The spawner's main loop, and one cell from its first process to its report."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
+import json
 import os
 import signal
 import socket
 import struct
+import sys
 from functools import partial
+from typing import NoReturn
 
-from . import artifacts, name_server, notices, prewarmed, project, session, tree
+from . import artifacts, changes, notices, refused, session, tree
 from .confine import landlock_abi
 from .kernel import (
+    CLONE_ALL_NEW,
     PR_SET_CHILD_SUBREAPER,
     PR_SET_DUMPABLE,
+    PR_SET_NO_NEW_PRIVS,
     PR_SET_PDEATHSIG,
     StepError,
+    clone,
     prctl,
+    reason,
 )
-from .messages import CellDescription, Layers, RunDescription, RunReport
-from .oom_score import score
+from .messages import (
+    CELL,
+    MESSAGE_BYTES_MAX,
+    NAMESPACED_CELL,
+    CellDescription,
+    Description,
+    Layers,
+    RunDescription,
+    RunReport,
+    SetUp,
+    SetUpAnswer,
+    send,
+)
+from .population import Population
+from .proc import score
 from .refused import INSTANCES_MAX, WATCHES_MAX
-from .supervisor import PrewarmedRun, Supervisor, measure, outcome, read_confinement
-from .wire import Description, send
+from .staging import leave_root, stage
+from .supervisor import (
+    PrewarmedProgram,
+    Supervisor,
+    measure,
+    outcome,
+    read_confinement,
+)
 
 COUNTS = {"instances": INSTANCES_MAX, "watches": WATCHES_MAX}
 SIOCSIFADDR = 0x8916
@@ -61,7 +88,7 @@ def supervise(control: socket.socket, namespaces: bool) -> None:
     held = None
     if message == b"hold":
         confine = partial(read_confinement, cell)
-        held = prewarmed.PrewarmedProgram(
+        held = PrewarmedProgram(
             Description(fds[0]), fds[1:], confine, notices.of_cell(cell.data, handles)
         )
         send(control, {"held": held.resident_bytes()})
@@ -77,10 +104,10 @@ def _run(
     cell: Description[CellDescription],
     handles: tree.Handles,
     run: Description[RunDescription],
-    by: prewarmed.PrewarmedProgram | list[int],
+    by: PrewarmedProgram | list[int],
 ) -> None:
     """One run, by the program that is held for it or one that gets these descriptors."""
-    if isinstance(by, prewarmed.PrewarmedProgram):
+    if isinstance(by, PrewarmedProgram):
         if not by.is_alive():
             send(control, {"lost": "it ended while it waited"})
             return
@@ -90,19 +117,19 @@ def _run(
         tree.place_files(run)
         confinement, made = (
             read_confinement(cell, run.data),
-            PrewarmedRun(notices.of_cell(cell.data, handles)),
+            notices.of_cell(cell.data, handles),
         )
         supervisor, stdio = Supervisor(control, run.data, confinement, by, made), by
     if cell.data["namespaces"]:
         tree.make_read_only(cell.data["job"])
-    before = project.look(cell.data, handles)
-    if isinstance(by, prewarmed.PrewarmedProgram):
+    before = changes.look_at_project(cell.data, handles)
+    if isinstance(by, PrewarmedProgram):
         by.go(run)
     phase, status = supervisor.run_steps()
     for fd in stdio:
         os.close(fd)  # when the program's copies are gone too, the server sees end of file
     supervisor.end_all()
-    changed = project.what_changed(cell.data, handles, before)
+    changed = changes.list_changes(cell.data, handles, before)
     report: RunReport = {
         **outcome(phase, status),
         **measure(supervisor, changed),
@@ -110,7 +137,7 @@ def _run(
         "scratch_full": tree.is_full(handles),
     }
     artifacts.hand_over(control, cell.data, run.data)
-    given = project.hand_over_upper(cell.data, handles)
+    given = changes.hand_over_upper(cell.data, handles)
     send(control, {"exit": report, "upper": bool(given)}, given)
     if cell.data["namespaces"]:
         control.recv(64)  # until the server ends the cell: its teardown must not delay the answer
@@ -137,7 +164,7 @@ def _make(cell: Description[CellDescription]) -> tuple[tree.Handles, list[socket
     socket.sethostname(cell.data["hostname"])
     _loopback_up()
     listeners = [socket.create_server(("127.0.0.1", port)) for port in cell.data["listen"]]
-    names = name_server.listen() if cell.data.get("names") else None
+    names = refused.serve_names() if cell.data.get("names") else None
     handles = tree.build(cell)
     handles.names = names
     return handles, listeners
@@ -179,3 +206,70 @@ def _loopback_up() -> None:
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
         another = socket.inet_pton(socket.AF_INET6, "fe80::1")
         fcntl.ioctl(probe, SIOCSIFADDR, another + struct.pack("=Ii", 128, 1))  # lo is always 1
+
+
+def serve(fd: int) -> None:
+    """Answer the server until it closes its end; with this process every cell ends."""
+    requests = socket.socket(fileno=fd)
+    try:
+        answer = _set_up(json.loads(requests.recv(MESSAGE_BYTES_MAX)))
+    except Exception as error:  # whatever it is, the server waits for an answer
+        send(requests, {"error": reason(error)})
+        return
+    send(requests, answer)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps cells
+    sys.meta_path.clear()  # a cell's files are its programs': nothing of them becomes our code
+    gc.collect()
+    gc.freeze()  # a child should not copy pages only to look for garbage in them
+    while True:
+        message, fds, _, _ = socket.recv_fds(requests, 64, 1)
+        if message not in (CELL, NAMESPACED_CELL) or len(fds) != 1:
+            return
+        _start_cell(requests, message == NAMESPACED_CELL, *fds)
+
+
+def _set_up(setup: SetUp) -> SetUpAnswer:
+    staged: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    paths, identity = setup
+    if identity:
+        uid, gid = identity
+        if paths:
+            staged, refused = stage(paths, uid, gid)
+        leave_root(uid, gid)
+    prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
+    prctl("dumpable", PR_SET_DUMPABLE, 0)
+    return {"staged": staged, "refused": refused, "uid": os.geteuid(), "gid": os.getegid()}
+
+
+def _start_cell(requests: socket.socket, namespaces: bool, control_fd: int) -> None:
+    with socket.socket(fileno=control_fd) as control:
+        try:
+            pid, pidfd = clone(CLONE_ALL_NEW if namespaces else 0)
+        except (StepError, MemoryError) as error:
+            send(control, {"unmade": reason(error)})
+            return
+        if pid == 0:
+            _be_cell(requests, control, namespaces)
+        try:
+            send(control, {"pid": pid}, [pidfd])
+        except OSError as error:  # more descriptors are on their way than this user may have
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            send(control, {"unmade": reason(error)})
+        finally:
+            os.close(pidfd)
+
+
+def _be_cell(requests: socket.socket, control: socket.socket, namespaces: bool) -> NoReturn:
+    """In the new process: never return into the spawner's loop."""
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        requests.close()
+        supervise(control, namespaces)
+    except BaseException as error:  # an end without a reason would look like a kill
+        if not namespaces:  # none ends with this process
+            with contextlib.suppress(StepError):
+                Population().end_all()
+        send(control, {"error": reason(error)})
+    finally:
+        os._exit(0)

@@ -7,6 +7,8 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from . import tree
+from .messages import BoxDescription
 from .view import FOLDER, is_opaque
 
 REPORTED_MAX = 500
@@ -137,3 +139,44 @@ def _exists(folder: int, path: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def look_at_project(cell: BoxDescription, handles: tree.Handles) -> Snapshot | None:
+    """The state from which changes are counted: of a view's upper layer, or of a live project."""
+    if handles.view is not None:
+        return look(handles.view.upper)
+    if not cell.get("project") or cell["project"]["mode"] != "live":
+        return {}
+    return _look_at(cell["project"]["target"])
+
+
+def list_changes(
+    cell: BoxDescription, handles: tree.Handles, before: Snapshot | None
+) -> ReportedChanges:
+    """What the run did to the project since `before`.
+
+    Where it is committed, that tells what changed.
+    """
+    project = cell.get("project")
+    changed = ReportedChanges()
+    if project and project["mode"] == "live":
+        changed = between(before, _look_at(project["target"]))
+    elif handles.view is not None and project and not project["commit"]:
+        changed = of_overlay(handles.view.upper, handles.view.lower, before or {})
+    return changed
+
+
+def hand_over_upper(cell: BoxDescription, handles: tree.Handles) -> list[int]:
+    """The upper layer, where the server commits what is in it."""
+    project = cell.get("project")
+    if handles.view is None or not project or not project["commit"]:
+        return []
+    return [handles.view.upper]
+
+
+def _look_at(folder: str) -> Snapshot | None:
+    fd = os.open(folder, FOLDER)
+    try:
+        return look(fd)
+    finally:
+        os.close(fd)

@@ -101,9 +101,11 @@ def enter_program(
         end = arrange_descriptors(stdio, end)
         os.chdir(run["cwd"])
         _take_on(confinement)
+        # The filter that asks comes first: only once the supervisor has its listener may the other
+        # one leave out what is asked about. A second listener is refused by the kernel (EBUSY).
         is_heard = False
         if confinement.judged:
-            is_heard = _hand_over_listener(confinement.judged.filter, end, is_required=True)
+            is_heard = _hand_over_listener(confinement.judged[0], end, is_required=True)
         elif line.notices:
             is_heard = _hand_over_listener(line.notices, end)
         # What the supervisor is asked about it refuses; if it is gone, the kernel does.
@@ -135,6 +137,7 @@ def confine(confinement: Confinement) -> None:
 
 def _take_on(confinement: Confinement) -> None:
     """All layers but the filters of calls, and limits."""
+    # First: without it, neither Landlock nor a filter is given to a process without privileges.
     prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
     if landlock_abi() > 0:
         _restrict(confinement)
@@ -218,7 +221,8 @@ def leave_root() -> None:
     """Where the supervisor could still become root (a container's own): be its user for good."""
     user = os.geteuid()
     if os.getuid() == 0 != user:
-        os.seteuid(0)  # and have its capabilities for the next calls
+        # And have its capabilities for the next call, which `setresuid` gives up for good.
+        os.seteuid(0)
         _drop_bounding_set()
         os.setresuid(user, user, user)
 
@@ -228,6 +232,7 @@ def _drop_capabilities() -> None:
     libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0)  # clear all; unknown before Linux 4.3
     libc.prctl(PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0)  # not permitted in tier B: nothing to lose
     _drop_bounding_set()
+    # Last: the bounding set and the securebits are only set by who has CAP_SETPCAP.
     syscall("capset", SYS_CAPSET, struct.pack("=Ii", CAPABILITY_VERSION_3, 0), bytes(24))
 
 

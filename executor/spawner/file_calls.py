@@ -17,8 +17,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from .kernel import AT_EMPTY_PATH, AT_FDCWD, copy_descriptor, libc
-from .notification import HeldCall
+from .kernel import AT_EMPTY_PATH, AT_FDCWD, HeldCall, copy_descriptor, libc
 
 AT_SYMLINK_NOFOLLOW = 0x100
 IN_DONT_FOLLOW = 0x02000000

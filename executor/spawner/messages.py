@@ -1,11 +1,19 @@
-"""The messages between the server and a spawner or supervisor, typed. Data only; see `wire`.
+"""The messages between the server and a spawner or supervisor, typed, and how they are packed.
 
 Both ends are of one version: the agent of a container is too, since images are named by its digest.
 """
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+import contextlib
+import json
+import os
+import socket
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Generic, NotRequired, TypedDict, TypeVar
+
+from .kernel import StepError
 
 Blob = tuple[int, int]
 """Offset and size behind the JSON of a description."""
@@ -16,13 +24,19 @@ Change = tuple[str, str, int | None]
 
 Notice = tuple[int, str, int]
 """The number of a call, or 0 for a name that was looked up; what it was for, and how often."""
-
-
-class SetUp(TypedDict):
-    """The first message to a spawner."""
-
-    stage: list[str]  # paths that cells may be given
-    leave_root: tuple[int, int] | None  # the uid and gid to leave root for
+SetUp = tuple[list[str], tuple[int, int] | None]
+"""The first message to a spawner: paths that cells may be given, and for whom it leaves root."""
+StepMessage = tuple[list[str], str, bool]
+"""One program of a run: its arguments, its phase, and whether it is heavy."""
+PrewarmMessage = tuple[str, list[str], str]
+"""How an interpreter waits for its program: the path of its gate, the files that only its start
+needs, and the variables that it takes on when it goes."""
+Scratch = tuple[int, int, list[tuple[str, str, int]]]
+"""The sized tmpfs of a cell: bytes, inodes, and each folder by its name, its path and mode."""
+ConsumptionMessage = tuple[int | None, int, int]
+"""The counts of a container's control group: peak memory in bytes, kills, and forks refused."""
+HandedOver = tuple[list[tuple[str, int]], list[tuple[str, str]]]
+"""The names and sizes of the files behind the descriptors; what is not handed back, with why."""
 
 
 class SetUpAnswer(TypedDict, total=False):
@@ -33,22 +47,6 @@ class SetUpAnswer(TypedDict, total=False):
     uid: int
     gid: int
     error: str
-
-
-class StepMessage(TypedDict):
-    """One program of a run."""
-
-    argv: list[str]
-    phase: str
-    heavy: bool
-
-
-class PrewarmMessage(TypedDict):
-    """How an interpreter waits for its program."""
-
-    gate: str
-    only_before: list[str]
-    environment: str
 
 
 class ArtifactsAsked(TypedDict):
@@ -73,16 +71,11 @@ class RunDescription(ArtifactsAsked):
     prewarm: NotRequired[PrewarmMessage | None]
 
 
-class GuardedMessage(TypedDict):
-    """Paths of the project that a run does not see."""
-
-    secrets: list[str]
-    special: list[str]
-
-
-class ProjectMessage(GuardedMessage):
+class ProjectMessage(TypedDict):
     """How the project is shown. In containers it is mounted already."""
 
+    secrets: list[str]  # this and the next: paths that a run does not see
+    special: list[str]
     target: str
     mode: str
     commit: bool
@@ -90,31 +83,6 @@ class ProjectMessage(GuardedMessage):
     room: NotRequired[str]
     room_bytes: NotRequired[int]
     room_inodes: NotRequired[int]
-
-
-class Scratch(TypedDict):
-    """The sized tmpfs of a cell; each folder by its name, its path and mode."""
-
-    bytes: int
-    inodes: int
-    folders: list[tuple[str, str, int]]
-
-
-class JudgedCallsMessage(TypedDict):
-    """The calls that are judged one by one."""
-
-    filter: Blob
-    kinds: list[tuple[int, str]]
-
-
-class ToldCallsMessage(TypedDict):
-    """The refused calls of which the supervisor is told.
-
-    `filter` is what remains of the refusing filter where it is; `errors` has the error of each.
-    """
-
-    filter: Blob
-    errors: list[tuple[int, int]]
 
 
 class BoxDescription(TypedDict):
@@ -129,10 +97,12 @@ class BoxDescription(TypedDict):
     seccomp: Blob
     notices: Blob
     heavy_notices: Blob
-    told: NotRequired[ToldCallsMessage]
+    # The refused calls of which the supervisor is told: what remains of the refusing filter where
+    # it is, and the error of each.
+    told: NotRequired[tuple[Blob, list[tuple[int, int]]]]
     project: NotRequired[ProjectMessage]
     scopes_signals: NotRequired[bool]
-    judged: NotRequired[JudgedCallsMessage]
+    judged: NotRequired[tuple[Blob, list[tuple[int, str]]]]  # a filter, and calls by their kinds
     own_kernel: NotRequired[bool]
 
 
@@ -166,15 +136,10 @@ class ContainerDescription(BoxDescription):
 class Begin(TypedDict):
     """What a session's project is to look like from a call on."""
 
-    guarded: GuardedMessage
-    renew: bool
-    keep: bool
-
-
-class Interrupt(TypedDict):
-    """The run of a session that is to stop what it does."""
-
-    run: int
+    secrets: list[str]  # this and the next: paths that a run does not see
+    special: list[str]
+    renew: bool  # show the host's present files
+    keep: bool  # and what was written
 
 
 class Layers(TypedDict, total=False):
@@ -213,21 +178,6 @@ class RunReport(End, Report):
     """The end of a single run."""
 
 
-class ArtifactsHandedOver(TypedDict):
-    """The files behind the descriptors, and what is not handed back, with why."""
-
-    artifacts: list[tuple[str, int]]
-    skipped: list[tuple[str, str]]
-
-
-class ConsumptionMessage(TypedDict):
-    """What a container's control group has counted."""
-
-    peak_memory_bytes: int | None
-    oom_kills: int
-    fork_refusals: int
-
-
 class FromSupervisor(TypedDict, total=False):
     """Everything that a spawner, supervisor or agent says of a box; each message has some of it."""
 
@@ -249,3 +199,68 @@ class FromSupervisor(TypedDict, total=False):
     ended: Report
     consumption: ConsumptionMessage
     fds: list[int]
+
+
+# The first message to the spawner is the set-up (JSON); the answer says where paths were staged.
+# Every later message asks for a cell, with namespaces or without, and brings its control socket. On
+# that socket the spawner says {"pid": N} (with a pidfd) or {"unmade": reason}; when the server
+# sends `make` with a description, the cell's supervisor says {"ready": layers}; the server sends
+# `run` with a description and stdin, stdout, stderr, later perhaps `stop`; the supervisor ends with
+# {"exit": …} or {"error": …}. With `hold` before `run`, what is known of the run and its three
+# descriptors come ahead; the supervisor says {"held": bytes of memory} when the program waits, and
+# {"lost": why} in place of an exit if it was gone when `run` came. In a session `begin`, `run`,
+# `interrupt` and `report` come again and again, each with a description; the supervisor says
+# {"begun": folders}, {"run": N, "exit": …} and {"report": …}, at last {"ended": …}. Where changes
+# are committed, the descriptor of the view's upper layer comes with {"exit"}, {"report"} and
+# {"ended"}.
+#
+# All sockets are SOCK_SEQPACKET. Descriptions come as files in memory, so that no socket's size
+# limit applies: an 8-byte length, JSON, raw blobs. None of it is inherited by the program, which
+# owns just descriptors 0, 1 and 2: whatever it prints is output, never protocol. (A session's
+# interpreter has two more, for what `executor.sessions.turn` says.)
+
+D_co = TypeVar("D_co", bound=Mapping[str, object], covariant=True)
+MESSAGE_BYTES_MAX = 1 << 20
+CELL, NAMESPACED_CELL = b"cell", b"cell with namespaces"
+
+
+class Description(Generic[D_co]):
+    """The JSON of a description, and its blobs by reference."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        (length,) = struct.unpack("=Q", os.pread(fd, 8, 0))
+        self._blobs = 8 + length
+        self._data: D_co = json.loads(self._read(8, length))
+
+    @property
+    def data(self) -> D_co:
+        """The description proper."""
+        return self._data
+
+    def blob(self, where: Blob) -> bytes:
+        offset, size = where
+        return self._read(self._blobs + offset, size)
+
+    def _read(self, offset: int, size: int) -> bytes:
+        parts = []
+        while size > 0:
+            part = os.pread(self._fd, min(size, 1 << 20), offset)
+            if not part:
+                raise StepError("a description is shorter than it says")
+            parts.append(part)
+            size -= len(part)
+            offset += len(part)
+        return b"".join(parts)
+
+
+def send(
+    control: socket.socket, message: FromSupervisor | SetUpAnswer, fds: Sequence[int] = ()
+) -> None:
+    """Tell the server; if it is gone there is nobody to tell, and the caller ends as well.
+
+    Raises:
+        OSError: the kernel does not pass it on.
+    """
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        socket.send_fds(control, [json.dumps(message).encode()], fds)

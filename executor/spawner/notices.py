@@ -14,12 +14,19 @@ import select
 import socket
 from collections.abc import Mapping
 
-from . import name_server
 from .confine import Confinement
-from .kernel import SYS_CONNECT, SYS_EXIT_GROUP, SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2
+from .kernel import (
+    SYS_CONNECT,
+    SYS_EXIT_GROUP,
+    SYS_RENAME,
+    SYS_RENAMEAT,
+    SYS_RENAMEAT2,
+    HeldCall,
+    hand_over_at_once,
+    receive,
+)
 from .messages import BoxDescription
-from .notification import HeldCall, hand_over_at_once, receive
-from .refused import RefusedCounts
+from .refused import RefusedCounts, answer_names
 from .renaming import Renames
 from .tree import Handles
 
@@ -60,7 +67,7 @@ class Notices:
         """
         for listener, event in self._epoll.poll(0):
             if self._names and listener == self._names.fileno():
-                name_server.answer_all(self._names, self.refused)
+                answer_names(self._names, self.refused)
                 continue
             if not event & select.EPOLLIN:
                 self._close(listener)
@@ -104,4 +111,4 @@ def of_cell(cell: BoxDescription, handles: Handles) -> Notices:
     """Those of a cell's programs."""
     project, told = cell.get("project"), cell.get("told")
     renames = Renames(project["target"], handles.view) if project else None
-    return Notices(renames, RefusedCounts(dict(told["errors"]) if told else {}), handles.names)
+    return Notices(renames, RefusedCounts(dict(told[1]) if told else {}), handles.names)

@@ -14,15 +14,13 @@ import ctypes
 import errno
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from . import proc
 from .file_calls import CALLS, do_file_call
-from .messages import BoxDescription
-from .notification import HeldCall, hand_over_at_once, is_asked, receive
+from .kernel import HeldCall, hand_over_at_once, is_asked, receive
+from .messages import BoxDescription, Description
 from .refused import COUNTED_CALLS, RefusedCounts
-from .wire import Description
 
 REFUSED = "refused"  # the kind of calls that name nothing: refused, or so many for a box
 ANSWERS_MAX = 64  # in one go, before the supervisor looks at limits and orders again
@@ -31,13 +29,9 @@ PRIO_PROCESS, PRIO_PGRP = 0, 1
 IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP = 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedFilter:
-    """The filter, and by which of `KINDS` the calls that it asks about name their process."""
-
-    filter: bytes
-    kinds: Mapping[int, str]
-    grants: Mapping[str, str]  # Landlock's, by real path
+JudgedFilter = tuple[bytes, Mapping[int, str], Mapping[str, str]]
+"""The filter, by which of `KINDS` the calls that it asks about name their process, and Landlock's
+grants by real path."""
 
 
 def read_judged(cell: Description[BoxDescription]) -> JudgedFilter | None:
@@ -52,7 +46,7 @@ def read_judged(cell: Description[BoxDescription]) -> JudgedFilter | None:
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)  # of thousands quicker than realpath()
             grants[os.readlink(f"/proc/self/fd/{place}")] = access
             os.close(place)
-    return JudgedFilter(cell.blob(told["filter"]), dict(told["kinds"]), grants)
+    return cell.blob(told[0]), dict(told[1]), grants
 
 
 class Judge:
@@ -62,8 +56,7 @@ class Judge:
         self.fd = fd
         hand_over_at_once(fd)
         self._refused = refused or RefusedCounts()
-        self._kinds = judged.kinds
-        self._grants = judged.grants
+        _, self._kinds, self._grants = judged
 
     def answer(self) -> bool:
         """Answer what is asked by now; False when nobody is left who could ask."""

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from . import moving
 from .confine import Confinement, arrange_descriptors, confine, reset_signals
-from .kernel import AT_FDCWD, SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2, StepError
-from .notification import HeldCall
-from .oom_score import score
+from .kernel import AT_FDCWD, SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2, HeldCall, StepError
+from .proc import score
 from .tree import mount_points
 
 if TYPE_CHECKING:
@@ -41,10 +40,8 @@ class _Asked(NamedTuple):
     flags: int
 
 
-class _Move(NamedTuple):
-    call: HeldCall
-    asked: _Asked
-    program: Confinement
+_Move = tuple[HeldCall, _Asked, Confinement]
+"""A call that waits, what it asks for, and by what its program is confined."""
 
 
 class Renames:
@@ -63,7 +60,7 @@ class Renames:
         """Have the folder moved that this call is to rename; any other call goes on."""
         asked = _read(call)
         if asked and self._is_for_us(asked):
-            self._waiting.append(_Move(call, asked, program))
+            self._waiting.append((call, asked, program))
             self._begin()
         else:
             call.go_on()
@@ -101,15 +98,15 @@ class Renames:
             try:
                 self._start(move)
             except OSError:  # no such descriptor, or no room for a process
-                move.call.go_on()
+                move[0].go_on()
 
     def _start(self, move: _Move) -> None:
         places: list[int] = []
-        asked = move.asked
+        call, asked, _ = move
         try:
             for at, path in ((asked.source_at, asked.source), (asked.target_at, asked.target)):
                 places.append(os.open(b"/" if path.startswith(b"/") else at, PLACE))
-            if not move.call.is_there():  # so these were another thread's
+            if not call.is_there():  # so these were another thread's
                 return
             with score.hold_raised():
                 pid = os.fork()
@@ -118,7 +115,7 @@ class Renames:
         finally:
             for place in places:
                 os.close(place)
-        self._moving[pid] = move.call
+        self._moving[pid] = call
 
 
 def _work(move: _Move, places: list[int]) -> NoReturn:
@@ -129,8 +126,8 @@ def _work(move: _Move, places: list[int]) -> NoReturn:
         os.umask(0o022)
         mounts = mount_points()
         arrange_descriptors(places[:1], places[1])
-        confine(move.program)
-        asked = move.asked
+        _, asked, program = move
+        confine(program)
         moving.rename((0, asked.source), (1, asked.target), asked.flags, mounts)
         status = 0
     except OSError as error:

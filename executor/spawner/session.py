@@ -15,20 +15,20 @@ import signal
 import socket
 from dataclasses import dataclass
 
-from . import artifacts, changes, notices, project, tree
+from . import artifacts, changes, notices, tree
 from .kernel import StepError
 from .messages import (
     ArtifactsAsked,
     Begin,
     BoxDescription,
+    Description,
     FromSupervisor,
-    Interrupt,
     Report,
     RunDescription,
+    send,
 )
 from .population import Population, has_children
 from .supervisor import find_exceeded, launch, outcome, read_confinement
-from .wire import Description, send
 
 FDS_MAX = 16
 
@@ -47,13 +47,13 @@ def serve(control: socket.socket, cell: Description[BoxDescription], handles: tr
 
 @dataclass(slots=True)
 class _SessionRun:
-    """A run that has not ended: `main` is the process of its present step."""
+    """A run that has not ended."""
 
     number: int
     run: Description[RunDescription]
     stdio: list[int]
     step: int = 0
-    main: int = -1
+    main: int = -1  # the process of its present step
 
     def close(self) -> None:
         """Leave its descriptors to the program alone, so that their end is seen."""
@@ -100,7 +100,7 @@ class _Session:
         """Kill what lives, and report."""
         cpu_s, _ = self._population.measure()
         self._population.end_all()
-        given = project.hand_over_upper(self._cell.data, self._handles)
+        given = changes.hand_over_upper(self._cell.data, self._handles)
         send(self._control, {"ended": self._report(cpu_s), "upper": bool(given)}, given)
 
     def _obey(self) -> bool:
@@ -112,7 +112,7 @@ class _Session:
         elif message == b"report":
             self._report_call(Description[ArtifactsAsked](fds[0]).data)
         elif message == b"interrupt":
-            self._interrupt(Description[Interrupt](fds[0]).data["run"])
+            self._interrupt(Description[dict[str, int]](fds[0]).data["run"])
         else:
             self._start(Description(fds[0]), fds[1:])
         os.close(fds[0])
@@ -124,8 +124,8 @@ class _Session:
         renewed = False
         if "project" in self._cell.data:
             guarded = self._cell.data["project"]
-            guarded["secrets"] = told["guarded"]["secrets"]
-            guarded["special"] = told["guarded"]["special"]
+            guarded["secrets"] = told["secrets"]
+            guarded["special"] = told["special"]
             view = self._handles.view
             if view is not None and told["renew"]:
                 if self._cell.data["project"]["commit"]:
@@ -135,7 +135,7 @@ class _Session:
             covered = frozenset[str]() if renewed else tree.mount_points()
             covered |= view.stood_in_at() if view else frozenset()
             tree.hide("", self._cell.data["project"], covered)
-        self._before = project.look(self._cell.data, self._handles)
+        self._before = changes.look_at_project(self._cell.data, self._handles)
         self._population.peak_processes = 1
         self._notices.refused.begin(is_empty=not has_children())
         self._cpu_before_s, _ = self._population.measure()
@@ -157,7 +157,7 @@ class _Session:
         cpu_s, _ = self._population.measure()
         report: Report = {**self._report(cpu_s), "unstopped": unstopped}
         artifacts.hand_over(self._control, self._cell.data, asked)
-        given = project.hand_over_upper(self._cell.data, self._handles)
+        given = changes.hand_over_upper(self._cell.data, self._handles)
         send(self._control, {"report": report, "upper": bool(given)}, given)
 
     def _stop(self) -> str:
@@ -206,7 +206,7 @@ class _Session:
 
     def _step_ended(self, running: _SessionRun, status: int) -> None:
         steps = running.run.data["steps"]
-        phase = steps[running.step]["phase"]
+        _, phase, _ = steps[running.step]
         running.step += 1
         if status == 0 and running.step < len(steps):
             self._start_step(running)
@@ -221,7 +221,7 @@ class _Session:
 
     def _report(self, cpu_s: float) -> Report:
         """What the call did to the project and took of the machine."""
-        changed = project.what_changed(self._cell.data, self._handles, self._before)
+        changed = changes.list_changes(self._cell.data, self._handles, self._before)
         return {
             "reason": self._reason,
             "cpu_s": max(0.0, cpu_s - self._cpu_before_s),

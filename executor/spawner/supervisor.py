@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import resource
 import select
+import shutil
 import signal
 import socket
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from . import tree
 from .changes import ReportedChanges
 from .confine import LISTENERS, Confinement, Line, enter_program
 from .kernel import StepError
-from .messages import BoxDescription, End, Report, RunDescription, StepMessage
+from .messages import BoxDescription, Description, End, Report, RunDescription, StepMessage
 from .notices import Notices
-from .oom_score import score
 from .population import END_S_MAX, Population
+from .proc import score
 from .process_calls import Judge, read_judged
 from .refused import read_filter
-from .wire import Description
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,35 +48,32 @@ class Launched:
         return self.pid
 
 
-@dataclass(frozen=True, slots=True)
-class PrewarmedRun:
-    """What there is already when a run begins, perhaps the process of its first step."""
-
-    notices: Notices
-    population: Population = field(default_factory=Population)
-    launched: Launched | None = None
-
-
 class Supervisor:
-    """One run: its steps one after the other, and the limits that no kernel mechanism sums."""
+    """One run: its steps one after the other, and the limits that no kernel mechanism sums.
 
-    def __init__(
+    Of a prewarmed run there are processes already, one of them that of its first step.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a run has, and what of it is there already
         self,
         control: socket.socket,
         run: RunDescription,
         confinement: Confinement,
         stdio: Sequence[int],
-        prewarmed: PrewarmedRun,
+        notices: Notices,
+        *,
+        population: Population | None = None,
+        launched: Launched | None = None,
     ) -> None:
         self._control = control
         self._run = run
         self._confinement = confinement
         self._stdio = tuple(stdio)
-        self.population = prewarmed.population
-        self.notices = prewarmed.notices
+        self.population = population or Population()
+        self.notices = notices
         self.population.poller.register(self.notices.fd, select.POLLIN)
         self.reason: str | None = None  # why the run was ended from here
-        self._first = prewarmed.launched
+        self._first = launched
         self.is_still = False  # what is left of the run is for the kernel to take apart
 
     def run_steps(self) -> tuple[str, int]:
@@ -86,12 +84,13 @@ class Supervisor:
         """
         steps = self._run["steps"]
         for step in steps:
+            _, phase, _ = step
             last = step is steps[-1]
             first, self._first = self._first, None  # only that one can be there already
             launched = first or self._start(step, last=last)
             status = self._watch(launched.pid)
             if last or status != 0 or self.reason:
-                return step["phase"], status
+                return phase, status
         raise StepError("a run without steps")
 
     def end_all(self) -> None:
@@ -182,15 +181,15 @@ def launch(  # noqa: PLR0913 - all that a process is made of
         StepError: it could not have its calls told as it should.
     """
     ours, theirs = socket.socketpair()
-    heavy = last and step["heavy"]
-    told = confinement.heavy_notices if heavy else confinement.notices
+    argv, _, is_heavy = step
+    told = confinement.heavy_notices if last and is_heavy else confinement.notices
     if not last:  # a compiler reads nothing, and all it says is diagnosis
         stdio = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), stdio[2], stdio[2])
     with score.hold_raised():
         pid = os.fork()
         if pid == 0:
             line = Line(theirs.fileno(), waits, told)
-            enter_program(step["argv"], run, confinement, stdio, line)
+            enter_program(argv, run, confinement, stdio, line)
     theirs.close()
     if not last:
         os.close(stdio[0])
@@ -250,3 +249,135 @@ def outcome(phase: str, status: int) -> End:
         "exit_code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
         "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
     }
+
+
+# Either just short of exec, for the supervisor's word; or started, because it takes long to start:
+# then it has opened a FIFO, its gate, and reads from it. Where the gate stands in place of the
+# program's own source, that is what it reads; else which variables of its environment to change.
+
+GATE_S_MAX = 30.0
+TICK_S = 0.003
+
+Confine = Callable[[RunDescription], Confinement]
+
+
+class PrewarmedProgram:
+    """A program that waits for its run."""
+
+    def __init__(
+        self,
+        run: Description[RunDescription],
+        stdio: Sequence[int],
+        confine: Confine,
+        notices: Notices,
+    ) -> None:
+        """Start it.
+
+        Raises:
+            StepError, OSError: it could not be started, or does not come to wait.
+        """
+        self.stdio = stdio
+        self._confine = confine
+        prewarm = run.data.get("prewarm")
+        self._gate_path, only_before, self._environment = prewarm or ("", [], "")
+        self._population = Population()
+        self._notices = notices
+        self._exits = False
+        tree.place_files(run)
+        if prewarm:
+            os.makedirs(os.path.dirname(self._gate_path), exist_ok=True)
+            os.mkfifo(self._gate_path, 0o600)
+        steps = run.data["steps"]
+        self._launched: Launched = launch(
+            *(steps[0], run.data, confine(run.data), stdio, notices),
+            last=len(steps) == 1,
+            waits=prewarm is None,
+        )
+        self._gate = -1
+        if prewarm:
+            self._launched.arrive()
+            self._gate = self._open_gate(self._gate_path)
+            for path in (self._gate_path, *only_before):
+                _remove(path)  # only the start needed them
+            self._population.count_anew()
+
+    def release(self, control: socket.socket, run: Description[RunDescription]) -> Supervisor:
+        """Put the run's files in place; the supervisor of what it is from now on."""
+        tree.place_files(run)
+        self._notices.refused.begin()
+        return self._supervisor(control, run)
+
+    def attend(self, control: socket.socket) -> None:
+        """Serve what waits until the server says something."""
+        ready: list[int] = []
+        while control.fileno() not in ready:
+            ready, _, _ = select.select([control.fileno(), self._notices.fd], [], [])
+            self._serve()
+
+    def go(self, run: Description[RunDescription]) -> None:
+        """Let it go: everything else is done.
+
+        Raises:
+            StepError: it could not become the program.
+        """
+        if not self._gate_path:
+            self._launched.arrive()
+            return
+        message = self._environment.encode()
+        for path, _, *blob in run.data["files"]:
+            if path == self._gate_path:
+                message = run.blob((blob[0], blob[1]))
+        _write_all(self._gate, message)
+
+    def resident_bytes(self) -> int:
+        """The memory of what waits."""
+        return self._population.measure()[1]
+
+    def _open_gate(self, gate: str) -> int:
+        """The writing end, once the program has the other open."""
+        deadline = time.monotonic() + GATE_S_MAX
+        while time.monotonic() < deadline:
+            if not self.is_alive():
+                raise StepError("the interpreter ended instead of waiting")
+            try:
+                return os.open(gate, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            except OSError:  # nobody reads there yet
+                select.select([self._notices.fd], [], [], TICK_S)
+        raise StepError(f"the interpreter did not come to wait within {GATE_S_MAX:g} s")
+
+    def is_alive(self) -> bool:
+        """Whether it waits still. What it has started to get there may end."""
+        self._serve()
+        ended = os.waitid(os.P_PID, self._launched.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return not self._exits and ended is None
+
+    def _serve(self) -> None:
+        if self._notices.serve(self._launched.pid) is not None:
+            self._exits = True  # and is told of that just once
+
+    def _supervisor(self, control: socket.socket, run: Description[RunDescription]) -> Supervisor:
+        return Supervisor(
+            *(control, run.data, self._confine(run.data), self.stdio, self._notices),
+            population=self._population,
+            launched=self._launched,
+        )
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+
+
+def _write_all(fd: int, content: bytes) -> None:
+    """All of it, as fast as it is read; a reader that has ended needs no more."""
+    os.set_blocking(fd, True)
+    try:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+    except BrokenPipeError:
+        return
+    finally:
+        os.close(fd)

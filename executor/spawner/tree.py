@@ -32,9 +32,8 @@ from .kernel import (
     set_attributes,
     syscall,
 )
-from .messages import CellDescription, ProjectMessage, RunDescription, Scratch
+from .messages import CellDescription, Description, ProjectMessage, RunDescription, Scratch
 from .view import FOLDER, LOWER, ROOM, View, read_only
-from .wire import Description
 
 LIVE = ATTR_NOSUID | ATTR_NODEV
 # Where the new root is put together: any folder that is certain to exist.
@@ -74,6 +73,7 @@ def build(cell: Description[CellDescription]) -> Handles:
     trees += _open_binds(shown, open_plain_tree, or_skipped=or_skipped)
     project = open_tree(given["project"]["source"])
     room = open_tree(given["project"]["room"]) if given["project"]["room"] else -1
+    # Before the first mount: in a shared tree each would appear on the host, too.
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
     root = next(site for site in SITES if os.path.isdir(site))
     options = f"size={given['root_bytes']},nr_inodes=16384,mode=755"
@@ -87,6 +87,7 @@ def build(cell: Description[CellDescription]) -> Handles:
     for tree, path, attributes in trees:
         _bind(tree, root + path, attributes)
     os.makedirs(f"{root}/proc", exist_ok=True)
+    # Before the old root goes: a user namespace mounts a proc only beside one that it sees whole.
     mount("proc", f"{root}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     os.makedirs(root + given["job"], exist_ok=True)
     options = f"size={given['job_bytes']},mode=755"
@@ -94,6 +95,7 @@ def build(cell: Description[CellDescription]) -> Handles:
     handles = _mount_project(root, given["project"], project, Handles(scratch), room)
     _make_empties(root)
     view = handles.view
+    # After the project, whose mount would cover what lies over its files.
     hide(root, given["project"], view.stood_in_at(root) if view else frozenset())
     detach(f"{root}/.scratch")
     os.rmdir(f"{root}/.scratch")
@@ -168,10 +170,11 @@ def make_read_only(path: str) -> None:
 
 def _enter(root: str) -> None:
     os.chdir(root)
+    # The old root comes to lie over the new one and is detached there: no folder is needed for it.
     syscall("pivot_root", SYS_PIVOT_ROOT, b".", b".")
     detach(".")
     os.chdir("/")
-    make_read_only("/")
+    make_read_only("/")  # last: the places of all mounts were made in it
 
 
 def _make_parents(path: str) -> None:
@@ -205,9 +208,10 @@ def _mount_scratch(root: str, scratch: Scratch) -> int:
     """One sized tmpfs holds all that the program may write: the sum is what is limited."""
     base = f"{root}/.scratch"
     os.mkdir(base)
-    options = f"size={scratch['bytes']},nr_inodes={scratch['inodes']},mode=755"
+    size, inodes, folders = scratch
+    options = f"size={size},nr_inodes={inodes},mode=755"
     mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, options)
-    for name, target, mode in scratch["folders"]:
+    for name, target, mode in folders:
         os.mkdir(f"{base}/{name}")
         os.chmod(f"{base}/{name}", mode)
         _bind(open_tree(f"{base}/{name}"), root + target, LIVE)

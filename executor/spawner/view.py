@@ -37,21 +37,17 @@ PROBE = "user.overlay.probe"
 
 @dataclass(slots=True)
 class View:
-    """The overlay that is mounted at `target`.
-
-    `lower` and `room` are detached mounts, `layers` the names in the room of the upper layers
-    below the present one, the newest first. Those of `secrets` that are in `stood_in` are hidden
-    by a layer just above the project.
-    """
+    """The overlay that is mounted at `target`."""
 
     target: str
-    lower: int
-    room: int
+    lower: int  # a detached mount
+    room: int  # a detached mount
+    # Names in the room of the upper layers below the present one, the newest first.
     layers: list[str] = field(default_factory=list)
     number: int = 0
     upper: int = -1
     secrets: Sequence[str] = ()
-    stood_in: frozenset[str] = frozenset()
+    stood_in: frozenset[str] = frozenset()  # `secrets` hidden by a layer just above the project
 
     @property
     def upper_name(self) -> str:
@@ -64,14 +60,18 @@ class View:
             StepError, OSError: this kernel or the file system of the room can't.
         """
         below, room = root + LOWER, root + ROOM
+        # The options name layers by path. Once mounted, nothing else of the cell reaches them.
         with _attach(self, below, room):
             os.makedirs(f"{room}/{self.upper_name}", exist_ok=True)
             os.makedirs(f"{room}/{self.number}/work", exist_ok=True)
             if not self.number:
                 _probe(f"{room}/{self.upper_name}")
+            # Before the mount: an overlay is undefined whose layers are changed beneath it.
             _take_on(below, f"{room}/{self.upper_name}")
             layers = [*self.layers, *self._stand_ins(below, room)]
             lowers = ":".join([*(f"{room}/{name}" for name in layers), below])
+            # `userxattr` is of Linux 5.11: a user namespace can set no `trusted.` attributes, by
+            # which an overlay marks folders that were made again.
             options = (
                 f"lowerdir={lowers},upperdir={room}/{self.upper_name},"
                 f"workdir={room}/{self.number}/work,userxattr"

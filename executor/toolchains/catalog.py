@@ -1,9 +1,12 @@
-"""Which languages really run here: each candidate proves itself in the sandbox."""
+"""Languages that really run here, each proven in the sandbox, and what their toolchains keep."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -13,14 +16,145 @@ import trio
 
 import runtimes
 from base.whole_files import read_json, write_json
-from executor.caller import Preparing
+from executor.engine.box import Job, Layout
 from executor.engine.engine import LanguageReport
-from executor.engine.job import Job
-from executor.engine.layout import Layout
-from executor.model import Limits, Status
-from executor.run.program_job import job_of
+from executor.engine.unpacking import unpack
+from executor.errors import SandboxError
+from executor.instance import lock
+from executor.instance.lock import remove
+from executor.model import GIB, Limits, Status
+from executor.profile import Profile, ProjectAccess
+from executor.request import Preparing
+from executor.run.execution import job_of
 from executor.run.runner import Runner
-from executor.toolchains.caches import ToolchainCaches
+
+# Go compiles its standard library into such a folder, which takes many seconds the first time. The
+# server compiles the row's own `warm_up` program in a cell that shows nothing else. So nothing that
+# any other program did is in there; all later cells see the folder and can't change it. The
+# program by which a toolchain's interpreters wait is compiled in the same way, where there is one.
+
+KEPT_MAX = 4  # toolchains come and go; this many of them keep their folders
+WARMING = Profile("warm-up", ProjectAccess.READ_ONLY)
+LIMITS = Limits(
+    wall_s=300, cpu_s=600, memory_bytes=4 * GIB, scratch_bytes=2 * GIB, artifact_bytes=GIB
+)
+
+
+class ToolchainCaches:
+    """The filled folders of one user, below `folder`, which the spawner must have staged."""
+
+    def __init__(self, runner: Runner, folder: Path, cwd: str) -> None:
+        self._runner = runner
+        self._folder = folder
+        self._cwd = cwd
+        self._busy: set[str] = set()  # not to be tried again in this process
+        self._helpers: dict[str, dict[str, bytes]] = {}
+
+    def folders(self, candidate: runtimes.Candidate) -> tuple[tuple[str, str], ...]:
+        """What cells are to see of a candidate's folders: (path on the host, path in the cell)."""
+        if not self._serves(candidate):
+            return ()
+        home = self._folder / _cache_key(candidate)
+        names = (name for name in candidate.toolchain.caches if _is_folder(home / name))
+        return tuple((f"{home}/{name}", f"{Layout().scratch}/{name}") for name in names)
+
+    def equip(self, candidate: runtimes.Candidate) -> runtimes.Candidate:
+        """The candidate with what was compiled for it to wait by, if anything was."""
+        if runtimes.helper(candidate) is None or not self._serves(candidate):
+            return candidate
+        key = _cache_key(candidate)
+        if key not in self._helpers:
+            self._helpers[key] = _contents(self._folder / key)
+        return candidate._replace(compiled=self._helpers[key])
+
+    async def fill(self, candidate: runtimes.Candidate) -> None:
+        """Have a candidate's folders filled, unless they are."""
+        key = _cache_key(candidate)
+        if not self._serves(candidate) or key in self._busy or (self._folder / key).exists():
+            return
+        self._busy.add(key)
+        with lock.empty_folder(self._runner.placement.temporary) as substitute:
+            completed = await self._runner.run(
+                lambda layout: self._job(candidate, layout, substitute), profile=WARMING
+            )
+        result = completed.result
+        bundles = [Path(a.path) for a in result.artifacts if a.path is not None]
+        try:
+            if result.ok:  # else it may do better later
+                await trio.to_thread.run_sync(self._unpack, key, bundles)
+        finally:
+            for bundle in bundles:
+                bundle.unlink(missing_ok=True)
+            completed.delete_spools()
+
+    def _serves(self, candidate: runtimes.Candidate) -> bool:
+        caches = candidate.language.warm_up and candidate.toolchain.caches
+        has_any = bool(caches or runtimes.helper(candidate))
+        return (
+            has_any and self._runner.placement.can.keeps_products and not candidate.project_specific
+        )
+
+    def _job(self, candidate: runtimes.Candidate, layout: Layout, substitute: str) -> Job:
+        """Compile the warm-up program or the helper; what that leaves is packed."""
+        helper = runtimes.helper(candidate)
+        program = runtimes.prepare(
+            runtimes.as_helper(candidate) if helper else candidate,
+            code=helper or candidate.language.warm_up,
+            job_dir=layout.job,
+            scratch_dir=layout.scratch,
+            cwd=self._cwd,
+        )
+        made = tuple(path.removeprefix(f"{layout.scratch}/") for path in program.products)
+        left = made if helper else candidate.toolchain.caches
+        compiling = [step for step in program.steps if step.phase == "compile"]
+        return job_of(
+            program._replace(steps=(*compiling, runtimes.Step(("/bin/sh", "-c", ":"), "run"))),
+            candidate,
+            layout,
+            cwd=self._cwd,
+            limits=LIMITS,
+            packed=(layout.scratch, left),
+            profile=WARMING,
+            substitute=substitute,
+            may_be_prewarmed=False,
+            label=f"{candidate.language.name}: {'helper' if helper else 'standard library'}",
+        )
+
+    def _unpack(self, key: str, bundles: list[Path]) -> None:
+        """Put the folders in their place as a whole; none stands for "tried, to no avail"."""
+        with contextlib.suppress(OSError, SandboxError):
+            partial = Path(tempfile.mkdtemp(dir=self._folder, prefix=".partial-"))
+            try:
+                for bundle in bundles:
+                    with open(bundle, "rb") as file:
+                        unpack(file, partial, LIMITS.artifact_bytes)
+                os.chmod(partial, 0o755)  # noqa: S103 - the folder above is its user's alone
+                partial.rename(self._folder / key)
+            finally:
+                remove(partial)
+            self._trim()
+
+    def _trim(self) -> None:
+        kept = [path for path in self._folder.iterdir() if not path.name.startswith(".")]
+        for path in sorted(kept, key=lambda path: -path.stat().st_mtime)[KEPT_MAX:]:
+            remove(path)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _cache_key(candidate: runtimes.Candidate) -> str:
+    parts = [candidate.toolchain.name, candidate.path, candidate.fingerprint]
+    warm_up = runtimes.helper(candidate) or candidate.language.warm_up
+    return hashlib.sha256(json.dumps([*parts, warm_up]).encode()).hexdigest()[:32]
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    """The files below a folder, by their paths there."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
 
 PROBE_LIMITS = Limits(wall_s=30, cpu_s=60, output_bytes=64 * 1024)
 # The first start of a toolchain reads it from disk; the later ones are what a user waits for.
@@ -30,13 +164,9 @@ CACHE_VERSION = 1
 TOO_LATE = "its hello program did not end within"
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What a probe found; kept until one of the candidate's files changes."""
-
-    start_ms: float | None
-    reason: str
-    version: str | None
+_Answer = tuple[float | None, str, str | None]
+"""What a probe found: how fast it starts, why it does not, its version. It is kept until one of the
+candidate's files changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +231,13 @@ class Toolchains:
             runnable=True,
             path=chosen.candidate.path,
             toolchain=chosen.candidate.toolchain.name,
-            version=self._answers[_key(chosen.candidate)].version,
+            version=self.version(chosen.candidate),
             start_ms=chosen.start_ms,
         )
 
     def version(self, candidate: runtimes.Candidate) -> str | None:
         """What a proven toolchain said of itself."""
-        return self._answers[_key(candidate)].version
+        return self._answers[_key(candidate)][2]
 
     def describe(self, candidate: runtimes.Candidate) -> ProvenToolchain:
         """A proven toolchain, as what is made for it depends on it."""
@@ -121,18 +251,16 @@ class Toolchains:
     def _missing(
         self, language: runtimes.Language, results: Sequence[runtimes.ProbeResult]
     ) -> LanguageReport:
-        missing = runtimes.missing(language, self._found[language.name].passed_over)
+        reason, hint = runtimes.missing(language, self._found[language.name].passed_over)
         if not results:
-            return LanguageReport(
-                language.name, runnable=False, reason=missing.reason, hint=missing.hint
-            )
+            return LanguageReport(language.name, runnable=False, reason=reason, hint=hint)
         tried = "; ".join(f"{result.candidate.path}: {result.reason}" for result in results)
         return LanguageReport(
             language.name,
             runnable=False,
             path=results[0].candidate.path,
             reason=tried,
-            hint=missing.hint,
+            hint=hint,
         )
 
     async def _probe_all(
@@ -149,8 +277,8 @@ class Toolchains:
                 await trio.to_thread.run_sync(_save, self._cache_file, dict(self._answers))
         results = []
         for candidate in candidates:
-            answer = self._answers[_key(candidate)]
-            results.append(runtimes.ProbeResult(candidate, answer.start_ms, answer.reason))
+            start_ms, reason, _ = self._answers[_key(candidate)]
+            results.append(runtimes.ProbeResult(candidate, start_ms, reason))
         return results
 
     async def _probe(self, candidate: runtimes.Candidate) -> None:
@@ -164,7 +292,7 @@ class Toolchains:
                 break
             best = took_ms if best is None else min(best, took_ms)
         version = await self._version(candidate) if best is not None else None
-        self._answers[_key(candidate)] = _Answer(best, reason, version)
+        self._answers[_key(candidate)] = (best, reason, version)
 
     async def _hello(self, candidate: runtimes.Candidate) -> tuple[float | None, str]:
         row = candidate.language
@@ -238,7 +366,8 @@ def _load(file: Path) -> dict[str, _Answer]:
         data = read_json(file)
         if data is None or data["version"] != CACHE_VERSION:
             return {}
-        return {key: _Answer(**answer) for key, answer in data["answers"].items()}
+        answers = data["answers"].items()
+        return {key: (one["start_ms"], one["reason"], one["version"]) for key, one in answers}
     except (KeyError, TypeError, AttributeError):
         return {}
 
@@ -246,9 +375,9 @@ def _load(file: Path) -> dict[str, _Answer]:
 def _save(file: Path, answers: Mapping[str, _Answer]) -> None:
     """Replace the file as a whole; not being able to costs the next start its probes, no more."""
     plain = {
-        k: {"start_ms": a.start_ms, "reason": a.reason, "version": a.version}
-        for k, a in answers.items()
-        if not a.reason.startswith(TOO_LATE)
+        key: {"start_ms": start_ms, "reason": reason, "version": version}
+        for key, (start_ms, reason, version) in answers.items()
+        if not reason.startswith(TOO_LATE)
     }
     with contextlib.suppress(OSError):
         write_json(file, {"version": CACHE_VERSION, "answers": plain})

@@ -21,8 +21,14 @@ from distributed.security import Security
 
 from fleet.cluster import Cluster, Credentials, check_credentials
 from fleet.dask.blobs import FileBlobs
-from fleet.dask.side_loop import Ask, open_side_loop
-from fleet.dask.task import CARRIED_BYTES_MAX, FUNCTION, SentOrder, count_resources
+from fleet.dask.task import (
+    CARRIED_BYTES_MAX,
+    FUNCTION,
+    Ask,
+    SentOrder,
+    count_resources,
+    open_side_loop,
+)
 from fleet.errors import ClusterError, OutcomeError, UnreachableError
 from fleet.model import Cause, Delivery, Lost
 from fleet.tree import Digest, TreeError, digest_of

@@ -20,12 +20,12 @@ import trio
 from distributed import Status, Worker, WorkerPlugin
 
 from base.plain_files import open_plain
-from executor.model import MIB
+from executor import MIB
 from fleet.cluster import Cluster
 from fleet.dask import task
 from fleet.dask.blobs import FileBlobs
 from fleet.dask.client import quieten, security_of, try_out
-from fleet.dask.side_loop import Ask, open_side_loop
+from fleet.dask.task import Ask, open_side_loop
 from fleet.errors import BlobError, UnreachableError
 from fleet.model import Cause
 from fleet.seal import SEALED_BYTES_MAX, SealError
@@ -53,18 +53,13 @@ Results = tuple[dict[str, Digest], dict[str, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A worker's place in a cluster: its name, which no other worker has, and what it offers.
+    """A worker's place in a cluster. When it leaves, it ends after its last order."""
 
-    It does at most `at_once` orders at a time. What is handed back lies below `folder` until the
-    cluster has it, else in the system's place for temporary files. Once `leave` is set it takes no
-    orders any more, and ends after the last.
-    """
-
-    name: str
-    at_once: int
+    name: str  # no other worker has it
+    at_once: int  # the most orders that it does at a time
     offers: tuple[str, ...]
-    folder: Path | None = None
-    leave: trio.Event = field(default_factory=trio.Event)
+    folder: Path | None = None  # keeps results until the cluster has them; None: temporary
+    leave: trio.Event = field(default_factory=trio.Event)  # once set, no orders are taken
 
 
 async def serve(cluster: Cluster, doer: Doer, how: Serving) -> None:

@@ -1,8 +1,8 @@
 """The table of chunkers: one row a kind, with what it promises of a source in parts.
 
 To add a kind: a module here with a `marks(data, language)` function, a row in `_ROWS`, and what
-recognises sources of that kind: a row in `kb.shapes` or a name in `kb.filetypes`. What tools print
-in records needs rows of `kb.chunkers.record_rows` alone.
+recognises sources of that kind: a row in `kb.detect` or a name in `kb.filetypes`. What tools print
+in records needs rows of `record_rows.toml` alone.
 """
 
 from __future__ import annotations
@@ -11,24 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from kb.chunkers import (
-    asciidoc,
-    code,
-    diff,
-    html,
-    json,
-    log,
-    markdown,
-    notebook,
-    record_rows,
-    rst,
-    table,
-    text,
-    toml,
-    xml,
-    yaml,
-)
-from kb.chunks import Mark
+from kb.chunkers import code, json, log, markup, notebook, outline, table
+from kb.chunkers.record_rows import RECORDS
+from kb.chunks import Mark, no_marks
 from kb.parsing import is_parsed
 
 Marks = Callable[[bytes, str | None], Iterable[Mark]]
@@ -86,29 +71,29 @@ def _scan_columns(data: bytes, state: str | None) -> table.Scan:
 
 
 _ROWS = (
-    Chunker("asciidoc", asciidoc.marks, carries_title=True),
-    Chunker("code", code.marks, needs_worker=is_parsed),
-    Chunker("columns", table.column_marks, later_marks=text.marks, resume=_scan_columns),
-    Chunker("commits", diff.marks, carries_title=True),
-    Chunker("compiler", record_rows.COMPILER.marks, carries_title=True),
-    Chunker("csv", table.marks, later_marks=text.marks, resume=_scan_rows),
-    Chunker("diff", diff.marks, carries_title=True),
-    Chunker("html", html.marks, carries_title=True),
+    Chunker("asciidoc", markup.asciidoc_marks, carries_title=True),
+    Chunker("code", code.code_marks, needs_worker=is_parsed),
+    Chunker("columns", table.column_marks, later_marks=no_marks, resume=_scan_columns),
+    Chunker("commits", code.diff_marks, carries_title=True),
+    Chunker("compiler", RECORDS["compiler"].marks, carries_title=True),
+    Chunker("csv", table.marks, later_marks=no_marks, resume=_scan_rows),
+    Chunker("diff", code.diff_marks, carries_title=True),
+    Chunker("html", markup.html_marks, carries_title=True),
     Chunker("json", json.marks, resume=_scan),
     Chunker("jsonl", json.line_marks, later_marks=json.marks, resume=_scan_lines),
     Chunker("log", log.marks),
-    Chunker("markdown", markdown.marks, carries_title=True),
+    Chunker("markdown", markup.markdown_marks, carries_title=True),
     Chunker("notebook", notebook.marks, later_marks=json.marks, resume=_scan, resumes_first=False),
-    Chunker("packages", record_rows.PACKAGES.marks, carries_title=True),
-    Chunker("plan", record_rows.PLAN.marks, carries_title=True),
-    Chunker("rst", rst.marks, carries_title=True),
-    Chunker("stacks", record_rows.STACKS.marks, carries_title=True),
-    Chunker("tests", record_rows.TESTS.marks, carries_title=True),
-    Chunker("text", text.marks),
-    Chunker("toml", toml.marks, carries_title=True),
-    Chunker("trace", record_rows.TRACE.marks, carries_title=True),
-    Chunker("xml", xml.marks, carries_title=True),
-    Chunker("yaml", yaml.marks, carries_title=True),
+    Chunker("packages", RECORDS["packages"].marks, carries_title=True),
+    Chunker("plan", RECORDS["plan"].marks, carries_title=True),
+    Chunker("rst", markup.rst_marks, carries_title=True),
+    Chunker("stacks", RECORDS["stacks"].marks, carries_title=True),
+    Chunker("tests", RECORDS["tests"].marks, carries_title=True),
+    Chunker("text", no_marks),
+    Chunker("toml", outline.toml_marks, carries_title=True),
+    Chunker("trace", RECORDS["trace"].marks, carries_title=True),
+    Chunker("xml", outline.xml_marks, carries_title=True),
+    Chunker("yaml", outline.yaml_marks, carries_title=True),
 )
 CHUNKERS = {row.kind: row for row in _ROWS}
 

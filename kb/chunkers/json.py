@@ -82,11 +82,7 @@ DEPTH_MAX = 1000
 
 @dataclass(slots=True)
 class _Container:
-    """An object or array that is still open.
-
-    `value` is the name of a container that just closed as the current item's value. `is_spread`
-    says that this value's items became chunks of their own, so that none of it is left to mark.
-    """
+    """An object or array that is still open."""
 
     start: int
     is_object: bool
@@ -94,8 +90,8 @@ class _Container:
     item_start: int
     count: int = 0
     key: bytes | None = None
-    value: str | None = None
-    is_spread: bool = False
+    value: str | None = None  # the name of a container that just closed as the current item's value
+    is_spread: bool = False  # the value's items became chunks: none of it is left to mark
     identity: bytes = b""
     identity_rank: int = len(IDENTITY)
     items: list[tuple[int, int, str]] = field(default_factory=list)
@@ -104,15 +100,6 @@ class _Container:
     def full_name(self) -> str:
         """Key or number, and the identity as far as it is known."""
         return f"{self.name} {_decode(self.identity)}".strip()
-
-
-@dataclass(slots=True)
-class _SmallGroup:
-    """Small neighbours that will share a section."""
-
-    start: int
-    end: int
-    names: list[str]
 
 
 def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
@@ -137,7 +124,9 @@ class Scan:
     def __init__(self, data: bytes, *, lines: bool = False, state: str | None = None) -> None:
         self._data = data
         self._lines = lines
-        self._group: _SmallGroup | None = None
+        self._group_start = 0
+        self._group: list[str] = []
+        """The names of small neighbours that will share a section."""
         self._in_string = self._in_escape = False
         self._deeper = 0  # containers that are open below the deepest that is kept
         root = _Container(0, is_object=False, name="", item_start=0)
@@ -316,18 +305,15 @@ class Scan:
             yield from self._flush()
             yield self._mark(start, name)
             return
-        group = self._group
-        if group is not None and end - group.start <= TARGET_BYTES:
-            group.names.append(name)
-            group.end = end
-            return
-        yield from self._flush()
-        self._group = _SmallGroup(start, end, [name])
+        if not self._group or end - self._group_start > TARGET_BYTES:
+            yield from self._flush()
+            self._group_start = start
+        self._group.append(name)
 
     def _flush(self) -> Iterator[Mark]:
-        if self._group is not None:
-            group, self._group = self._group, None
-            yield self._mark(group.start, _join(group.names))
+        if self._group:
+            yield self._mark(self._group_start, _join(self._group))
+            self._group = []
 
     def _mark(self, start: int, name: str) -> Mark:
         space = _SPACE.match(self._data, start)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from operator import itemgetter
 
 from kb.chunks import CAP_BYTES, TARGET_BYTES, Mark
-from kb.plain import strip
+from kb.decoding import strip
 
 _TIMESTAMP = re.compile(
     rb"\W{0,3}(?P<iso>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?)"

@@ -1,8 +1,14 @@
-"""From a tree of nested parts to marks: what outgrows a chunk is spread, small neighbours share."""
+"""Data by the paths of its nested keys, tables and elements: YAML, TOML, INI, XML.
+
+What outgrows a chunk is spread, small neighbours share one.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from kb.chunks import MERGE_BYTES, TARGET_BYTES, Mark
@@ -23,7 +29,7 @@ class OutlinePart(NamedTuple):
     name: str
 
 
-def marks(parts: Iterable[OutlinePart]) -> Iterator[Mark]:
+def outline_marks(parts: Iterable[OutlinePart]) -> Iterator[Mark]:
     """A mark for each part whose parent outgrew a chunk, one for each run of small siblings."""
     enclosing: list[OutlinePart] = []
     group: list[OutlinePart] = []
@@ -41,18 +47,18 @@ def marks(parts: Iterable[OutlinePart]) -> Iterator[Mark]:
             group.append(part)
             continue
         yield from _mark_shared(enclosing, group)
-        yield Mark(part.start, path(enclosing, part.name))
+        yield Mark(part.start, title_path(enclosing, part.name))
         enclosing.append(part)
     yield from _mark_shared(enclosing, group)
 
 
 def _mark_shared(enclosing: list[OutlinePart], group: list[OutlinePart]) -> Iterator[Mark]:
     if group:
-        yield Mark(group[0].start, path(enclosing, join_names([part.name for part in group])))
+        yield Mark(group[0].start, title_path(enclosing, join_names([part.name for part in group])))
         group.clear()
 
 
-def path(enclosing: list[OutlinePart], name: str) -> tuple[str, ...]:
+def title_path(enclosing: list[OutlinePart], name: str) -> tuple[str, ...]:
     """The names that are not empty; of a deep path the outermost and innermost."""
     if len(enclosing) > 2 * _PATH_ENDS:
         ends = [part.name for part in (*enclosing[:_PATH_ENDS], *enclosing[-_PATH_ENDS:])]
@@ -81,3 +87,166 @@ def nest_parts(starts: Iterable[tuple[int, int, str]], end: int) -> list[Outline
         open_parts.append((depth, len(parts)))
         parts.append(OutlinePart(start, end, name))
     return parts
+
+
+_TABLE = re.compile(rb"[ \t]*\[{1,2}[ \t]*([^\]\n]{1,200}?)[ \t]*\]{1,2}[ \t]*(?:[#;].*)?\r?\n?$")
+_KEY = re.compile(rb"[ \t]{0,8}([\w.\"'-][\w. \"'/-]{0,120}?)[ \t]*[=:]")
+_QUOTES = (b'"""', b"'''")
+
+
+def toml_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
+    """A mark a table, and within one that outgrew a chunk a mark a key or run of keys."""
+    return outline_marks(nest_parts(_names(data), len(data)))
+
+
+def _names(data: bytes) -> Iterator[tuple[int, int, str]]:
+    position, quote = 0, b""
+    while position < len(data):
+        end = data.find(b"\n", position) + 1 or len(data)
+        line = data[position:end]
+        if quote:
+            if quote in line:
+                quote = b""
+        elif table := _TABLE.match(line):
+            yield position, 0, table.group(1).decode("utf-8", "replace").replace('"', "")
+        elif key := _KEY.match(line):
+            yield position, 1, key.group(1).decode("utf-8", "replace").strip("\"'")
+            quote = next((q for q in _QUOTES if line.count(q) % 2), b"")
+        position = end
+
+
+_XML_TAG = re.compile(
+    rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)"
+    rb"|<(?P<close>/)?(?P<name>[A-Za-z_][\w:.-]{0,100})"
+    rb"(?P<rest>(?:[^<>\"']++|\"[^\"<]*+\"|'[^'<]*+'){0,200})>",
+    re.DOTALL,
+)
+_IDENTITY = re.compile(rb"\b(?:name|id|title|key|label|path|ref)\s*=\s*[\"']([^\"']{1,100})[\"']")
+
+
+def xml_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
+    """A mark for each element that outgrew its parent's chunk."""
+    parts = sorted(_elements(data), key=lambda part: (part.start, -part.end))
+    return outline_marks(parts)
+
+
+def _elements(data: bytes) -> Iterator[OutlinePart]:
+    """Every element, when it ends; those never closed last until what encloses them ends."""
+    open_elements: list[tuple[int, bytes, str]] = []
+    for tag in islice(_XML_TAG.finditer(data), PARTS_MAX):
+        name = tag["name"]
+        if name is None:
+            continue
+        if not tag["close"]:
+            title = _element_title(name, tag["rest"])
+            if tag["rest"].endswith(b"/"):
+                yield OutlinePart(tag.start(), tag.end(), title)
+            else:
+                open_elements.append((tag.start(), name, title))
+            continue
+        depth = _depth_of(open_elements, name)
+        while depth is not None and len(open_elements) > depth:
+            start, _, title = open_elements.pop()
+            yield OutlinePart(start, tag.end(), title)
+    for start, _, title in open_elements:
+        yield OutlinePart(start, len(data), title)
+
+
+def _depth_of(open_elements: list[tuple[int, bytes, str]], name: bytes) -> int | None:
+    """The nearest open element that a closing tag may mean; a stray one means none."""
+    for depth in range(len(open_elements) - 1, max(-1, len(open_elements) - 9), -1):
+        if open_elements[depth][1] == name:
+            return depth
+    return None
+
+
+def _element_title(name: bytes, attributes: bytes) -> str:
+    identity = _IDENTITY.search(attributes)
+    words = [name, identity.group(1)] if identity else [name]
+    return b" ".join(words).decode("utf-8", "replace")
+
+
+_KEY_LINE = re.compile(
+    rb"^(?P<indent>[ ]*)(?P<dashes>(?:-[ ]+){0,64})"
+    rb"(?:(?P<key>\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s#\-\"'\[{&*!|>%@`,\n][^:\n]{0,200}?"
+    rb"|-[^\s:\n][^:\n]{0,200}?)[ ]*:(?=[ \r\n]|\Z)(?P<value>[^\n]{0,200})"
+    rb"|(?P<item>-(?=[ \r\n]))|(?P<scalar>(?<=-[ ])[^\n]{0,80}))?",
+    re.MULTILINE,
+)
+_BLOCK_SCALAR = re.compile(rb"[|>][-+0-9]*[ \t]*(?:#.*)?\r?$")
+_DASH = re.compile(rb"-")
+_WITHIN_ITEM = 9
+"""How much deeper than its item a key may be, in depths, and still be one of the item's own."""
+_NAMING_KEY = re.compile(r"(?:name|id|title|key|label|path|slug)$")
+
+
+def yaml_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
+    """A mark for each key or list item that outgrew its parent's chunk."""
+    keys = [(key.start, key.depth, key.name) for key in _Keys(data).found]
+    return outline_marks(nest_parts(keys, len(data)))
+
+
+@dataclass(slots=True)
+class _Key:
+    """A key or list item. Depth is twice the column, and one more for an item. So an item lies
+    within a key of the same column, and outside one right of it."""
+
+    start: int
+    depth: int
+    name: str
+
+
+class _Keys:
+    """Every key and list item of a source in order; comments and block scalars hold none."""
+
+    def __init__(self, data: bytes) -> None:
+        self.found: list[_Key] = []
+        self._items: list[tuple[_Key, int]] = []
+        position, scalar_indent = 0, -1
+        while position < len(data) and len(self.found) < PARTS_MAX:
+            end = data.find(b"\n", position) + 1 or len(data)
+            line = _KEY_LINE.match(data, position, end)
+            assert line is not None
+            indent = len(line["indent"])
+            if scalar_indent >= 0 and indent <= scalar_indent and data[position:end].strip():
+                scalar_indent = -1
+            if scalar_indent < 0 and (line["key"] or line["dashes"] or line["item"]):
+                self._line(line, position, indent)
+                if line["key"] and _BLOCK_SCALAR.search(line["value"].lstrip()):
+                    scalar_indent = indent + len(line["dashes"])
+            position = end
+
+    def _line(self, line: re.Match[bytes], start: int, indent: int) -> None:
+        """The list items that a line opens, numbered within their list, and its key."""
+        for dash in _DASH.finditer(line["dashes"] + (line["item"] or b"")):
+            self._item(start, 2 * (indent + dash.start()) + 1)
+        if line["key"]:
+            key = _Key(
+                start,
+                2 * (indent + len(line["dashes"])),
+                line["key"].decode("utf-8", "replace").strip("\"'"),
+            )
+            self._leave(key.depth)
+            self.found.append(key)
+            if _NAMING_KEY.match(key.name):
+                self._identify(key, line["value"].decode("utf-8", "replace").strip(" \r\"'"))
+
+    def _item(self, start: int, depth: int) -> None:
+        self._leave(depth + 1)
+        number = 0
+        if self._items and self._items[-1][0].depth == depth:
+            number = self._items.pop()[1] + 1
+        item = _Key(start, depth, f"[{number}]")
+        self._items.append((item, number))
+        self.found.append(item)
+
+    def _leave(self, depth: int) -> None:
+        while self._items and self._items[-1][0].depth >= depth:
+            self._items.pop()
+
+    def _identify(self, key: _Key, value: str) -> None:
+        """An item is told by the first name or id directly within it."""
+        if value and self._items:
+            item, number = self._items[-1]
+            if item.name == f"[{number}]" and key.depth - item.depth <= _WITHIN_ITEM:
+                item.name = f"{item.name} {value}"

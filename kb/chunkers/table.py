@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kb.chunks import TARGET_BYTES, Mark
-from kb.plain import strip
+from kb.decoding import strip
 
 _ROW = re.compile(rb"(?>(?:[^\"\n]++|\"(?:[^\"]|\"\"){0,3000}+\"|\")*)\n?")
 _LINE = re.compile(rb"[^\n]*\n?")
@@ -30,62 +29,51 @@ _LAST = frozenset({"COMMAND", "CMD", "NAME", "DESCRIPTION"})
 """Where the last column is so named, rows are told by it rather than by their first."""
 
 
-@dataclass(slots=True)
-class _Table:
-    """How far a table was read: its columns, and the number of the next row."""
-
-    separated: bool
-    columns: tuple[str, ...] = ()
-    row: int = 0
-
-    @property
-    def row_pattern(self) -> re.Pattern[bytes]:
-        return _ROW if self.separated else _LINE
-
-
 class Scan:
     """One pass over the rows of a source, or of a part of one: `state` is that of the scan that
     ended where `data` begins."""
 
     def __init__(self, data: bytes, *, separated: bool, state: str | None = None) -> None:
         self._data = data
-        self._table = _Table(separated)
-        if state is not None:
-            read = json.loads(state)
-            self._table = _Table(separated, tuple(map(str, read["columns"])), int(read["row"]))
+        self._separated = separated
+        read = json.loads(state or '{"columns": [], "row": 0}')
+        self._columns = tuple(map(str, read["columns"]))
+        self._row = int(read["row"])
+        """The number of the next row."""
 
     def state(self) -> str:
         """What a scan of what follows must know."""
-        return json.dumps({"columns": self._table.columns, "row": self._table.row})
+        return json.dumps({"columns": self._columns, "row": self._row})
 
     def marks(self) -> Iterator[Mark]:
         """A mark for as many rows as make a chunk. The header's names are identifiers of every
         one."""
-        table, data, position = self._table, self._data, 0
-        if table.row == 0 and data:
+        data, position = self._data, 0
+        if self._row == 0 and data:
             position = self._read_header()
-            yield Mark(0, self._columns_title(), identifiers=table.columns)
-            table.row = 1
+            yield Mark(0, self._columns_title(), identifiers=self._columns)
+            self._row = 1
+        row = _ROW if self._separated else _LINE
         while position < len(data):
-            start, first_row, first = position, table.row, b""
+            start, first_row, first = position, self._row, b""
             while position < len(data):
-                found = table.row_pattern.match(data, position)
+                found = row.match(data, position)
                 assert found is not None
                 if position > start and found.end() - start > TARGET_BYTES:
                     break
                 last = found.group()[:_LOOK_BYTES]
                 first = first or last
-                position, table.row = found.end(), table.row + 1
-            yield Mark(start, self._title(first_row, first, last), identifiers=table.columns)
+                position, self._row = found.end(), self._row + 1
+            yield Mark(start, self._title(first_row, first, last), identifiers=self._columns)
 
     def _read_header(self) -> int:
         """Where the first row begins; the columns are those of the line above it."""
-        table, data, position = self._table, self._data, 0
-        if table.separated:
+        data, position = self._data, 0
+        if self._separated:
             header = _ROW.match(data)
             assert header is not None
             cells = _SEPARATOR.split(header.group().strip(), _MAX_COLUMNS)
-            table.columns = tuple(name for name in map(_field, cells) if name)
+            self._columns = tuple(name for name in map(_field, cells) if name)
             return header.end()
         while position < len(data):
             end = data.find(b"\n", position) + 1 or len(data)
@@ -93,20 +81,20 @@ class Scan:
             is_rule = _RULE.match(line) is not None
             before = line.startswith(_BEFORE_HEADER) or not line.strip() or is_rule
             if not before:
-                if table.columns or _MODE.match(line):
+                if self._columns or _MODE.match(line):
                     return position
                 names = line.replace(b"||/", b"").split(None, _MAX_COLUMNS)
-                table.columns = tuple(name.decode("utf-8", "replace") for name in names)
+                self._columns = tuple(name.decode("utf-8", "replace") for name in names)
             position = end
         return position
 
     def _columns_title(self) -> tuple[str, ...]:
-        names = self._table.columns[:_NAMES_IN_TITLE]
-        more = ", …" if len(self._table.columns) > _NAMES_IN_TITLE else ""
+        names = self._columns[:_NAMES_IN_TITLE]
+        more = ", …" if len(self._columns) > _NAMES_IN_TITLE else ""
         return (", ".join(names) + more,) if names else ()
 
     def _title(self, first_row: int, first: bytes, last: bytes) -> tuple[str, ...]:
-        last_row = self._table.row - 1
+        last_row = self._row - 1
         if first_row == last_row:
             return *self._columns_title(), f"row {first_row}: {self._name(first)}"
         names = f"{self._name(first)} … {self._name(last)}"
@@ -114,15 +102,15 @@ class Scan:
 
     def _name(self, row: bytes) -> str:
         """What a row is about: its first field, or the last or second where that is a name."""
-        if self._table.separated:
+        if self._separated:
             return _field(row)
         row = strip(row)
         words = row.split()
         if _MODE.match(row):
             name = row.partition(b" -> ")[0].split(None, 8)[-1].strip()
-        elif self._table.columns[-1:] and self._table.columns[-1] in _LAST:
-            name = b" ".join(row.split(None, len(self._table.columns) - 1)[-1:])
-        elif _SELECTION.match(row) and self._table.columns[:1] == ("Name",):
+        elif self._columns[-1:] and self._columns[-1] in _LAST:
+            name = b" ".join(row.split(None, len(self._columns) - 1)[-1:])
+        elif _SELECTION.match(row) and self._columns[:1] == ("Name",):
             name = words[1]
         else:
             name = words[0] if words else b""

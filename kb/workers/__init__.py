@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from kb.workers.processes import WORKERS, Text, WorkerDiedError, chunk_all, to_markdown
+from kb.workers.processes import (
+    WORKERS,
+    Text,
+    WorkerDiedError,
+    WorkerPool,
+    chunk_all,
+    to_markdown,
+)
 
-__all__ = ["WORKERS", "Text", "WorkerDiedError", "chunk_all", "to_markdown"]
+__all__ = ["WORKERS", "Text", "WorkerDiedError", "WorkerPool", "chunk_all", "to_markdown"]

@@ -13,12 +13,10 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from base.frames import receive, send
 from kb.chunks import ChunkedDocument
 from kb.html_markdown import bare_text
-from kb.workers.frames import receive, send
 from kb.workers.wire import (
-    ChunkOrder,
-    ConvertOrder,
     Text,
     TextOrder,
     decode_documents,
@@ -178,7 +176,7 @@ def chunk_all(texts: Sequence[Text]) -> list[ChunkedDocument]:
         TextOrder(detected.kind, detected.language, len(data), base_byte, base_line)
         for data, detected, base_byte, base_line in texts
     )
-    reply = _pool.exchange(encode_job(ChunkOrder(order)), b"".join(text.data for text in texts))
+    reply = _pool.exchange(encode_job(order), b"".join(text.data for text in texts))
     try:
         return decode_documents(reply, texts)
     except (ValueError, TypeError, KeyError, IndexError) as error:
@@ -187,7 +185,7 @@ def chunk_all(texts: Sequence[Text]) -> list[ChunkedDocument]:
 
 def to_markdown(html: str, *, base_url: str | None = None) -> str:
     """A page as `kb.html_markdown.to_markdown` has it; its bare text where the worker dies."""
-    order = encode_job(ConvertOrder(base_url))
+    order = encode_job(base_url)
     try:
         return _pool.exchange(order, html.encode("utf-8", "replace")).decode()
     except (WorkerDiedError, UnicodeDecodeError):

@@ -6,17 +6,17 @@ from kb import words
 from kb.chunking import chunk_here
 from kb.detect import Detected
 from kb.html_markdown import to_markdown
-from kb.workers.wire import ConvertOrder, decode_job, encode_documents
+from kb.workers.wire import decode_job, encode_documents
 
 
 def answer(header: bytes, data: bytes) -> bytes:
     """Return the documents that were chunked, or the page as Markdown."""
     job = decode_job(header)
-    if isinstance(job, ConvertOrder):
-        return to_markdown(data.decode(), base_url=job.base_url).encode()
+    if not isinstance(job, tuple):
+        return to_markdown(data.decode(), base_url=job).encode()
     documents = []
     at = 0
-    for text in job.texts:
+    for text in job:
         document = chunk_here(
             data[at : at + text.size],
             Detected(text.kind, text.language, "said"),

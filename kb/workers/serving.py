@@ -13,7 +13,7 @@ import signal
 import socket
 from collections.abc import Callable
 
-from kb.workers.frames import receive, send
+from base.frames import receive, send
 
 IDLE_S = 300.0
 BASE_S = 5.0

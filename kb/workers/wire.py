@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kb.chunks import Chunk, ChunkedDocument
@@ -26,41 +25,27 @@ class Text(NamedTuple):
 
 
 class TextOrder(NamedTuple):
-    """The same without its bytes, of which there are `size`."""
+    """The same without its bytes."""
 
     kind: str
     language: str | None
-    size: int
+    size: int  # how many bytes there are
     base_byte: int
     base_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertOrder:
-    """HTML, which travels beside it, that is to become Markdown."""
-
-    base_url: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkOrder:
-    """Texts that are to be chunked together. They travel beside it, one after the other."""
-
-    texts: tuple[TextOrder, ...]
-
-
-Job = ChunkOrder | ConvertOrder
+Job = tuple[TextOrder, ...] | str | None
+"""Texts to be chunked together, which travel beside it, one after the other; or the base URL, if
+any, of HTML that is to become Markdown."""
 
 
 def encode_job(job: Job) -> bytes:
-    return json.dumps(job.base_url if isinstance(job, ConvertOrder) else job.texts).encode()
+    return json.dumps(job).encode()
 
 
 def decode_job(frame: bytes) -> Job:
-    order = json.loads(frame)
-    if isinstance(order, list):
-        return ChunkOrder(tuple(TextOrder(*fields) for fields in order))
-    return ConvertOrder(order)
+    order: list[Any] | str | None = json.loads(frame)
+    return tuple(TextOrder(*one) for one in order) if isinstance(order, list) else order
 
 
 def encode_documents(documents: Sequence[ChunkedDocument], vocabulary: Iterable[str]) -> bytes:

@@ -1,16 +1,21 @@
-"""Branches of facts: a branch copies nothing, it sees its parent's changes up to where it began."""
+"""Branches of facts: begun, compared path by path, and merged.
+
+A branch copies nothing, it sees its parent's changes up to where it began. A merge is three-way by
+path, and done wholly or not at all. The base of a path is what stood there when the two parted.
+"""
 
 from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from memory.errors import BadInputError
-from memory.facts.errors import ClosedBranchError
-from memory.facts.model import MAIN, Author
-from memory.facts.reading import require_branch
+from memory.facts.ledger import append
+from memory.facts.model import MAIN, Author, Change, ClosedBranchError, Fact
+from memory.facts.reading import find_at, read_facts, read_own, require_branch
 from memory.facts.store import FactStore
 
 State = Literal["open", "merged", "dropped"]
@@ -18,28 +23,8 @@ STATES: tuple[State, ...] = get_args(State)
 NAME_CHARS_MAX = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A branch, and how many changes were made on it. `parent` is empty for main; of the parent's
-    changes those up to `fork_seq` are seen."""
-
-    name: str
-    parent: str
-    fork_seq: int
-    state: State
-    created_at: float
-    agent: str
-    changes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """A branch whose changes up to the number `upto` are seen."""
-
-    branch: str
-    upto: int
-
+Sight = tuple[str, int]
+"""A branch, and the number up to which its changes are seen."""
 
 _NO_END = (1 << 63) - 1
 _LIST = """
@@ -47,6 +32,26 @@ SELECT b.name, coalesce(b.parent, ''), b.fork_seq, b.state, b.created_at, b.agen
     (SELECT count(*) FROM change c WHERE c.branch = b.name)
 FROM branch b
 """
+
+Status = Literal["added", "removed", "changed"]
+
+Side = Literal["ours", "theirs"]
+SIDES: tuple[Side, ...] = get_args(Side)
+ALL = "*"
+NO_CHOICES: Mapping[str, Side] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch of facts."""
+
+    name: str
+    parent: str  # empty for main
+    fork_seq: int  # the parent's changes up to this one are seen
+    state: State
+    created_at: float
+    agent: str
+    changes: int  # how many were made on it
 
 
 def check_name(name: str) -> str:
@@ -144,7 +149,7 @@ def read_lineage(db: sqlite3.Connection, name: str) -> tuple[Sight, ...]:
     """Read what a branch sees: its own changes first, then those of the branches before it."""
     found, upto = list[Sight](), _NO_END
     while name:
-        found.append(Sight(name, upto))
+        found.append((name, upto))
         parent, fork_seq = db.execute(
             "SELECT coalesce(parent, ''), fork_seq FROM branch WHERE name = ?", (name,)
         ).fetchone()
@@ -155,8 +160,215 @@ def read_lineage(db: sqlite3.Connection, name: str) -> tuple[Sight, ...]:
 def find_fork(ours: tuple[Sight, ...], theirs: tuple[Sight, ...]) -> tuple[Sight, ...]:
     """Find what two branches both saw when they parted: of the nearest branch that both see the
     changes up to there, and what that branch saw before."""
-    ends = {sight.branch: sight.upto for sight in ours}
-    first = next(at for at, sight in enumerate(theirs) if sight.branch in ends)
-    return tuple(
-        Sight(sight.branch, min(sight.upto, ends[sight.branch])) for sight in theirs[first:]
+    ends = dict(ours)
+    first = next(at for at, (branch, _) in enumerate(theirs) if branch in ends)
+    return tuple((branch, min(upto, ends[branch])) for branch, upto in theirs[first:])
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A path where two branches differ.
+
+    Attributes:
+        ours: what stands there on the branch that is compared, or merged into; None is nothing.
+        theirs: what stands there on the other.
+        base: what stood there when the two parted, of a conflict.
+    """
+
+    path: str
+    ours: Fact | None
+    theirs: Fact | None
+    base: Fact | None = None
+
+    @property
+    def status(self) -> Status:
+        """Return what became of the path on the way from ours to theirs."""
+        return "changed" if self.ours and self.theirs else "removed" if self.ours else "added"
+
+
+def compare_branches(store: FactStore, a: str, b: str) -> tuple[Difference, ...]:
+    """Compare what stands on two branches, expired facts left out; from `a` to `b`, by path.
+
+    Raises:
+        UnknownBranchError: one of them is not there.
+    """
+    now = store.clock()
+    with store.database.reading() as db:
+        for name in (a, b):
+            require_branch(db, name)
+        old = {fact.path: fact for fact in read_facts(db, a, now=now)}
+        new = {fact.path: fact for fact in read_facts(db, b, now=now)}
+    found = [Difference(path, old.get(path), new.get(path)) for path in sorted({**old, **new})]
+    return tuple(one for one in found if not is_same(one.ours, one.theirs))
+
+
+def is_same(one: Fact | None, other: Fact | None) -> bool:
+    """Return whether the same stands there: the text and all that recall makes of it."""
+    return is_alike(one, other) and (
+        one is None
+        or other is None
+        or (one.confidence, one.expires_at) == (other.confidence, other.expires_at)
     )
+
+
+def is_alike(one: Fact | None, other: Fact | None) -> bool:
+    """Return whether two facts say the same, however sure they are and however long they hold."""
+    if one is None or other is None:
+        return one is other
+    return _content(one) == _content(other)
+
+
+def _content(fact: Fact) -> tuple[object, ...]:
+    return (fact.sha256, fact.tags, fact.scope, fact.is_pinned)
+
+
+def read_seen(db: sqlite3.Connection, sights: Sequence[Sight]) -> dict[str, Fact]:
+    """Read what stands at each path as these branches see it, expired or not: the first one that
+    has a change at a path says what stands there."""
+    seen: dict[str, Fact | None] = {}
+    for branch, upto in sights:
+        for path, fact in read_own(db, branch, upto):
+            seen.setdefault(path, fact)
+    return {path: fact for path, fact in seen.items() if fact}
+
+
+def merge_branch(
+    store: FactStore,
+    branch: str,
+    *,
+    into: str = MAIN,
+    take: Mapping[str, Side] = NO_CHOICES,
+    author: Author,
+) -> tuple[tuple[str, ...], tuple[Difference, ...]]:
+    """Merge a branch; it takes no more writes then, unless `into` began from it. `take` says whose
+    value a path in conflict gets; "*" is all that it does not name. Return the paths that were
+    taken, and those that both changed, and not alike: with such nothing is written.
+
+    Raises:
+        BadInputError: both are the same branch, or `take` names no side, or no path in conflict.
+        UnknownBranchError: one of them is not there, or was merged or dropped before.
+    """
+    _check_sides(branch, into, take)
+    with store.database.writing() as db:
+        for name in (branch, into):
+            require_branch(db, name, writes=True)
+        ours, theirs = read_lineage(db, into), read_lineage(db, branch)
+        taken, conflicts = _choose(db, ours, theirs)
+        unknown = sorted(take.keys() - {ALL} - {one.path for one in conflicts})
+        if unknown:
+            raise BadInputError(
+                f"there is no conflict at {unknown[0][:200]!r}", "Name a path of a conflict."
+            )
+        left = tuple(one for one in conflicts if _side(take, one.path) is None)
+        if left:
+            return (), left
+        taken += [one.path for one in conflicts if _side(take, one.path) == "theirs"]
+        for path in sorted(taken):
+            _take(db, theirs, path, into=into, at=store.clock(), author=author)
+        if branch not in dict(ours):
+            set_state(db, branch, "merged")
+    return tuple(sorted(taken)), ()
+
+
+def _check_sides(branch: str, into: str, take: Mapping[str, Side]) -> None:
+    if branch == into:
+        raise BadInputError(f"{branch[:80]!r} is merged into itself", "Name two branches.")
+    for path, side in take.items():
+        if side not in SIDES:
+            raise BadInputError(
+                f"{str(side)[:40]!r} is no side of a conflict",
+                f"Say {path}=ours, or {path}=theirs." if path != ALL else "Say ours or theirs.",
+            )
+
+
+def _side(take: Mapping[str, Side], path: str) -> Side | None:
+    return take.get(path, take.get(ALL))
+
+
+def _choose(
+    db: sqlite3.Connection, into: tuple[Sight, ...], branch: tuple[Sight, ...]
+) -> tuple[list[str], list[Difference]]:
+    """Return the paths whose value is theirs, and those that both changed.
+
+    What one side changed, or both alike, is taken. Where the one went on from what the other has,
+    as after an earlier merge, that is not a conflict either.
+    """
+    taken, conflicts = list[str](), list[Difference]()
+    seen = [read_seen(db, sights) for sights in (find_fork(into, branch), into, branch)]
+    for path in sorted({path for values in seen for path in values}):
+        base, ours, theirs = (values.get(path) for values in seen)
+        if is_same(theirs, base) or (is_alike(theirs, ours) and not is_same(ours, base)):
+            continue
+        if is_same(ours, base) or _had(db, branch, base, ours):
+            taken.append(path)
+        elif not _had(db, into, base, theirs):
+            conflicts.append(Difference(path, ours, theirs, base))
+    return taken, conflicts
+
+
+def _had(
+    db: sqlite3.Connection, sights: tuple[Sight, ...], base: Fact | None, fact: Fact | None
+) -> bool:
+    """Return whether branches had this fact at its path since the base, and went on from it."""
+    if fact is None or (base is not None and base.id == fact.id):
+        return False
+    row = "SELECT 1 FROM change c JOIN fact f ON f.id = c.fact_id WHERE c.branch = ? AND c.path = ?"
+    return any(
+        db.execute(
+            f"{row} AND c.seq <= ? AND f.uid = ? AND c.pinned = ?",
+            (branch, fact.path, upto, fact.id, int(fact.is_pinned)),
+        ).fetchone()
+        for branch, upto in sights
+    )
+
+
+def _take(  # noqa: PLR0913 - what a row of the ledger says
+    db: sqlite3.Connection,
+    branch: tuple[Sight, ...],
+    path: str,
+    *,
+    into: str,
+    at: float,
+    author: Author,
+) -> None:
+    """Put their value at a path of ours; the row says who wrote it first."""
+    ours, theirs = find_at(db, into, path), find_at(db, branch[0][0], path)
+    standing = theirs or ours
+    assert standing is not None  # else the two were alike
+    append(
+        db,
+        Change(
+            branch=into,
+            path=path,
+            fact_id=theirs.id if theirs else "",
+            operation="merge",
+            at=at,
+            agent=author.agent,
+            session=author.session,
+            scope=standing.scope,
+            category="merge",
+            why=theirs.why if theirs else "",
+            confidence=standing.confidence,
+            source=_first_author(db, branch, path),
+            expires_at=theirs.expires_at if theirs else None,
+            supersedes=ours.id if ours else "",
+            is_pinned=theirs is not None and theirs.is_pinned,
+        ),
+    )
+
+
+def _first_author(db: sqlite3.Connection, sights: tuple[Sight, ...], path: str) -> str:
+    """Return who wrote what branches have at a path, as AGENT or AGENT:SESSION; of a merged one
+    whoever wrote it before it was merged."""
+    for branch, upto in sights:
+        row = db.execute(
+            "SELECT operation, source, agent, session FROM change"
+            " WHERE branch = ? AND path = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
+            (branch, path, upto),
+        ).fetchone()
+        if row:
+            operation, source, agent, session = map(str, row)
+            if operation in ("merge", "import") and source:
+                return source
+            return f"{agent}:{session}" if session else agent
+    return ""

@@ -1,19 +1,16 @@
-"""Whether a file of facts is sound, and what is live on "main" is what its ledger says."""
+"""Checks of a file of facts: whether it is sound, and "main" is what its ledger says."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import astuple
 from typing import Any
 
-from memory.database import is_damaged
-from memory.facts.indexing import read_columns
-from memory.facts.ledger import replay
+from base.stores import is_damage
+from memory.facts.ledger import read_columns, replay
 from memory.facts.model import MAIN
 from memory.facts.schema import INDEX
-from memory.facts.snapshots import LastSnapshot
-from memory.facts.store import FactStore
+from memory.facts.store import FactStore, LastSnapshot
 
 # The newest change of each path of "main", where it left something standing.
 _REPLAY = """
@@ -86,7 +83,7 @@ def _check_words(db: sqlite3.Connection) -> Iterator[str]:
     try:
         db.execute("INSERT INTO live_fts (live_fts) VALUES ('integrity-check')")
     except sqlite3.DatabaseError as error:
-        if is_damaged(error):
+        if is_damage(error):
             yield "the index has other words than its texts"
         elif error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:
             raise
@@ -97,11 +94,11 @@ def _find_index_problems(db: sqlite3.Connection, live: int) -> Iterator[str]:
         for path, row, is_there, *columns in db.execute(_INDEXED).fetchall():
             if not is_there:
                 yield f"{path}: the index lacks it"
-            elif tuple(columns) != astuple(read_columns(db, row)):
+            elif tuple(columns) != read_columns(db, row):
                 yield f"{path}: the index has another text"
         (indexed,) = db.execute("SELECT count(*) FROM live_fts").fetchone()
     except sqlite3.DatabaseError as error:  # some releases of SQLite find no row of an empty index
-        if not is_damaged(error):
+        if not is_damage(error):
             raise
         yield "the index cannot be read"
         return

@@ -1,4 +1,4 @@
-"""What a draft must be before it is stored: within its bounds, cleaned, and with a path.
+"""Preparation of drafts before they are stored: within bounds, cleaned, and with a path.
 
 A draft comes from people, agents and files, so that no field is trusted to have its type.
 """
@@ -23,8 +23,9 @@ from memory.facts.model import (
     Category,
     Draft,
     Scope,
+    check_path,
+    make_path,
 )
-from memory.facts.paths import check_path, make_path
 from memory.gate import Gate, count_redactions
 from memory.texts import size_bytes
 
@@ -43,10 +44,9 @@ _SESSIONS = "/sessions/"
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A draft as it may be stored. `path` ends in "/" where the fact's id is its last part.
-    `is_expiry_given` says that a time was asked for, and is none by default."""
+    """A draft as it may be stored."""
 
-    path: str
+    path: str  # ends in "/" where the fact's id is its last part
     context: str
     title: str
     body: str
@@ -57,7 +57,7 @@ class Prepared:
     source: str
     scope: Scope
     expires_at: float | None
-    is_expiry_given: bool
+    is_expiry_given: bool  # whether a time was asked for, rather than none by default
     is_pinned: bool
     supersedes: str
     redactions: int

@@ -11,20 +11,22 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from base.sqlite_files import SchemaError, connect, connect_read_only, migrate
-from memory.copies import hold_copies, is_damage
-from memory.database import Database
+from base.stores import (
+    Database,
+    SchemaError,
+    connect_read_only,
+    hold_copies,
+    is_damage,
+    open_current,
+    transaction,
+)
 from memory.errors import StoreUnavailableError
 from memory.facts.drafts import clean_author, clean_why
-from memory.facts.errors import UnknownFactError
-from memory.facts.ledger import Entry, append
-from memory.facts.model import Author
-from memory.facts.paths import name_fact
+from memory.facts.ledger import append
+from memory.facts.model import Author, Change, UnknownFactError, name_fact
 from memory.facts.reading import find_at
 from memory.facts.schema import STEPS
-from memory.facts.snapshots import list_all_snapshots
-from memory.facts.store import FactStore
-from memory.facts.writing import find_uid
+from memory.facts.store import FactStore, list_all_snapshots
 
 _ERASED = "erased"
 _NAMED = """
@@ -51,18 +53,17 @@ SELECT f.id FROM fact f WHERE f.body != '' AND EXISTS (
 _PATHS = "SELECT DISTINCT path FROM change WHERE fact_id = ?"
 _BELOW = "substr(c.path, 1, length(?{number})) = ?{number}"
 Find = Callable[[sqlite3.Connection], Sequence[int]]
-"""What finds the rows of the facts that are to be erased, in a file or in a copy of it."""
+"""A function that finds the rows of facts that are to be erased, in a file or in a copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What was erased. `snapshots` counts those that had the text; `lost_snapshots` names those
-    that were damaged, and so deleted."""
+    """Facts that were erased, and snapshots that had them."""
 
     ids: tuple[str, ...]
     paths: tuple[str, ...]
-    snapshots: int = 0
-    lost_snapshots: tuple[str, ...] = ()
+    snapshots: int = 0  # how many had the text
+    lost_snapshots: tuple[str, ...] = ()  # names of those that were damaged, and so deleted
 
 
 def erase(store: FactStore, wanted: str, author: Author, *, why: str = "") -> Erased:
@@ -128,7 +129,7 @@ def _list_files(store: FactStore) -> list[Path]:
 
 
 def _has_rows(path: Path, find: Find) -> bool:
-    """Tell whether a file has something to erase; what cannot be read may have it."""
+    """Return whether a file has something to erase; what cannot be read may have it."""
     try:
         with closing(connect_read_only(path)) as db:
             return bool(find(db))
@@ -158,8 +159,7 @@ def _erase(
             # Not that of the day's first write, which makes a snapshot.
             with Database.writing(store.database) as db:
                 rows = find(db)
-                uids = tuple(find_uid(db, row) for row in rows)
-                paths = _erase_rows(db, rows)
+                uids, paths = _erase_rows(db, rows)
                 _retract(db, writer, reason, store.clock())
             with store.database.exclusively() as db:
                 _compact(db, path)
@@ -168,27 +168,30 @@ def _erase(
     return Erased(uids, paths, snapshots, lost)
 
 
-def _erase_rows(db: sqlite3.Connection, rows: Sequence[int]) -> tuple[str, ...]:
-    """Take texts out of the rows, and reasons and sources out of the ledger's; return its paths."""
-    paths: dict[str, None] = {}
+def _erase_rows(
+    db: sqlite3.Connection, rows: Sequence[int]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Take texts out of the rows, and reasons and sources out of the ledger's; return the ids of
+    the facts, and the ledger's paths."""
+    ids, paths = list[str](), set[str]()
     for row in rows:
-        db.execute(
+        (uid,) = db.execute(
             "UPDATE fact SET title = '', body = '', tags = '[]', bytes = 0, sha256 = x''"
-            " WHERE id = ?",
+            " WHERE id = ? RETURNING uid",
             (row,),
-        )
-        found = db.execute(_PATHS, (row,))
-        paths.update(dict.fromkeys(path for (path,) in found))
+        ).fetchone()
+        ids.append(uid)
+        paths.update(path for (path,) in db.execute(_PATHS, (row,)))
         db.execute(
             "UPDATE change SET why = ?2, source = ''"
             " WHERE fact_id = ?1 OR supersedes = ?1 AND fact_id IS NULL",
             (row, _ERASED),
         )
-    return tuple(sorted(paths))
+    return tuple(ids), tuple(sorted(paths))
 
 
 def _retract(db: sqlite3.Connection, author: Author, why: str, now: float) -> None:
-    """Have nothing stand any more, on any branch, where an erased fact does."""
+    """Retract what stands, on any branch, where an erased fact does."""
     places = db.execute(
         "SELECT DISTINCT b.name, c.path FROM branch b, change c JOIN fact f ON f.id = c.fact_id"
         " WHERE f.sha256 = x''"
@@ -197,8 +200,8 @@ def _retract(db: sqlite3.Connection, author: Author, why: str, now: float) -> No
         found = find_at(db, branch, path)
         if found is None or found.sha256:
             continue
-        entry = Entry(branch, path, None, "erase", now, author, found.scope, why=why or _ERASED)
-        append(db, entry)
+        by = (author.agent, author.session)
+        append(db, Change(branch, path, "", "erase", now, *by, found.scope, why=why or _ERASED))
 
 
 def _compact(db: sqlite3.Connection, path: Path) -> None:
@@ -235,14 +238,12 @@ def _erase_in_snapshots(path: Path, find: Find) -> tuple[int, tuple[str, ...]]:
 
 
 def _erase_in_snapshot(snapshot: Path, find: Find) -> bool:
-    with closing(connect(snapshot, settings={"secure_delete": "ON"})) as db:
-        migrate(db, STEPS)
-        db.execute("BEGIN IMMEDIATE")
-        rows = find(db)
-        if rows:
-            _erase_rows(db, rows)
-            _retract(db, Author(), "", 0.0)
-        db.execute("COMMIT")
+    with closing(open_current(snapshot, STEPS, settings={"secure_delete": "ON"})) as db:
+        with transaction(db):
+            rows = find(db)
+            if rows:
+                _erase_rows(db, rows)
+                _retract(db, Author(), "", 0.0)
         if rows:
             _compact(db, snapshot)
         db.execute("PRAGMA journal_mode = DELETE")

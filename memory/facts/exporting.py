@@ -1,5 +1,5 @@
-"""What stands on a branch, written for others: as JSON that can be imported, as Markdown to read,
-as a section of a CLAUDE.md. The same facts give the same text.
+"""Exports of a branch: as JSON that can be imported, as Markdown to read, as a section of a
+CLAUDE.md. The same facts give the same text.
 
 What was stored before a form of secret was known is cleaned again on its way out.
 """
@@ -9,18 +9,20 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memory.facts.claude_md import BEGIN, END
-from memory.facts.model import MAIN, Fact
-from memory.facts.origins import LATEST_AT, Origin, read_origin
+from memory.errors import BadInputError
+from memory.facts.model import LATEST_AT, MAIN, Author, Fact, read_origin
 from memory.facts.priming import make_source
 from memory.facts.reading import read_facts, require_branch
 from memory.facts.store import FactStore
 from memory.facts.writing import check_branch_name
 from memory.texts import size_bytes
+
+BEGIN = "<!-- context-mode:memory:begin -->"
+END = "<!-- context-mode:memory:end -->"
 
 SCHEMA = "context-mode.facts.v1"
 SECTION_BYTES_MAX = 32 * 1024
@@ -47,12 +49,59 @@ SELECT operation FROM change WHERE path = ? AND seq <= ? AND fact_id IS NOT NULL
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """A fact as it is exported, and where it comes from."""
+def put_section(document: str, section: str) -> str:
+    """Return a document with the section in place of the one it has, else at its end. Nothing else
+    of it changes.
 
-    fact: Fact
-    origin: Origin
+    Raises:
+        BadInputError: its marks are no pair, so that it is not known what is the user's.
+    """
+    newline = "\r\n" if "\r\n" in document else "\n"
+    own = section.removesuffix("\n").replace("\n", newline) + newline
+    lines = _split(document)
+    found = _find_section(lines)
+    if found is None:
+        if document and not document.endswith("\n"):
+            document += newline
+        return document + (newline if document.strip() else "") + own
+    begin, end = found
+    if not lines[end].endswith("\n"):
+        own = own.removesuffix(newline)
+    return "".join([*lines[:begin], own, *lines[end + 1 :]])
+
+
+def drop_section(document: str) -> str:
+    """Return a document without the section.
+
+    Raises:
+        BadInputError: its marks are no pair.
+    """
+    lines = _split(document)
+    found = _find_section(lines)
+    return document if found is None else "".join(lines[: found[0]] + lines[found[1] + 1 :])
+
+
+def _split(document: str) -> list[str]:
+    """Return the lines with their ends; other separators than a line feed are part of a line."""
+    lines = document.split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def _find_section(lines: list[str]) -> tuple[int, int] | None:
+    """Return the lines of the two marks; None where there is neither."""
+    begins, ends = (
+        [number for number, line in enumerate(lines) if line.rstrip() == mark]
+        for mark in (BEGIN, END)
+    )
+    if not begins and not ends:
+        return None
+    if len(begins) == len(ends) == 1 and begins[0] < ends[0]:
+        return begins[0], ends[0]
+    where = ", ".join(str(number + 1) for number in sorted(begins + ends)[:10])
+    raise BadInputError(
+        f"the marks of the memory's section are no pair: lines {where}",
+        f"Leave one line {BEGIN}, and below it one line {END}.",
+    )
 
 
 def export_json(store: FactStore, branch: str = MAIN) -> dict[str, Any]:
@@ -61,13 +110,12 @@ def export_json(store: FactStore, branch: str = MAIN) -> dict[str, Any]:
     Raises:
         UnknownBranchError: there is no such branch.
     """
-    facts = [describe(one) for one in _read(store, branch)]
+    facts = [describe(*one) for one in _read(store, branch)]
     return {"schema": SCHEMA, "branch": branch, "facts": facts}
 
 
-def describe(exported: Exported) -> dict[str, Any]:
+def describe(fact: Fact, origin: Author) -> dict[str, Any]:
     """Return a fact as JSON has it. Times are seconds since the epoch."""
-    fact, origin = exported.fact, exported.origin
     return {
         "id": fact.id,
         "path": fact.path,
@@ -85,7 +133,7 @@ def describe(exported: Exported) -> dict[str, Any]:
     }
 
 
-def find_origin(db: sqlite3.Connection, fact: Fact) -> Origin:
+def find_origin(db: sqlite3.Connection, fact: Fact) -> Author:
     """Return who wrote a fact when: elsewhere, if it was imported."""
     found = read_origin(fact.source)
     if found.agent:
@@ -93,7 +141,7 @@ def find_origin(db: sqlite3.Connection, fact: Fact) -> Origin:
         if row and row[0] in ("import", "merge"):
             return found
     at = round(min(max(fact.at, 0.0), LATEST_AT), 3)
-    return Origin(fact.source, fact.agent, fact.session, at)
+    return Author(fact.agent, fact.session, fact.source, at)
 
 
 def export_markdown(store: FactStore, branch: str = MAIN) -> str:
@@ -104,15 +152,14 @@ def export_markdown(store: FactStore, branch: str = MAIN) -> str:
         UnknownBranchError: there is no such branch.
     """
     facts = _read(store, branch)
-    pinned = sum(one.fact.is_pinned for one in facts)
+    pinned = sum(fact.is_pinned for fact, _ in facts)
     parts = [f"# Memory: {_code(branch)}\n\n{len(facts)} facts, {pinned} pinned.\n"]
-    for exported in facts:
-        fact = exported.fact
+    for fact, origin in facts:
         lines = [f"## {_code(fact.path)}", ""]
         if fact.title:
             lines += [f"> **{_plain(fact.title)}**", ">"]
         lines += [f"> {line}".rstrip() for line in fact.text.split("\n")]
-        lines += ["", *(f"- {name}: {_code(value)}" for name, value in _list_facets(exported))]
+        lines += ["", *(f"- {name}: {_code(value)}" for name, value in _list_facets(fact, origin))]
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
@@ -124,7 +171,7 @@ def export_claude_md(store: FactStore, branch: str = MAIN) -> str:
     Raises:
         UnknownBranchError: there is no such branch.
     """
-    facts = [one.fact for one in _read(store, branch) if one.fact.scope != "session"]
+    facts = [fact for fact, _ in _read(store, branch) if fact.scope != "session"]
     return _write_section(facts, _HEAD)
 
 
@@ -136,9 +183,9 @@ def export_decisions(store: FactStore, branch: str = MAIN) -> str:
         UnknownBranchError: there is no such branch.
     """
     facts = [
-        one.fact
-        for one in _read(store, branch)
-        if one.fact.category == "decide" and one.origin.source != DECISIONS_SOURCE
+        fact
+        for fact, origin in _read(store, branch)
+        if fact.category == "decide" and origin.source != DECISIONS_SOURCE
     ]
     return _write_section(facts, _DECISIONS_HEAD)
 
@@ -164,7 +211,8 @@ def _write_section(facts: list[Fact], head: str) -> str:
     return "\n".join((BEGIN, head + "\n".join(lines), END)) + "\n"
 
 
-def _read(store: FactStore, branch: str) -> list[Exported]:
+def _read(store: FactStore, branch: str) -> list[tuple[Fact, Author]]:
+    """Read what is exported of a branch, and where each fact comes from."""
     check_branch_name(branch)
     clean = store.gate.clean
     with store.database.reading() as db:
@@ -172,7 +220,7 @@ def _read(store: FactStore, branch: str) -> list[Exported]:
         facts = list(read_facts(db, branch, now=store.clock()))
         origins = [find_origin(db, fact) for fact in facts]
     return [
-        Exported(
+        (
             replace(fact, title=clean(fact.title), text=clean(fact.text), why=clean(fact.why)),
             replace(origin, source=clean(origin.source)),
         )
@@ -180,8 +228,7 @@ def _read(store: FactStore, branch: str) -> list[Exported]:
     ]
 
 
-def _list_facets(exported: Exported) -> Iterable[tuple[str, str]]:
-    fact, origin = exported.fact, exported.origin
+def _list_facets(fact: Fact, origin: Author) -> Iterable[tuple[str, str]]:
     by = f"{origin.agent}:{origin.session}" if origin.session else origin.agent
     at = "" if origin.at is None else f", {_write_day(origin.at)}"
     found: Mapping[str, str] = {

@@ -9,25 +9,28 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from memory.errors import BadInputError
-from memory.facts.claude_md_form import read_claude_md
-from memory.facts.ctxone_form import read_ctxone
 from memory.facts.drafts import Prepared, clean_author, prepare
 from memory.facts.exporting import DECISIONS, SCHEMA
-from memory.facts.incoming import FACTS_MAX, Incoming, Reading, cut_list
-from memory.facts.ledger import digest_text
-from memory.facts.model import MAIN, Author, Fact, Scope
-from memory.facts.origins import Origin, write_origin
-from memory.facts.own_form import read_own
+from memory.facts.forms import (
+    FACTS_MAX,
+    Incoming,
+    Reading,
+    cut_list,
+    read_claude_md,
+    read_ctxone,
+    read_own,
+)
+from memory.facts.model import MAIN, Author, Fact, Imported, Scope, write_origin
 from memory.facts.priming import TEXT_BYTES_MAX as MARKDOWN_BYTES_MAX
 from memory.facts.reading import find_at, require_branch
 from memory.facts.store import FactStore
-from memory.facts.writing import check_branch_name, is_expired, write_prepared
+from memory.facts.writing import check_branch_name, has_same_text, is_expired, write_prepared
 from memory.texts import size_bytes
 
 Form = Literal["json", "ctxone", "claude-md", "decisions"]
@@ -37,38 +40,8 @@ TEXT_BYTES_MAX = 16 << 20
 _DIFFERENT_PIN = "a pinned fact with another text stands there, and pins are not taken"
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """The paths of what was added, changed, and of what is the same; what was left out, with why;
-    and the paths that the file pins, where pins are not taken."""
-
-    form: Form
-    added: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    same: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    not_pinned: tuple[str, ...] = ()
-    redactions: int = 0
-
-
-@dataclass(slots=True)
-class _Taken:
-    """What was taken so far, by path."""
-
-    added: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
-    same: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    not_pinned: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """A fact that may be written, and the id that it had."""
-
-    prepared: Prepared
-    uid: str
-    is_pinned: bool
+_Ready = tuple[Prepared, str, bool]
+"""A fact that may be written, the id that it had, and whether its file pins it."""
 
 
 def import_facts(  # noqa: PLR0913 - how it is imported
@@ -101,19 +74,19 @@ def import_facts(  # noqa: PLR0913 - how it is imported
     left_out = reading.list_left_out()
     if not ready and not left_out:
         raise BadInputError("it says no fact", "Give a file in which something stands.")
-    taken = _Taken()
+    taken = defaultdict[str, list[str]](list)
     with store.database.writing() as db:
         require_branch(db, name, writes=True)
         for one in ready:
             _take(db, one, taken, author=writer, branch=name, now=now)
     return Imported(
         kind,
-        tuple(taken.added),
-        tuple(taken.changed),
-        tuple(taken.same),
-        cut_list([*left_out, *taken.left_out]),
-        tuple(taken.not_pinned),
-        sum(one.prepared.redactions for one in ready),
+        tuple(taken["added"]),
+        tuple(taken["changed"]),
+        tuple(taken["same"]),
+        left_out=cut_list([*left_out, *taken["left_out"]]),
+        not_pinned=tuple(taken["not_pinned"]),
+        redactions=sum(prepared.redactions for prepared, *_ in ready),
     )
 
 
@@ -211,10 +184,11 @@ def _prepare_all(
         except BadInputError as error:
             reading.leave(shown, error.message)
             continue
-        if found.prepared.path in ready:
+        path = found[0].path
+        if path in ready:
             reading.leave(shown, "the same path stands above it in the file")
         else:
-            ready[found.prepared.path] = found
+            ready[path] = found
     return list(ready.values())
 
 
@@ -235,43 +209,45 @@ def _prepare(
     if one.expires_at is not None:
         prepared = replace(prepared, expires_at=one.expires_at)
     if one.origin.agent:
-        by = clean_author(store.gate, Author(one.origin.agent, one.origin.session))
-        origin = Origin(prepared.source, by.agent, by.session, one.origin.at)
+        by = clean_author(store.gate, one.origin)
+        origin = replace(by, source=prepared.source, at=one.origin.at)
         prepared = replace(prepared, source=write_origin(origin))
-    return _Ready(prepared, one.uid, is_pinned)
+    return prepared, one.uid, is_pinned
 
 
 def _take(  # noqa: PLR0913 - what a write is given
-    db: sqlite3.Connection, one: _Ready, taken: _Taken, *, author: Author, branch: str, now: float
+    db: sqlite3.Connection,
+    one: _Ready,
+    taken: Mapping[str, list[str]],
+    *,
+    author: Author,
+    branch: str,
+    now: float,
 ) -> None:
-    prepared = one.prepared
+    """Write one fact, and note its path by what became of it."""
+    prepared, uid, was_pinned = one
     old = find_at(db, branch, prepared.path)
     standing = None if old is None or is_expired(old, now) else old
-    is_same_text = standing is not None and _has_same_text(standing, prepared)
+    is_same_text = standing is not None and has_same_text(standing, prepared)
     if standing and standing.is_pinned and not is_same_text and not prepared.is_pinned:
-        taken.left_out.append(f"{prepared.path}: {_DIFFERENT_PIN}")
+        taken["left_out"].append(f"{prepared.path}: {_DIFFERENT_PIN}")
         return
-    if one.is_pinned and not prepared.is_pinned and not (standing and standing.is_pinned):
-        taken.not_pinned.append(prepared.path)
+    if was_pinned and not prepared.is_pinned and not (standing and standing.is_pinned):
+        taken["not_pinned"].append(prepared.path)
     if standing and is_same_text and _stands_as_given(standing, prepared):
-        taken.same.append(prepared.path)
+        taken["same"].append(prepared.path)
         return
     try:
-        written = write_prepared(db, prepared, author, branch, now, operation="import", uid=one.uid)
+        written = write_prepared(db, prepared, author, branch, now, operation="import", uid=uid)
     except BadInputError as error:
-        taken.left_out.append(f"{prepared.path}: {error.message}")
+        taken["left_out"].append(f"{prepared.path}: {error.message}")
         return
-    paths = taken.same if written.is_unchanged else taken.changed if standing else taken.added
-    paths.append(written.path)
-
-
-def _has_same_text(fact: Fact, prepared: Prepared) -> bool:
-    digest = digest_text(prepared.title, prepared.body).hex()
-    return fact.sha256 == digest and fact.tags == prepared.tags
+    became = "same" if written.is_unchanged else "changed" if standing else "added"
+    taken[became].append(written.path)
 
 
 def _stands_as_given(fact: Fact, prepared: Prepared) -> bool:
-    """Tell whether a fact with the same text also has the time that an import gives it."""
+    """Return whether a fact with the same text also has the time that an import gives it."""
     return (
         prepared.is_expiry_given
         and fact.expires_at == prepared.expires_at

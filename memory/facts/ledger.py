@@ -1,4 +1,9 @@
-"""The one place that adds to the ledger, and keeps what is live on the branch "main" beside it."""
+"""The ledger: the one place that adds to it, and keeps what is live on "main" with its index.
+
+The index has of each fact its own words, the day on which it was written, and the words of its
+neighbours. These are the two facts before and the two after it that the same agent wrote in the
+same session: an answer often stands beside the words of its question.
+"""
 
 from __future__ import annotations
 
@@ -7,46 +12,135 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 
-from memory.facts.indexing import find_neighbours, index_live, read_near
-from memory.facts.model import MAIN, Author, Category, Operation, Scope
+from kb.words import index_terms
+from memory.facts.model import MAIN, Change, Scope
 from memory.texts import size_bytes
 
+EACH_SIDE = 2
+NEAR_CHARS_MAX = 1000
+"""So much of a neighbour's text counts: that of long facts would outweigh their own."""
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A row that is to be added. `fact_id` is the row of the fact that stands at the path from now
-    on; None where nothing does."""
+_SIDE = """
+SELECT id FROM live WHERE agent = ? AND session = ? AND session != '' AND written {} ?
+ORDER BY written {} LIMIT ?
+"""
+_TEXT = """
+SELECT l.path, f.title, f.body, f.tags, w.at FROM live l JOIN fact f ON f.id = l.fact_id
+JOIN change w ON w.seq = l.written WHERE l.id = ?
+"""
 
-    branch: str
-    path: str
-    fact_id: int | None
-    operation: Operation
-    at: float
-    author: Author
-    scope: Scope
-    category: Category = "observe"
-    why: str = ""
-    confidence: float = 0.7
-    source: str = ""
-    expires_at: float | None = None
-    supersedes: int | None = None
-    is_pinned: bool = False
+
+Columns = tuple[str, str, str, str, str, str]
+"""What the index has of a fact: its title, tags, path and body, the parts of its words, and the
+words of its neighbours."""
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+"""In English, whatever the machine's language."""
+
+# The newest change of each path of "main", where it left something standing.
+_STANDING = """
+SELECT path, fact_id, seq, pinned, scope, expires_at FROM change
+WHERE fact_id IS NOT NULL
+    AND seq IN (SELECT max(seq) FROM change WHERE branch = 'main' GROUP BY path)
+"""
+
+_APPEND = """
+INSERT INTO change (branch, path, fact_id, operation, at, agent, session, category, why, confidence,
+    source, expires_at, supersedes, pinned, scope)
+VALUES (:branch, :path, (SELECT id FROM fact WHERE uid = :fact_id), :operation, :at, :agent,
+    :session, :category, :why, :confidence, :source, :expires_at,
+    (SELECT id FROM fact WHERE uid = :supersedes), :is_pinned, :scope)
+RETURNING seq, fact_id
+"""
+
+
+def make_columns(  # noqa: PLR0913, PLR0917 - what a fact is found by
+    path: str, title: str, body: str, tags: Iterable[str], at: float, near: Sequence[str]
+) -> Columns:
+    """Make what the index has of a fact that was written at a time beside others."""
+    words = " ".join(tags)
+    own = index_terms("\n".join((title, body, words)))
+    parts = f"{own} {date_words(at)}"
+    return title, words, path, body, parts, join_near(near)
+
+
+def date_words(at: float) -> str:
+    """Return the words of a day, such as "8 May 2023"; none of a time that no calendar has."""
+    try:
+        day = time.gmtime(at)
+    except (OverflowError, ValueError, OSError):
+        return ""
+    return f"{day.tm_mday} {_MONTHS[day.tm_mon - 1]} {day.tm_year}"
+
+
+def join_near(texts: Sequence[str]) -> str:
+    """Return the words of neighbours, in their order."""
+    text = "\n".join(one[:NEAR_CHARS_MAX] for one in texts)
+    return f"{text} {index_terms(text)}".strip()
+
+
+def add_columns(db: sqlite3.Connection, row: int, columns: Columns) -> None:
+    """Add a fact to an index."""
+    db.execute(
+        "INSERT INTO live_fts (rowid, title, tags, path, body, parts, near)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (row, *columns),
+    )
+
+
+def index_live(db: sqlite3.Connection, row: int) -> None:
+    """Add a row of `live` to its index."""
+    add_columns(db, row, read_columns(db, row))
+
+
+def read_columns(db: sqlite3.Connection, row: int) -> Columns:
+    """Return what the index should have of a row of `live`."""
+    path, title, body, tags, at = db.execute(_TEXT, (row,)).fetchone()
+    return make_columns(path, title, body, json.loads(tags), at, list(_read_near(db, row)))
+
+
+def read_near(db: sqlite3.Connection, row: int) -> str:
+    """Return the words of the neighbours of a row of `live`."""
+    return join_near(list(_read_near(db, row)))
+
+
+def find_neighbours(db: sqlite3.Connection, agent: str, session: str, written: int) -> list[int]:
+    """Return the rows of `live` beside a place in a session, in the order of writing."""
+    place = (agent, session, written, EACH_SIDE)
+    before = db.execute(_SIDE.format("<", "DESC"), place).fetchall()
+    after = db.execute(_SIDE.format(">", "ASC"), place).fetchall()
+    return [row for (row,) in (*reversed(before), *after)]
+
+
+def _read_near(db: sqlite3.Connection, row: int) -> Iterator[str]:
+    place = db.execute("SELECT agent, session, written FROM live WHERE id = ?", (row,)).fetchone()
+    for near in find_neighbours(db, *place):
+        yield "\n".join(
+            db.execute(
+                "SELECT f.title, f.body FROM live l JOIN fact f ON f.id = l.fact_id WHERE l.id = ?",
+                (near,),
+            ).fetchone()
+        )
 
 
 def add_fact(
     db: sqlite3.Connection, title: str, body: str, tags: Iterable[str], *, uid: str = ""
-) -> int:
-    """Add the text of a fact and return its row. Its id is `uid` where no fact has that."""
+) -> str:
+    """Add the text of a fact and return its id: `uid` where no fact has that."""
     row = (title, body, json.dumps(list(tags), ensure_ascii=False), size_bytes(title + body))
-    found = db.execute(
-        "INSERT INTO fact (uid, title, body, tags, bytes, sha256) VALUES (?, ?, ?, ?, ?, ?)"
-        " RETURNING id",
-        (_make_uid(db, uid), *row, digest_text(title, body)),
+    uid = _make_uid(db, uid)
+    db.execute(
+        "INSERT INTO fact (uid, title, body, tags, bytes, sha256) VALUES (?, ?, ?, ?, ?, ?)",
+        (uid, *row, digest_text(title, body)),
     )
-    return int(found.fetchone()[0])
+    return uid
 
 
 def digest_text(title: str, body: str) -> bytes:
@@ -54,31 +148,20 @@ def digest_text(title: str, body: str) -> bytes:
     return hashlib.sha256(f"{title}\n{body}".encode("utf-8", "surrogatepass")).digest()
 
 
-def append(db: sqlite3.Connection, entry: Entry) -> int:
+def append(db: sqlite3.Connection, change: Change) -> int:
     """Add a row to the ledger and return its number; what is live on "main" follows."""
-    found = db.execute(
-        "INSERT INTO change (branch, path, fact_id, operation, at, agent, session, category, why,"
-        " confidence, source, expires_at, supersedes, pinned, scope)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
-        (
-            *(entry.branch, entry.path, entry.fact_id, entry.operation, entry.at),
-            *(entry.author.agent, entry.author.session, entry.category, entry.why),
-            *(entry.confidence, entry.source, entry.expires_at, entry.supersedes),
-            *(int(entry.is_pinned), entry.scope),
-        ),
-    )
-    seq = int(found.fetchone()[0])
-    if entry.branch == MAIN:
+    seq, fact = db.execute(_APPEND, asdict(change)).fetchone()
+    if change.branch == MAIN:
         follow(
             db,
-            entry.path,
-            entry.fact_id,
+            change.path,
+            fact,
             seq,
-            pinned=entry.is_pinned,
-            scope=entry.scope,
-            expires_at=entry.expires_at,
+            pinned=change.is_pinned,
+            scope=change.scope,
+            expires_at=change.expires_at,
         )
-    return seq
+    return int(seq)
 
 
 def follow(  # noqa: PLR0913 - a row of `live`
@@ -119,14 +202,6 @@ def replay(db: sqlite3.Connection) -> None:
         _add_live(db, path, row, seq, pinned=pinned, scope=scope, expires_at=expires_at)
     for (row,) in db.execute("SELECT id FROM live ORDER BY id").fetchall():
         index_live(db, row)
-
-
-# The newest change of each path of "main", where it left something standing.
-_STANDING = """
-SELECT path, fact_id, seq, pinned, scope, expires_at FROM change
-WHERE fact_id IS NOT NULL
-    AND seq IN (SELECT max(seq) FROM change WHERE branch = 'main' GROUP BY path)
-"""
 
 
 def _add_live(  # noqa: PLR0913 - a row of `live`

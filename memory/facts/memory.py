@@ -1,4 +1,4 @@
-"""What is remembered for a project and its user, as the command line, tools and HTTP have it."""
+"""Facts of a project and its user, as the command line, tools and HTTP use them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,20 @@ from typing import TypeAlias, TypeVar
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.checking import check_store, mend_store
 from memory.facts.erasing import Erased, erase
-from memory.facts.errors import UnknownFactError
-from memory.facts.model import MAIN, SCOPES, Author, Change, Draft, Fact, Scope, Written
-from memory.facts.paths import name_fact
-from memory.facts.priming import Primed, prime
+from memory.facts.model import (
+    MAIN,
+    SCOPES,
+    Author,
+    Change,
+    Draft,
+    Fact,
+    Imported,
+    Scope,
+    UnknownFactError,
+    Written,
+    name_fact,
+)
+from memory.facts.priming import prime
 from memory.facts.reading import (
     find_newest,
     read_changes,
@@ -21,8 +31,7 @@ from memory.facts.reading import (
     require_branch,
     unknown_branch,
 )
-from memory.facts.recalling import Recall, Recalled, RecallRequest, recall
-from memory.facts.searching import search
+from memory.facts.recalling import Recall, Recalled, RecallRequest, recall, search
 from memory.facts.store import FactStore
 from memory.facts.writing import find_wanted, forget, pin, purge_expired, remember, unpin
 
@@ -178,7 +187,7 @@ class Memory:
         raise _unknown(wanted)
 
     def pin(self, wanted: str, *, branch: str = MAIN, why: str = "") -> Fact:
-        """Have each recall begin with a fact.
+        """Pin a fact, with which each recall begins.
 
         Raises:
             UnknownFactError: nothing of it stands.
@@ -195,7 +204,7 @@ class Memory:
 
     def prime(
         self, text: str, *, source: str, title: str, is_pinned: bool = False, branch: str = MAIN
-    ) -> Primed:
+    ) -> Imported:
         """Make a Markdown text the facts of a source of the project."""
         return prime(
             self._store_of("project"),
@@ -234,8 +243,8 @@ class Memory:
         return tuple(fact for store in self.stores for fact in purge_expired(store, self.author))
 
     def check(self, *, mend: bool = False) -> Mapping[str, tuple[str, ...]]:
-        """Tell by file what is wrong with it. `mend` makes what is live anew from the ledger where
-        it differs, and tells what is wrong even then.
+        """Return by file what is wrong with it. `mend` makes what is live from the ledger again
+        where it differs, and what is wrong even then is returned.
 
         Raises:
             StoreUnavailableError: a file that is to be mended is damaged.
@@ -284,7 +293,7 @@ class Memory:
     def _tell_other_file(
         self, store: FactStore, wanted: str, branch: str, error: UnknownFactError
     ) -> None:
-        """Tell that what is to be superseded is in the other file: two are never one transaction.
+        """Report that what is to be superseded is in the other file: two are never one transaction.
 
         Raises:
             BadInputError: it is.

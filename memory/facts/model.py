@@ -1,9 +1,33 @@
-"""A fact, and the records of what was done to it."""
+"""A fact: its path, where it comes from, what was done to it, and what can be wrong with one.
+
+Paths are as CTXone has them: `/memory/pinned/SOURCE/SLUG`, `/memory/primed/SOURCE/SLUG`,
+`/memory/CONTEXT/KEY`, `/sessions/ID/{summary,decisions,details}`. The `source` of an imported fact
+names who wrote it elsewhere, and when: "README.md; by codex:s1 at 2026-05-28T20:26:40.000Z". So the
+ledger says who imported it, and an export of it is the same as that which it came from.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+import unicodedata
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Literal, get_args
+
+from memory.errors import BadInputError, MemoryRoomError
+
+LATEST_AT = 253_402_300_799.0
+"""The last second of the year 9999."""
+
+_ESCAPED = {"%": "%25", ":": "%3A", ";": "%3B", " ": "%20"}
+_PLAIN = {escaped: mark for mark, escaped in _ESCAPED.items()}
+_MARK = re.compile("[%:; ]")
+_ESCAPE = re.compile("|".join(_PLAIN))
+_ORIGIN = re.compile(
+    r"(?:(?P<source>.*); )?by (?P<agent>[^:; ]+)(?::(?P<session>[^:; ]+))?"
+    r"(?: at (?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z))?",
+    re.DOTALL,
+)
 
 Scope = Literal["session", "project", "user"]
 """How near a fact is: that of a session is nearer than that of the project, the user's is last."""
@@ -28,74 +52,138 @@ PATH_BYTES_MAX = 256
 SESSION_DAYS = 30
 """Facts of a session expire after so many days, unless a time is given."""
 
+PINNED = "/memory/pinned"
+PRIMED = "/memory/primed"
+_ID = re.compile(r"mem-[a-z2-7]{8}")
+ROOTS = ("/memory/", "/sessions/")
+_SPACE = re.compile(r"\s")
+_DROPPED = re.compile(r"[^\w\- ]+")
+
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who writes: the agent's name, such as "claude_code" or "user", and its session's id."""
+    """Who writes, or wrote a fact elsewhere.
+
+    Attributes:
+        agent: its name, such as "claude_code" or "user"; empty where nobody is named.
+        session: the id of its session.
+        source: the fact's own source, of one that is imported.
+        at: when it was written elsewhere, in whole milliseconds; None where no time is named.
+    """
 
     agent: str = "user"
     session: str = ""
+    source: str = ""
+    at: float | None = None
+
+
+NOBODY = Author("")
+
+
+def write_origin(origin: Author) -> str:
+    """Return the `source` of a fact that is imported."""
+    if not origin.agent:
+        return origin.source
+    name = ":".join(_MARK.sub(lambda mark: _ESCAPED[mark[0]], one)
+                    for one in (origin.agent, origin.session) if one)  # fmt: skip
+    by = f"by {name}" if origin.at is None else f"by {name} at {_write_time(origin.at)}"
+    return f"{origin.source}; {by}" if origin.source else by
+
+
+def read_origin(source: str) -> Author:
+    """Undo `write_origin`."""
+    found = _ORIGIN.fullmatch(source)
+    if found is None:
+        return replace(NOBODY, source=source)
+    try:
+        at = datetime.fromisoformat(found["at"]).timestamp() if found["at"] else None
+    except ValueError:  # such as a month 13
+        return replace(NOBODY, source=source)
+    agent, session = (
+        _ESCAPE.sub(lambda mark: _PLAIN[mark[0]], one or "")
+        for one in (found["agent"], found["session"])
+    )
+    return Author(agent, session, found["source"] or "", at)
+
+
+def find_own_source(source: str) -> str:
+    """Return a fact's own source, whether it was imported or not."""
+    return read_origin(source).source
+
+
+def _write_time(at: float) -> str:
+    whole, thousandths = divmod(round(at * 1000), 1000)
+    day = datetime.fromtimestamp(whole, UTC).replace(tzinfo=None)
+    return f"{day.isoformat()}.{thousandths:03}Z"
+
+
+class UnknownFactError(MemoryRoomError):
+    """No live fact has this id or path."""
+
+
+class UnknownBranchError(MemoryRoomError):
+    """No branch has this name, or it takes no more writes."""
+
+
+class ClosedBranchError(UnknownBranchError):
+    """The branch was merged or dropped, and takes no more writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A fact to be written. Without `path` it is `/memory/CONTEXT/KEY`; without a key, its id.
-
-    `supersedes` names another fact by id or path, which is retracted in the same transaction.
-    `ttl_s` are seconds until it expires; None is never, but for a session's.
-    """
+    """A fact to be written."""
 
     text: str
     title: str = ""
-    path: str = ""
-    key: str = ""
+    path: str = ""  # `/memory/CONTEXT/KEY` if empty
+    key: str = ""  # the fact's id if empty
     context: str = DEFAULT_CONTEXT
     tags: tuple[str, ...] = ()
     confidence: float = CONFIDENCES["medium"]
     category: Category = "observe"
     why: str = ""
     source: str = ""
-    ttl_s: float | None = None
+    ttl_s: float | None = None  # seconds until it expires; None is never, but for a session's
     scope: Scope = "project"
-    supersedes: str = ""
+    supersedes: str = ""  # another fact, by id or path, to be retracted in the same transaction
     is_pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact as it stands at a path of a branch.
+    """A fact as it stands at a path of a branch. Its author made the change that wrote it."""
 
-    `id` is "mem-" and 8 characters of base32. `seq` is its last change; `at`, in seconds since the
-    epoch like `expires_at`, and the author are of the one that wrote it. Each recall begins with
-    what `is_pinned`.
-    """
-
-    id: str
+    id: str  # "mem-" and 8 characters of base32
     path: str
     title: str
     text: str
     tags: tuple[str, ...]
     scope: Scope
     branch: str
-    seq: int
-    at: float
+    seq: int  # its last change
+    at: float  # of the change that wrote it, in seconds since the epoch
     agent: str
     session: str
     category: Category
     why: str
     confidence: float
     source: str
-    expires_at: float | None
-    is_pinned: bool
+    expires_at: float | None  # in seconds since the epoch
+    is_pinned: bool  # whether each recall begins with it
     sha256: str
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A line of the ledger: what was done at a path of a branch. `fact_id` is empty where the path
-    was retracted; `supersedes` is the id of the fact that stood there, or was replaced by it."""
+    """A line of the ledger: what was done at a path of a branch.
 
-    seq: int
+    Attributes:
+        fact_id: the id of the fact that stands there from now on; empty where nothing does.
+        supersedes: the id of the fact that stood there, or was replaced by it.
+        seq: its number; 0 of one that is to be added.
+        title, text: those of the fact.
+    """
+
     branch: str
     path: str
     fact_id: str
@@ -103,37 +191,109 @@ class Change:
     at: float
     agent: str
     session: str
-    category: Category
-    why: str
-    confidence: float
-    source: str
-    expires_at: float | None
-    supersedes: str
-    is_pinned: bool
     scope: Scope
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Similar:
-    """A live fact that says nearly the same: how much of the words they share, from 0 to 1."""
-
-    id: str
-    path: str
-    text: str
-    overlap: float
+    category: Category = "observe"
+    why: str = ""
+    confidence: float = CONFIDENCES["medium"]
+    source: str = ""
+    expires_at: float | None = None
+    supersedes: str = ""
+    is_pinned: bool = False
+    seq: int = 0
+    title: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of a draft. With `is_unchanged` the same text stood there, and nothing was
-    written."""
+    """The fate of a draft."""
 
     id: str
     path: str
     seq: int
-    is_unchanged: bool = False
+    is_unchanged: bool = False  # whether the same text stood there, so that nothing was written
     replaced: str = ""
     redactions: int = 0
-    similar: tuple[Similar, ...] = ()
+    similar: tuple[tuple[Fact, float], ...] = ()  # live facts much alike; share of words alike, 0-1
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of the facts of a file.
+
+    Attributes:
+        form: the form of an import; empty of a file that is primed.
+        added, changed, same, removed: their paths.
+        left_out: what was not taken, with why.
+        not_pinned: paths that the file pins, where pins are not taken.
+    """
+
+    form: str = ""
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    not_pinned: tuple[str, ...] = ()
+    redactions: int = 0
+
+
+def check_path(path: str) -> str:
+    """Return a path in Unicode's composed form.
+
+    Raises:
+        BadInputError: it does not begin with /memory/ or /sessions/, is too long, has an empty,
+            `.` or `..` part, or a control character.
+    """
+    plain = unicodedata.normalize("NFC", path)
+    parts = plain.split("/")[1:]
+    problem = ""
+    if not plain.startswith(ROOTS):
+        problem = "it begins with neither /memory/ nor /sessions/"
+    elif len(plain.encode("utf-8", "surrogatepass")) > PATH_BYTES_MAX:
+        problem = f"it has more than {PATH_BYTES_MAX} bytes"
+    elif any(part.strip() in ("", ".", "..") for part in parts):
+        problem = "a part of it is empty, . or .."
+    elif any(unicodedata.category(mark)[0] == "C" for mark in plain):
+        problem = "it holds a control character"
+    if problem:
+        raise BadInputError(
+            f"{path[:80]!r} is no path of a fact: {problem}",
+            "Give a path such as /memory/general/deploy.",
+        )
+    return plain
+
+
+def make_path(context: str, key: str) -> str:
+    """Return the path of a key in a context.
+
+    Raises:
+        BadInputError: they make no path.
+    """
+    return check_path(f"/memory/{context.strip().strip('/')}/{key.strip().strip('/')}")
+
+
+def is_id(text: str) -> bool:
+    """Return whether a text has the form of a fact's id."""
+    return _ID.fullmatch(text) is not None
+
+
+def name_fact(wanted: object, context: str = DEFAULT_CONTEXT) -> str:
+    """Return the id or the path that is meant by an id, a path, or a key in a context.
+
+    Raises:
+        BadInputError: it is none of these.
+    """
+    if not isinstance(wanted, str) or not wanted.strip():
+        raise BadInputError("no fact is named", "Give an id, a path or a key.")
+    name = wanted.strip()
+    if is_id(name):
+        return name
+    return check_path(name) if name.startswith("/") else make_path(context, name)
+
+
+def make_slug(title: str) -> str:
+    """Return a heading's slug as GitHub makes it: lower case, each blank a dash, no punctuation."""
+    plain = unicodedata.normalize("NFC", title).strip().lower()
+    slug = _SPACE.sub("-", _DROPPED.sub("", plain))[:80]
+    return slug if slug.strip("-") else "section"

@@ -8,19 +8,27 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
 
 from memory.errors import BadInputError
 from memory.facts.drafts import Prepared, clean_author, prepare
-from memory.facts.model import MAIN, TITLE_BYTES_MAX, Author, Draft, Fact
-from memory.facts.origins import find_own_source
-from memory.facts.paths import PINNED, PRIMED, make_slug
+from memory.facts.model import (
+    MAIN,
+    PINNED,
+    PRIMED,
+    TITLE_BYTES_MAX,
+    Author,
+    Draft,
+    Fact,
+    Imported,
+    find_own_source,
+    make_slug,
+)
 from memory.facts.reading import read_facts, require_branch
 from memory.facts.store import FactStore
-from memory.facts.writing import Change, append_change, check_branch_name, write_prepared
+from memory.facts.writing import check_branch_name, retract, write_prepared
 from memory.gate import count_redactions
 from memory.texts import cut_bytes, size_bytes
 
@@ -39,24 +47,8 @@ _BLOCKS = MarkdownIt("commonmark").disable("inline")
 _INLINE = MarkdownIt("commonmark")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """What stands below a heading. The text before the first has level 0."""
-
-    level: int
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Primed:
-    """The paths of what was added, changed, removed, and of what is the same."""
-
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    removed: tuple[str, ...]
-    same: tuple[str, ...]
-    redactions: int = 0
+Section = tuple[int, str, str]
+"""A heading's level and title, and what stands below. The text before the first has level 0."""
 
 
 def prime(  # noqa: PLR0913 - where it comes from, and where it goes
@@ -68,7 +60,7 @@ def prime(  # noqa: PLR0913 - where it comes from, and where it goes
     author: Author,
     is_pinned: bool = False,
     branch: str = MAIN,
-) -> Primed:
+) -> Imported:
     """Write the sections of a Markdown text as the facts of a source, all in one transaction. What
     the source had before, and has no more, is retracted. `title` is for the text before the first
     heading.
@@ -86,10 +78,8 @@ def prime(  # noqa: PLR0913 - where it comes from, and where it goes
     name_of_rest = cut_bytes(" ".join(store.gate.clean(title).split()), TITLE_BYTES_MAX)
     now, writer = store.clock(), clean_author(store.gate, author)
     drafts = {
-        f"{root}{slug}": Draft(
-            section.text, section.title, f"{root}{slug}", source=name, is_pinned=is_pinned
-        )
-        for slug, section in _name_sections(cleaned, name_of_rest)
+        f"{root}{slug}": Draft(body, head, f"{root}{slug}", source=name, is_pinned=is_pinned)
+        for slug, (_, head, body) in _name_sections(cleaned, name_of_rest)
     }
     if not drafts:
         raise BadInputError("the text is empty", "Give a Markdown text that says something.")
@@ -106,11 +96,11 @@ def prime(  # noqa: PLR0913 - where it comes from, and where it goes
             is_new = written.path not in old
             (same if written.is_unchanged else added if is_new else changed).append(written.path)
         gone = [fact for path, fact in old.items() if path not in drafts]
-        change = Change(branch, "retract", writer, now, f"{name} has it no more")
         for fact in gone:
-            append_change(db, fact, change, fact_id=None)
+            retract(db, fact, branch, writer, now, f"{name} has it no more")
     removed = tuple(fact.path for fact in gone)
-    return Primed(tuple(added), tuple(changed), removed, tuple(same), redactions)
+    paths = (tuple(added), tuple(changed), tuple(same), removed)
+    return Imported("", *paths, redactions=redactions)
 
 
 def _prepare(store: FactStore, draft: Draft, author: Author, now: float) -> Prepared:
@@ -133,17 +123,16 @@ def split_sections(text: str, title: str) -> list[Section]:
     starts = [(0, title, 0, 0), *heads]
     ends = [start for _, _, start, _ in heads] + [len(lines)]
     found = [
-        Section(level, name, "\n".join(lines[after:end]).strip())
+        (level, name, "\n".join(lines[after:end]).strip())
         for (level, name, _, after), end in zip(starts, ends, strict=True)
     ]
     kept = []
-    for section, following in zip(found, [*found[1:], None], strict=True):
-        if section.text:
-            kept.append(section)
-        elif (
-            section.level and section.title and not (following and following.level > section.level)
-        ):
-            kept.append(Section(section.level, section.title, section.title))
+    following = [level for level, *_ in found[1:]] + [0]
+    for (level, name, body), after in zip(found, following, strict=True):
+        if body:
+            kept.append((level, name, body))
+        elif level and name and after <= level:
+            kept.append((level, name, name))
     return kept
 
 
@@ -194,7 +183,7 @@ def _name_sections(text: str, title: str) -> Iterator[tuple[str, Section]]:
     used: set[str] = set()
     counts: dict[str, int] = {}
     for section in sections:
-        base = cut_bytes(make_slug(section.title), _SLUG_BYTES).rstrip("…") or "section"
+        base = cut_bytes(make_slug(section[1]), _SLUG_BYTES).rstrip("…") or "section"
         slug, count = base, counts.get(base, 1)
         while slug in used:
             count += 1

@@ -1,4 +1,4 @@
-"""Which facts answer a query, and in which order.
+"""The facts that answer a query, and their order.
 
 Facts are ranked by their rows. Their texts are read for those that are shown.
 """
@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kb import query as kb_query
+from kb import storable_text
 from kb.words import is_unspaced
-from kb.writing import storable_text
-from memory.facts.indexing import EACH_SIDE, add_columns, make_columns
+from memory.facts.ledger import EACH_SIDE, add_columns, make_columns
 from memory.facts.model import MAIN, SCOPES, Fact, Scope
 from memory.facts.reading import read_facts
 from memory.facts.schema import INDEX
@@ -46,18 +46,17 @@ _MORE_STOP_WORDS = frozenset(_MORE.split())
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A fact that answers a query: the change that it stands by, whether it holds the whole phrase,
-    and which of the terms. `written` is the change that wrote it."""
+    """A fact that answers a query."""
 
-    seq: int
+    seq: int  # the change that it stands by
     path: str
     scope: Scope
     session: str
-    written: int
+    written: int  # the change that wrote it
     sha256: str
-    is_full_match: bool = False
+    is_full_match: bool = False  # whether it holds the whole phrase
     score: float = 0.0
-    matched: tuple[str, ...] = ()
+    matched: tuple[str, ...] = ()  # which of the terms it holds
     store: int = 0
 
     @property

@@ -1,16 +1,44 @@
-"""Reading facts and the ledger: what stands at a path, what stands on a branch, who wrote it."""
+"""Reading facts and the ledger: what stands at a path, what stands on a branch, who wrote it.
+
+The search has the texts of each path of "main" since it was last empty. A mark tells news from what
+was read before.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
-from kb.writing import storable_text
-from memory.facts.errors import ClosedBranchError, UnknownBranchError, UnknownFactError
-from memory.facts.model import MAIN, Change, Fact
-from memory.facts.paths import is_id, name_fact
+from kb import storable_text
+from memory.facts.model import (
+    MAIN,
+    Change,
+    ClosedBranchError,
+    Fact,
+    UnknownBranchError,
+    UnknownFactError,
+    is_id,
+    name_fact,
+)
+
+PATHS_AT_ONCE = 500
+"""SQLite takes no more values than some thousand in one statement."""
+
+_VERSIONS = """
+SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, c.at, c.agent, c.session,
+    c.category, c.why, c.confidence, c.source, l.expires_at, c.pinned, f.sha256
+FROM live l
+JOIN change c ON c.branch = 'main' AND c.path = l.path AND c.operation NOT IN ('pin', 'unpin')
+    AND c.seq > coalesce((
+        SELECT max(n.seq) FROM change n
+        WHERE n.branch = 'main' AND n.path = l.path AND n.fact_id IS NULL
+    ), 0)
+JOIN fact f ON f.id = c.fact_id AND f.sha256 != x''
+WHERE (l.expires_at IS NULL OR l.expires_at > ?)
+"""
 
 # Of each path the newest change that the branch sees: its own, else those of the branches that it
 # began from, up to where it began.
@@ -42,20 +70,97 @@ JOIN change w ON w.seq = CASE WHEN c.operation NOT IN ('pin', 'unpin') THEN c.se
 """
 _ROWS = _ROWS_AND_GAPS.replace("LEFT JOIN", "JOIN")
 _OWN = "(SELECT max(seq) AS seq FROM change WHERE branch = ? AND seq <= ? GROUP BY path)"
-_FACT_FIELDS = (
-    *("id", "path", "title", "text", "tags", "scope", "branch", "seq", "at", "agent", "session"),
-    *("category", "why", "confidence", "source", "expires_at", "is_pinned", "sha256"),
-)
+_FACT_FIELDS = tuple(field.name for field in fields(Fact))
 _CHANGES = """
-SELECT c.seq, c.branch, c.path, coalesce(f.uid, ''), c.operation, c.at, c.agent, c.session,
+SELECT c.branch, c.path, coalesce(f.uid, ''), c.operation, c.at, c.agent, c.session, c.scope,
     c.category, c.why, c.confidence, c.source, c.expires_at, coalesce(o.uid, ''), c.pinned,
-    c.scope, coalesce(f.title, ''), coalesce(f.body, '')
+    c.seq, coalesce(f.title, ''), coalesce(f.body, '')
 FROM change c LEFT JOIN fact f ON f.id = c.fact_id LEFT JOIN fact o ON o.id = c.supersedes
 """
-_CHANGE_FIELDS = (
-    *("seq", "branch", "path", "fact_id", "operation", "at", "agent", "session", "category", "why"),
-    *("confidence", "source", "expires_at", "supersedes", "is_pinned", "scope", "title", "text"),
-)
+
+
+def read_mark(db: sqlite3.Connection) -> str:
+    """Return the mark of what is there now: it differs after each change, erasing and restore."""
+    row = db.execute("SELECT seq, at FROM change ORDER BY seq DESC LIMIT 1").fetchone()
+    seq, at = row or (0, 0.0)
+    return _write_mark(seq, at, _count_erased(db))
+
+
+def count_erased(mark: str) -> str:
+    """Return how many texts had been erased at a mark."""
+    return mark.rpartition(" ")[2]
+
+
+def read_news(
+    db: sqlite3.Connection, mark: str, limit: int
+) -> tuple[tuple[str, ...], str, int] | None:
+    """Read what changed after a mark, at most `limit` changes: the paths of "main", the mark that
+    comes next, and the number of changes after that. None where the mark is of another history, or
+    a text was erased since: then everything is to be compared."""
+    seq, _, rest = mark.partition(" ")
+    if not seq.isdecimal():
+        return None
+    found = db.execute("SELECT at FROM change WHERE seq = ?", (int(seq),)).fetchone()
+    at = found[0] if found else 0.0
+    if (found is None and int(seq)) or f"{at!r} {_count_erased(db)}" != rest:
+        return None
+    rows = db.execute(
+        "SELECT seq, at, branch, path FROM change WHERE seq > ? ORDER BY seq LIMIT ?",
+        (int(seq), limit),
+    ).fetchall()
+    if not rows:
+        return (), mark, 0
+    seq, at, *_ = rows[-1]
+    (left,) = db.execute("SELECT count(*) FROM change WHERE seq > ?", (seq,)).fetchone()
+    paths = dict.fromkeys(path for _, _, branch, path in rows if branch == "main")
+    return tuple(paths), _write_mark(seq, at, _count_erased(db)), left
+
+
+def list_standing(db: sqlite3.Connection, *, now: float) -> list[str]:
+    """List the paths of "main" at which something stands, the newest first."""
+    rows = db.execute(
+        "SELECT path FROM live WHERE expires_at IS NULL OR expires_at > ? ORDER BY seq DESC", (now,)
+    )
+    return [path for (path,) in rows]
+
+
+def read_versions(
+    db: sqlite3.Connection, paths: Sequence[str], *, now: float
+) -> Mapping[str, list[Fact]]:
+    """Read the facts that stood at paths, the oldest first, without those that were erased. They
+    expire when their path is left. A path at which nothing stands has none."""
+    found: dict[str, list[Fact]] = {path: [] for path in paths}
+    for begin in range(0, len(paths), PATHS_AT_ONCE):
+        part = paths[begin : begin + PATHS_AT_ONCE]
+        marks = ", ".join("?" * len(part))
+        rows = db.execute(f"{_VERSIONS} AND l.path IN ({marks}) ORDER BY c.seq", (now, *part))
+        last: dict[str, str] = {}
+        for fact in (_make_fact(row, MAIN) for row in rows):
+            if last.get(fact.path) != fact.id:  # who merges the same again says nothing new
+                last[fact.path] = fact.id
+                found[fact.path].append(fact)
+    return found
+
+
+def is_less(db: sqlite3.Connection, mark: str) -> bool:
+    """Return whether something was taken away or replaced since a mark."""
+    news = read_news(db, mark, 1)
+    if news is None:
+        return True
+    row = db.execute(
+        "SELECT 1 FROM change WHERE seq > ? AND branch = 'main'"
+        " AND (fact_id IS NULL OR supersedes IS NOT NULL) LIMIT 1",
+        (int(mark.partition(" ")[0]),),
+    ).fetchone()
+    return row is not None
+
+
+def _count_erased(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT count(*) FROM fact WHERE sha256 = x''").fetchone()[0])
+
+
+def _write_mark(seq: int, at: float, erased: int) -> str:
+    return f"{seq} {at!r} {erased}"
 
 
 def unknown_branch(name: str) -> UnknownBranchError:
@@ -204,8 +309,8 @@ def _make_fact(row: tuple[Any, ...], branch: str) -> Fact:
 
 
 def _make_change(row: tuple[Any, ...]) -> Change:
-    values = dict(zip(_CHANGE_FIELDS, row, strict=True))
-    return Change(**{**values, "is_pinned": bool(values["is_pinned"])})
+    change = Change(*row)
+    return replace(change, is_pinned=bool(change.is_pinned))
 
 
 def read_live(

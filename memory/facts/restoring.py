@@ -15,68 +15,63 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from base.sqlite_files import SchemaError, connect, connect_read_only, copy_into, migrate
-from memory.copies import UNFINISHED, find_folder, hold_copies, list_copies
-from memory.database import WAIT_S
-from memory.errors import BadInputError, StoreUnavailableError
+from base.stores import (
+    UNFINISHED,
+    WAIT_S,
+    SchemaError,
+    connect,
+    connect_read_only,
+    copy_into,
+    list_copies,
+    open_current,
+    put_file,
+    remove_file,
+    replacing,
+    require_sound,
+    sync,
+    transaction,
+)
+from memory.errors import BadInputError
 from memory.facts.checking import find_problems, rebuild
 from memory.facts.schema import STEPS
-from memory.facts.snapshots import (
-    KEPT,
-    list_all_snapshots,
-    list_replaced,
-    name_replaced,
-)
-from memory.presence import own_file
+from memory.facts.store import KEPT, list_all_snapshots, list_replaced, name_replaced
 
 if TYPE_CHECKING:
     from base.plain_files import StrPath
 
 _TABLES = frozenset({"fact", "change", "branch"})
 _CHOOSE = "See those that there are with `context-mode memory snapshots`."
-_SIDE_FILES = ("-wal", "-shm")
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A copy that can be restored. `at` is when its latest change was made, in seconds since the
-    epoch; `facts` stand on "main". With a `problem` it cannot be restored, and has no counts."""
+    """A copy that can be restored."""
 
     name: str
     path: str
     bytes: int
-    at: float = 0.0
-    facts: int = 0
+    at: float = 0.0  # when its latest change was made, in seconds since the epoch
+    facts: int = 0  # how many stand on "main"
     changes: int = 0
-    problem: str = ""
+    problem: str = ""  # if there is one, it cannot be restored, and has no counts
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What a restore did. `replaced` names the snapshot that the file before is now, which lies at
-    `replaced_path`; both are empty where there was none.
-
-    `lost` are the paths of "main" where something stood that does not any more, `back` those where
-    something stands again. `lost_changes` counts lines of the ledger; None where that cannot be
-    told. Without `is_readable` the file before could not be read, so that nothing is known of it.
-    """
+    """The outcome of a restore. The file before is now a snapshot, where there was one."""
 
     path: str
     snapshot: Snapshot
-    replaced: str
-    replaced_path: str
-    is_readable: bool
-    lost: tuple[str, ...] = ()
-    back: tuple[str, ...] = ()
-    lost_changes: int | None = None
+    replaced: str  # the name of that snapshot, else empty
+    replaced_path: str  # where that snapshot lies, else empty
+    is_readable: bool  # if not, nothing is known of the file before
+    lost: tuple[str, ...] = ()  # paths of "main" where something stood and does no more
+    back: tuple[str, ...] = ()  # paths of "main" where something stands again
+    lost_changes: int | None = None  # lines of the ledger; None where that cannot be told
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """What stands on "main" by path, and the ledger's lines by number: where, when."""
-
-    live: Mapping[str, str]
-    changes: Mapping[int, tuple[str, float]]
+_Content = tuple[Mapping[str, str], Mapping[int, tuple[str, float]]]
+"""What stands on "main" by path, and the ledger's lines by number: where, when."""
 
 
 def describe_snapshots(path: StrPath) -> list[Snapshot]:
@@ -141,24 +136,14 @@ def restore(
     """
     own = Path(path)
     real = Path(os.path.realpath(own))
-    try:
-        with own_file(own, wait_s), hold_copies(own):
-            beside = find_folder(own) / f"{own.stem}-restored{UNFINISHED}"
-            try:
-                after = _make_sound(Path(snapshot.path), beside)
-                before = _read_present(real)
-                kept = _keep_present(own, real, clock())
-                _put(beside, real)
-            finally:
-                _remove(beside)
-            for old in list_replaced(own)[KEPT:]:
-                if old != kept:  # which is not the newest by a clock that was put back
-                    _remove(old)
-    except OSError as error:
-        where = error.filename or own
-        raise StoreUnavailableError(
-            f"{where}: {error.strerror}", "Nothing was restored."
-        ) from error
+    with replacing(own, wait_s, remedy="Nothing was restored.") as beside:
+        live, changes = _make_sound(Path(snapshot.path), beside)
+        before = _read_present(real)
+        kept = _keep_present(own, real, clock())
+        put_file(beside, real)
+        for old in list_replaced(own)[KEPT:]:
+            if old != kept:  # which is not the newest by a clock that was put back
+                remove_file(old)
     replaced = (_name(own, kept), str(kept)) if kept else ("", "")
     if before is None:
         return Restored(str(path), snapshot, *replaced, is_readable=False)
@@ -167,9 +152,9 @@ def restore(
         snapshot,
         *replaced,
         True,
-        _differ(before.live, after.live),
-        _differ(after.live, before.live),
-        _count_lost(before, after),
+        _differ(before[0], live),
+        _differ(live, before[0]),
+        _count_lost(before[1], changes),
     )
 
 
@@ -177,12 +162,14 @@ def _differ(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]
     return tuple(sorted(path for path, uid in one.items() if other.get(path) != uid))
 
 
-def _count_lost(before: _Content, after: _Content) -> int | None:
+def _count_lost(
+    before: Mapping[int, tuple[str, float]], after: Mapping[int, tuple[str, float]]
+) -> int | None:
     """Count the ledger's lines after the last one that both have; None if it is another ledger."""
-    last = min(max(after.changes), max(before.changes, default=0))
-    if last and before.changes.get(last) != after.changes.get(last):
+    last = min(max(after), max(before, default=0))
+    if last and before.get(last) != after.get(last):
         return None
-    return sum(1 for seq in before.changes if seq > last)
+    return sum(1 for seq in before if seq > last)
 
 
 def _name(path: Path, snapshot: Path) -> str:
@@ -212,9 +199,7 @@ def _open(file: Path) -> sqlite3.Connection:
     """
     db = connect_read_only(file)
     try:
-        (line,) = db.execute("PRAGMA quick_check(1)").fetchone()
-        if line != "ok":
-            raise sqlite3.DatabaseError(str(line))
+        require_sound(db)
         found = db.execute("SELECT type, name FROM sqlite_master").fetchall()
         # What a file does by itself when it is written is nothing that facts need.
         if any(kind in ("trigger", "view") for kind, _ in found):
@@ -233,26 +218,23 @@ def _make_sound(file: Path, to: Path) -> _Content:
     Raises:
         BadInputError: it is damaged, has no facts, or is no file of facts.
     """
-    os.close(os.open(to, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     try:
         with closing(_open(file)) as db:
             copy_into(db, to)
-        with closing(connect(to)) as db:
-            migrate(db, STEPS)
-            db.execute("BEGIN IMMEDIATE")
-            if any(find_problems(db)):
-                rebuild(db)
-            if problem := next(find_problems(db), ""):
-                raise sqlite3.DatabaseError(problem)
-            content = _read_content(db)
-            db.execute("COMMIT")
+        with closing(open_current(to, STEPS)) as db:
+            with transaction(db):
+                if any(find_problems(db)):
+                    rebuild(db)
+                if problem := next(find_problems(db), ""):
+                    raise sqlite3.DatabaseError(problem)
+                content = _read_content(db)
             db.execute("PRAGMA journal_mode = DELETE")
     except SchemaError as error:
         raise BadInputError(f"{file}: {error}", _CHOOSE) from error
     except sqlite3.Error as error:
         raise BadInputError(_say_damage(file, error), _CHOOSE) from error
-    _require_changes(file, len(content.changes))
-    _sync(to)
+    _require_changes(file, len(content[1]))
+    sync(to)
     return content
 
 
@@ -281,13 +263,15 @@ def _read_present(path: Path) -> _Content | None:
 def _read_content(db: sqlite3.Connection) -> _Content:
     live = db.execute("SELECT l.path, f.uid FROM live l JOIN fact f ON f.id = l.fact_id")
     changes = db.execute("SELECT seq, path, at FROM change")
-    return _Content(dict(live), {seq: (path, at) for seq, path, at in changes})
+    return dict(live), {seq: (path, at) for seq, path, at in changes}
 
 
 def _keep_present(path: Path, real: Path, now: float) -> Path | None:
     """Copy the file that is replaced to the snapshots; None where nothing is in it.
 
-    It is no second link: SQLite has one log by the name of a file, and so must each file.
+    Killed before the new one is put, the file before stands without its log. That is kept here, and
+    `_read_present` had made it empty where it could. The copy is no second link: SQLite has one log
+    by the name of a file, and so must each file.
     """
     parts = {suffix: Path(f"{real}{suffix}") for suffix in ("", "-wal")}
     if not parts[""].exists() or not any(
@@ -301,30 +285,8 @@ def _keep_present(path: Path, real: Path, now: float) -> Path | None:
             unfinished = Path(f"{beside}{suffix}")
             unfinished.touch(0o600)
             shutil.copyfile(part, unfinished)
-            _sync(unfinished)
+            sync(unfinished)
     for suffix, part in parts.items():
         if part.exists():
             os.replace(f"{beside}{suffix}", f"{kept}{suffix}")
     return kept
-
-
-def _put(file: Path, to: Path) -> None:
-    """Rename a copy over the file. Killed before that, the file before stands without its log,
-    which `_keep_present` kept, and `_read_present` had made empty where it could."""
-    for suffix in _SIDE_FILES:
-        Path(f"{to}{suffix}").unlink(missing_ok=True)
-    os.replace(file, to)
-    _sync(to.parent)
-
-
-def _remove(snapshot: Path) -> None:
-    for suffix in ("", *_SIDE_FILES):
-        Path(f"{snapshot}{suffix}").unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""The tables of a file of facts. `STEPS` are run by `base.sqlite_files.migrate`.
+"""The tables of a file of facts, `tables.sql`. `STEPS` are run by `base.stores.migrate`.
 
 Times are seconds since the epoch. `change` is only added to, and each row is the whole state of its
 path from then on; `live` is what a replay of it gives for the branch "main".
@@ -8,55 +8,9 @@ from __future__ import annotations
 
 import sqlite3
 
-from base.sqlite_files import Step
-from kb.schema import TOKENIZER
+from base.stores import Step, run_script
+from kb import TOKENIZER
 from memory.facts.ledger import replay
-
-# `uid` is what people see: "mem-" and 8 characters of base32. A row is never changed, only erased.
-_FACT = """
-CREATE TABLE fact (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    uid TEXT NOT NULL UNIQUE,
-    title TEXT NOT NULL,
-    body TEXT NOT NULL,
-    tags TEXT NOT NULL DEFAULT '[]',
-    bytes INTEGER NOT NULL,
-    sha256 BLOB NOT NULL
-);
-CREATE INDEX fact_text ON fact (sha256);
-"""
-
-_CHANGE = """
-CREATE TABLE change (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    branch TEXT NOT NULL,
-    path TEXT NOT NULL,
-    fact_id INTEGER REFERENCES fact (id),   -- NULL: nothing stands there any more
-    operation TEXT NOT NULL,
-    at REAL NOT NULL,
-    agent TEXT NOT NULL,
-    session TEXT NOT NULL DEFAULT '',
-    category TEXT NOT NULL,
-    why TEXT NOT NULL DEFAULT '',
-    confidence REAL NOT NULL,
-    source TEXT NOT NULL DEFAULT '',
-    expires_at REAL,
-    supersedes INTEGER,                     -- the fact that stood there, or was replaced
-    pinned INTEGER NOT NULL DEFAULT 0,
-    scope TEXT NOT NULL
-);
-CREATE INDEX change_path ON change (branch, path, seq);
-CREATE INDEX change_fact ON change (fact_id);
-CREATE TABLE branch (
-    name TEXT PRIMARY KEY,
-    parent TEXT,                            -- NULL: main
-    fork_seq INTEGER NOT NULL DEFAULT 0,    -- the parent's changes up to this one are seen
-    state TEXT NOT NULL DEFAULT 'open',     -- open, merged, dropped
-    created_at REAL NOT NULL,
-    agent TEXT NOT NULL DEFAULT ''
-) WITHOUT ROWID;
-INSERT INTO branch (name, parent, created_at) VALUES ('main', NULL, 0);
-"""
 
 # `near` are the words of the facts that were written just before and after in the same session.
 INDEX = f"""
@@ -66,45 +20,16 @@ CREATE VIRTUAL TABLE live_fts USING fts5(
 """
 """The index of what is live; a branch's own is made of it for the time of a query."""
 
-_LIVE = """
-CREATE TABLE live (
-    id INTEGER PRIMARY KEY,
-    path TEXT NOT NULL UNIQUE,
-    fact_id INTEGER NOT NULL REFERENCES fact (id),
-    seq INTEGER NOT NULL UNIQUE,
-    pinned INTEGER NOT NULL,
-    scope TEXT NOT NULL,
-    bytes INTEGER NOT NULL,
-    expires_at REAL
-);
-CREATE INDEX live_fact ON live (fact_id);
-CREATE INDEX live_pinned ON live (path) WHERE pinned;
-CREATE INDEX live_expiry ON live (expires_at) WHERE expires_at IS NOT NULL;
-CREATE TABLE mark (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-INSERT INTO mark VALUES ('live_bytes', 0), ('live_facts', 0);
-"""
-
 
 def create_tables(db: sqlite3.Connection) -> None:
     """Make the tables of the first release."""
-    for script in (_FACT, _CHANGE, _LIVE, INDEX):
-        for statement in script.split(";\n"):  # `executescript` would end the transaction
-            db.execute(statement)
-
-
-# Who wrote what is live, in which change: by these its neighbours are found.
-_PLACES = """
-ALTER TABLE live ADD COLUMN agent TEXT NOT NULL DEFAULT '';
-ALTER TABLE live ADD COLUMN session TEXT NOT NULL DEFAULT '';
-ALTER TABLE live ADD COLUMN written INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX live_place ON live (agent, session, written) WHERE session != ''
-"""
+    run_script(db, __file__, "tables.sql")
+    db.execute(INDEX)
 
 
 def add_neighbours(db: sqlite3.Connection) -> None:
     """Index each fact with its day and the words of its neighbours."""
-    for statement in _PLACES.split(";\n"):
-        db.execute(statement)
+    run_script(db, __file__, "neighbours.sql")
     replay(db)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from kb.query import STOP_WORDS
 from kb.words import pairs
-from memory.facts.model import MAIN, Fact, Similar, Written
+from memory.facts.model import MAIN, Fact, Written
 from memory.facts.reading import find_at, read_live
 from memory.facts.store import FactStore
 
@@ -32,8 +32,11 @@ _OWN_MAX = 200
 """So many of a branch's own last changes are compared, which no index holds."""
 
 
-def find_similar(store: FactStore, written: Written, branch: str = MAIN) -> tuple[Similar, ...]:
-    """List the live facts whose stemmed words overlap those of a written one, the nearest first.
+def find_similar(
+    store: FactStore, written: Written, branch: str = MAIN
+) -> tuple[tuple[Fact, float], ...]:
+    """List the live facts whose stemmed words overlap those of a written one, the nearest first,
+    and the overlap.
 
     The overlap is the part that two sets share of what they hold together.
     """
@@ -56,26 +59,11 @@ def find_similar(store: FactStore, written: Written, branch: str = MAIN) -> tupl
     others = store.stemmer.stem(_words_of(_text_of(fact)) for fact in found) if found else []
     overlaps = [len(by_stem.keys() & one) / len(by_stem.keys() | one) for one in others]
     rated = [
-        Similar(fact.id, fact.path, fact.text, round(overlap, 3))
+        (fact, round(overlap, 3))
         for fact, overlap in zip(found, overlaps, strict=True)
         if overlap >= OVERLAP_MIN
     ]
-    return tuple(sorted(rated, key=lambda one: (-one.overlap, one.path))[:SIMILAR_MAX])
-
-
-def write_similar(written: Written) -> str:
-    """Write a sentence that names similar facts and how to replace one; empty without any."""
-    if not written.similar:
-        return ""
-    lines = [f"- {one.id} {one.path} ({one.overlap:.0%})" for one in written.similar]
-    first = written.similar[0].id
-    return "\n".join(
-        [
-            "These facts say nearly the same:",
-            *lines,
-            f"To replace one, write the text again with `--supersedes {first}`.",
-        ]
-    )
+    return tuple(sorted(rated, key=lambda one: (-one[1], one[0].path))[:SIMILAR_MAX])
 
 
 def _find_candidates(

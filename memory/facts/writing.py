@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from memory.errors import BadInputError
 from memory.facts.drafts import Prepared, clean_author, clean_why, prepare
-from memory.facts.errors import UnknownFactError
-from memory.facts.ledger import Entry, add_fact, append, digest_text
-from memory.facts.model import DEFAULT_CONTEXT, MAIN, Author, Draft, Fact, Operation, Written
-from memory.facts.paths import check_path, name_fact
+from memory.facts.ledger import add_fact, append, digest_text
+from memory.facts.model import (
+    DEFAULT_CONTEXT,
+    MAIN,
+    Author,
+    Change,
+    Draft,
+    Fact,
+    Operation,
+    UnknownFactError,
+    Written,
+    check_path,
+    name_fact,
+)
 from memory.facts.reading import find_at, find_fact, read_facts, require_branch
 from memory.facts.similar import find_similar
 from memory.facts.store import FactStore
@@ -67,31 +77,33 @@ def write_prepared(  # noqa: PLR0913 - how it is written
         )
     if old is not None and other is None and _is_same(old, draft, now):
         return Written(old.id, old.path, old.seq, True, redactions=draft.redactions)
-    is_same_text = old is not None and _has_same_text(old, draft)
-    row = find_row(db, old.id) if old and is_same_text else add_fact(db, *_text_of(draft), uid=uid)
-    uid = find_uid(db, row)
+    is_same_text = old is not None and has_same_text(old, draft)
+    if old and is_same_text:
+        uid = old.id
+    else:
+        uid = add_fact(db, draft.title, draft.body, draft.tags, uid=uid)
     path = old.path if old else (draft.path + uid if draft.path.endswith("/") else draft.path)
     replaced = old if old and not is_same_text else other
-    entry = Entry(
+    change = Change(
         branch=branch,
         path=check_path(path),
-        fact_id=row,
+        fact_id=uid,
         operation=operation or ("replace" if old else "add"),
         at=now,
-        author=author,
+        agent=author.agent,
+        session=author.session,
         scope=draft.scope,
         category=draft.category,
         why=draft.why,
         confidence=draft.confidence,
         source=draft.source,
         expires_at=draft.expires_at,
-        supersedes=find_row(db, replaced.id) if replaced else None,
+        supersedes=replaced.id if replaced else "",
         is_pinned=draft.is_pinned or _stays_pinned(old, author, is_same_text),
     )
     if other is not None:
-        change = Change(branch, "retract", author, now, f"superseded by {uid}")
-        append_change(db, other, change, fact_id=None)
-    seq = append(db, entry)
+        retract(db, other, branch, author, now, f"superseded by {uid}")
+    seq = append(db, change)
     return Written(uid, path, seq, False, replaced.id if replaced else "", draft.redactions)
 
 
@@ -103,18 +115,18 @@ def forget(
     Raises:
         UnknownFactError: nothing of it stands on the branch.
     """
-    return _change(store, wanted, _Asked(branch, "retract", author, why))
+    return _change(store, wanted, author, "retract", branch, why)
 
 
 def pin(
     store: FactStore, wanted: str, author: Author, *, branch: str = MAIN, why: str = ""
 ) -> Fact:
-    """Have each recall begin with a fact; return it as it stands then.
+    """Pin a fact, with which each recall begins; return it as it stands then.
 
     Raises:
         UnknownFactError: nothing of it stands on the branch, or it is expired.
     """
-    return _change(store, wanted, _Asked(branch, "pin", author, why))
+    return _change(store, wanted, author, "pin", branch, why)
 
 
 def unpin(
@@ -125,56 +137,30 @@ def unpin(
     Raises:
         UnknownFactError: nothing of it stands on the branch, or it is expired.
     """
-    return _change(store, wanted, _Asked(branch, "unpin", author, why))
+    return _change(store, wanted, author, "unpin", branch, why)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What is done to a fact whose text stays as it is: where, by whom, when and why."""
-
-    branch: str
-    operation: Operation
-    author: Author
-    at: float
-    why: str
-
-
-def append_change(
+def retract(  # noqa: PLR0913, PLR0917 - what a row of the ledger says
     db: sqlite3.Connection,
     fact: Fact,
-    change: Change,
-    *,
-    fact_id: int | None,
-    is_pinned: bool = False,
-) -> int:
-    """Add a row about a fact that stands; without `fact_id` nothing stands there from then on."""
-    entry = Entry(
-        branch=change.branch,
-        path=fact.path,
-        fact_id=fact_id,
-        operation=change.operation,
-        at=change.at,
-        author=change.author,
-        scope=fact.scope,
-        category=fact.category,
-        why=change.why,
-        confidence=fact.confidence,
-        source=fact.source,
-        expires_at=fact.expires_at if fact_id else None,
-        supersedes=None if fact_id else find_row(db, fact.id),
-        is_pinned=is_pinned,
-    )
-    return append(db, entry)
+    branch: str,
+    author: Author,
+    at: float,
+    why: str,
+    operation: Operation = "retract",
+) -> None:
+    """Add the row after which nothing stands any more where a fact did."""
+    change = _describe_change(fact, branch, operation, author, at, why)
+    append(db, replace(change, supersedes=fact.id, expires_at=None))
 
 
-def find_row(db: sqlite3.Connection, uid: str) -> int:
-    """Return the row of a fact by its id."""
-    return int(db.execute("SELECT id FROM fact WHERE uid = ?", (uid,)).fetchone()[0])
-
-
-def find_uid(db: sqlite3.Connection, row: int) -> str:
-    """Return the id of a fact by its row."""
-    return str(db.execute("SELECT uid FROM fact WHERE id = ?", (row,)).fetchone()[0])
+def _describe_change(  # noqa: PLR0913, PLR0917 - what a row of the ledger says
+    fact: Fact, branch: str, operation: Operation, author: Author, at: float, why: str
+) -> Change:
+    """Build a row about a fact whose text stays as it is."""
+    by = (author.agent, author.session, fact.scope, fact.category)
+    change = Change(branch, fact.path, "", operation, at, *by, why, fact.confidence)
+    return replace(change, source=fact.source, expires_at=fact.expires_at)
 
 
 def check_branch_name(branch: object) -> str:
@@ -188,35 +174,26 @@ def check_branch_name(branch: object) -> str:
     return branch
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is to be done to a fact, as the caller gave it."""
-
-    branch: str
-    operation: Operation
-    author: Author
-    why: str
-
-
-def _change(store: FactStore, wanted: str, asked: _Asked) -> Fact:
-    branch, now = check_branch_name(asked.branch), store.clock()
-    author, why = clean_author(store.gate, asked.author), clean_why(store.gate, asked.why)
-    change = Change(branch, asked.operation, author, now, why)
+def _change(  # noqa: PLR0913, PLR0917 - as the caller gave it
+    store: FactStore, wanted: str, author: Author, operation: Operation, branch: str, why: str
+) -> Fact:
+    branch, now = check_branch_name(branch), store.clock()
+    author, why = clean_author(store.gate, author), clean_why(store.gate, why)
     with store.database.writing() as db:
         require_branch(db, branch, writes=True)
         fact = find_wanted(db, branch, wanted)
-        if asked.operation == "retract":
-            append_change(db, fact, change, fact_id=None)
+        if operation == "retract":
+            retract(db, fact, branch, author, now, why)
             return fact
         if is_expired(fact, now):
             raise UnknownFactError(
                 f"{wanted[:80]!r} is expired", "Write it again, without a time or with a later one."
             )
-        is_pinned = asked.operation == "pin"
+        is_pinned = operation == "pin"
         if fact.is_pinned == is_pinned:
             return fact
-        row = find_row(db, fact.id)
-        append_change(db, fact, change, fact_id=row, is_pinned=is_pinned)
+        change = _describe_change(fact, branch, operation, author, now, why)
+        append(db, replace(change, fact_id=fact.id, is_pinned=is_pinned))
         return find_fact(db, branch, fact.path)
 
 
@@ -233,7 +210,7 @@ def find_wanted(
 
 
 def is_expired(fact: Fact, now: float) -> bool:
-    """Tell whether a fact's time is over."""
+    """Return whether a fact's time is over."""
     return fact.expires_at is not None and fact.expires_at <= now
 
 
@@ -255,15 +232,15 @@ def _find_standing(db: sqlite3.Connection, draft: Prepared, branch: str, now: fl
 
 
 def _stays_pinned(old: Fact | None, author: Author, is_same_text: bool) -> bool:
-    """Tell whether what is written at a pinned path is pinned. A person's correction is. An
+    """Return whether what is written at a pinned path is pinned. A person's correction is. An
     agent's is not: what reaches every conversation is asked for each time."""
     return old is not None and old.is_pinned and (is_same_text or author.agent == "user")
 
 
 def _is_same(old: Fact, draft: Prepared, now: float) -> bool:
-    """Tell whether writing a draft would change nothing that can be seen."""
+    """Return whether writing a draft would change nothing that can be seen."""
     return (
-        _has_same_text(old, draft)
+        has_same_text(old, draft)
         and not draft.is_expiry_given
         and not is_expired(old, now)
         and (old.expires_at is None or draft.scope == "session")
@@ -272,16 +249,13 @@ def _is_same(old: Fact, draft: Prepared, now: float) -> bool:
     )
 
 
-def _has_same_text(old: Fact, draft: Prepared) -> bool:
+def has_same_text(old: Fact, draft: Prepared) -> bool:
+    """Return whether a fact has the title, the body and the tags of a draft."""
     return _has_same_digest(old, draft) and old.tags == draft.tags
 
 
 def _has_same_digest(old: Fact, draft: Prepared) -> bool:
     return old.sha256 == digest_text(draft.title, draft.body).hex()
-
-
-def _text_of(draft: Prepared) -> tuple[str, str, tuple[str, ...]]:
-    return draft.title, draft.body, draft.tags
 
 
 def purge_expired(store: FactStore, author: Author) -> tuple[Fact, ...]:
@@ -291,8 +265,7 @@ def purge_expired(store: FactStore, author: Author) -> tuple[Fact, ...]:
     with store.database.writing() as db:
         branches = db.execute("SELECT name FROM branch WHERE state = 'open' ORDER BY name")
         for (branch,) in branches.fetchall():
-            change = Change(branch, "expire", writer, now, "its time is over")
             for fact in list(read_facts(db, branch, now=now, expired=True)):
-                append_change(db, fact, change, fact_id=None)
+                retract(db, fact, branch, writer, now, "its time is over", "expire")
                 gone.append(fact)
     return tuple(gone)

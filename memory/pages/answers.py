@@ -1,11 +1,10 @@
-"""What is asked of the pages of a project, and what is answered."""
+"""Requests to the pages of a project, and the answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from memory.pages.buffers import BufferStatus
 from memory.pages.model import Commit, PageType, SectionDiff
@@ -19,53 +18,33 @@ PushReason = Literal["", "merge_required", "distill_required", "nothing", "from_
 
 
 @dataclass(frozen=True, slots=True)
-class WriteRequest:
-    """A page to be written as a draft.
-
-    `text` is a whole page with its frontmatter, or its Markdown alone; without any the page keeps
-    its own. `fields` go before what stands in the frontmatter, and that before what the draft or
-    the repository has. `is_forced` replaces a draft whose edits were never pushed.
-    """
-
-    slug: str
-    text: str = ""
-    type: str = ""
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    agent: str = ""
-    is_forced: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Written:
-    """A draft that was written. `redactions` counts the secrets that were taken out."""
+    """A draft that was written."""
 
     path: str
     slug: str
     type: PageType
     is_new: bool
-    redactions: int = 0
+    redactions: int = 0  # how many secrets were taken out
     parent_sha: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """A page as it is shown: no control or bidirectional character is in `text`.
-
-    `commit` is that of the version shown, None of a draft. `notice` is the drift notice, or empty.
-    """
+    """A page as it is shown."""
 
     path: str
     slug: str
     type: PageType | Literal[""]
-    text: str
+    text: str  # without control or bidirectional characters
     source: Source
-    commit: Commit | None = None
-    notice: str = ""
+    commit: Commit | None = None  # that of the version shown; None of a draft
+    notice: str = ""  # the drift notice, or empty
 
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A page as it is listed. `state` is empty where there is no draft of it."""
+    """A page as it is listed."""
 
     path: str
     slug: str
@@ -73,7 +52,7 @@ class PageRow:
     title: str
     summary: str = ""
     tags: tuple[str, ...] = ()
-    state: DraftState | Literal[""] = ""
+    state: DraftState | Literal[""] = ""  # empty where there is no draft of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +87,16 @@ class PagesStatus:
 
 @dataclass(frozen=True, slots=True)
 class PushRequest:
-    """What is to be pushed: all changed drafts, or those of `slugs` or of a type.
-
-    `author` is empty for that of `Pages`. `source_slug` is the page that the session was distilled
-    into, which `distill_done` says.
-    """
+    """A wish to push changed drafts: all, or those of some slugs or of a type."""
 
     slugs: tuple[str, ...] = ()
     message: str = ""
-    author: str = ""
+    author: str = ""  # if empty, that of `Pages`
     agent: str = ""
     session: str = ""
     type: str = ""
-    distill_done: bool = False
-    source_slug: str = ""
+    distill_done: bool = False  # whether the session was distilled
+    source_slug: str = ""  # the page that the session was distilled into
     no_distill: bool = False
     is_dry_run: bool = False
 
@@ -139,15 +114,14 @@ class PushedPage:
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """What a push did. Where `reason` is not empty nothing was committed, and `directive` says what
-    to do; of a dry run `commit` is empty, too. `archived` is the buffer that was put away."""
+    """The outcome of a push."""
 
-    commit: str = ""
+    commit: str = ""  # empty where nothing was committed, and of a dry run
     pages: tuple[PushedPage, ...] = ()
     redactions: int = 0
-    reason: PushReason = ""
-    directive: str = ""
-    archived: str = ""
+    reason: PushReason = ""  # why nothing was committed; else empty
+    directive: str = ""  # what to do where there is a reason
+    archived: str = ""  # the buffer that was put away
     is_dry_run: bool = False
     warnings: tuple[str, ...] = ()
 
@@ -166,23 +140,21 @@ class PulledPages:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was forgotten. `commits` counts the commits that erasing wrote anew; `notes` say where
-    the text may still be."""
+    """The outcome of forgetting a page."""
 
     path: str
     commit: str = ""
     had_draft: bool = False
     is_erased: bool = False
-    commits: int = 0
-    notes: tuple[str, ...] = ()
+    commits: int = 0  # how many commits erasing wrote anew
+    notes: tuple[str, ...] = ()  # where the text may still be
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a page: its commit, why it was written, what changed. `is_removal`: the commit
-    removed the page."""
+    """A version of a page."""
 
     commit: Commit
-    reasoning_summary: str
-    diff: SectionDiff
-    is_removal: bool = False
+    reasoning_summary: str  # why it was written
+    diff: SectionDiff  # what changed
+    is_removal: bool = False  # whether the commit removed the page

@@ -1,18 +1,47 @@
-"""The files of buffers: read, added to, listed and deleted. Whoever writes holds their lock."""
+"""The files of buffers: turns as lines, and notes of a turn under way. Writers hold their lock.
+
+Beside a session's buffer lie `SESSION.prompt` with one object of JSON, and `SESSION.tools` with a
+name a line. What is noted has passed the gate. No folder on the way may be a link, whatever others
+exchange meanwhile. Hooks load this at every turn's end, so that nothing costly is imported: paths
+are plain texts, since `pathlib` takes 6 ms.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from base.clock import is_confirmed
 from base.named_tuples import NamedTuple
 from base.plain_files import open_plain
 from base.whole_files import replace_file
-from memory.pages.folders import enter_folder
-from memory.pages.turn_notes import SUFFIXES
-from memory.pages.turn_records import TurnRecord, read_line, write_line, write_mark
+from memory.texts import cut_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+    from typing import Any
+
+    from base.plain_files import StrPath
+    from memory.gate import Gate
+
+USER_BYTES_MAX = 2048
+ANSWER_BYTES_MAX = 4096
+TOOLS_MAX = 64
+TOOL_CHARS = 100
+LOOKED_AT = 4
+"""How many times its bound of a text is cleaned: what is redacted makes it shorter."""
+
+TURN_MAX = 1 << 53
+BUFFER_CAP = "buffer_cap"
+
+PROMPT, TOOLS = ".prompt", ".tools"
+SUFFIXES = (PROMPT, TOOLS)
+NOTE_BYTES_MAX = 1 << 16
+TOOLS_BYTES_MAX = 8192
+KEY_CHARS_MAX = 200
 
 TURNS_MAX = 500
 TURNS_DROPPED = 100
@@ -26,12 +55,207 @@ BUFFER = ".jsonl"
 _NAME_CHARS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 
 
-class BufferFile(NamedTuple):
-    """What a file holds, when it was changed, and whether its last line is whole."""
+def make_folder(folder: StrPath, name: str) -> None:
+    """Make a folder for its owner alone, where it is missing."""
+    with suppress(FileExistsError):
+        os.mkdir(os.path.join(folder, name), 0o700)
 
+
+@contextmanager
+def enter_folder(base: StrPath, *parts: str) -> Iterator[str]:
+    """Open a folder part by part, none of which may be a link; give a path by the descriptor.
+
+    Raises:
+        OSError: a part is missing, a link, or no folder.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    descriptor = os.open(base, flags)
+    try:
+        for part in parts:
+            inner = os.open(part, flags | os.O_NOFOLLOW, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = inner
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+class TurnRecord(NamedTuple):
+    """A turn, with Contexo's names. Texts may be empty."""
+
+    turn: int
+    ts: str = ""  # a text of ISO 8601
+    user: str = ""
+    assistant: str = ""
+    tools: tuple[str, ...] = ()
+
+
+def make_record(  # noqa: PLR0913 - the fields of a record
+    gate: Gate, *, turn: int, ts: str, user: str, assistant: str, tools: Iterable[str]
+) -> TurnRecord:
+    """Make a record of what a hook told: cleaned first, then cut."""
+    named = (gate.clean_head(tool, TOOL_CHARS) for tool in tools)
+    return TurnRecord(
+        turn,
+        ts,
+        _fit(gate, user, USER_BYTES_MAX),
+        _fit(gate, assistant, ANSWER_BYTES_MAX),
+        tuple(dict.fromkeys(filter(None, named)))[:TOOLS_MAX],
+    )
+
+
+def _fit(gate: Gate, text: str, bytes_max: int) -> str:
+    return cut_bytes(gate.clean_head(text, bytes_max * LOOKED_AT).strip(), bytes_max)
+
+
+def write_line(record: TurnRecord) -> bytes:
+    """Write a record as a line; what is empty is left out."""
+    fields = {
+        "ts": record.ts,
+        "turn": record.turn,
+        "user": record.user,
+        "assistant": record.assistant,
+        "tools": list(record.tools),
+    }
+    told = {name: value for name, value in fields.items() if value}
+    return (json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+
+
+def write_mark(dropped: int) -> bytes:
+    """Write the line that says how many turns went before those that follow."""
+    return b'{"truncated":{"dropped":%d,"reason":"%s"}}\n' % (dropped, BUFFER_CAP.encode())
+
+
+def read_line(line: bytes) -> TurnRecord | int | None:
+    """Read a line: a record, how many turns a mark counts, or None of a damaged one."""
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, dict):
+        return None
+    turn = told.get("turn")
+    if isinstance(turn, int) and not isinstance(turn, bool) and 0 < turn < TURN_MAX:
+        return _read_record(turn, told)
+    mark = told.get("truncated")
+    dropped = mark.get("dropped") if isinstance(mark, dict) else None
+    if not isinstance(dropped, int) or isinstance(dropped, bool):
+        return None
+    return dropped if 0 < dropped < TURN_MAX else None
+
+
+def _read_record(turn: int, told: Mapping[str, Any]) -> TurnRecord:
+    """Read the fields of a record; others may have written it, so its bounds are kept here, too."""
+    tools = told.get("tools")
+    named = tools[:TOOLS_MAX] if isinstance(tools, list) else []
+    return TurnRecord(
+        turn,
+        _text(told.get("ts"))[:40],
+        cut_bytes(_text(told.get("user")), USER_BYTES_MAX),
+        cut_bytes(_text(told.get("assistant")), ANSWER_BYTES_MAX),
+        tuple(_text(one)[:TOOL_CHARS] for one in named if _text(one)),
+    )
+
+
+def _text(value: object) -> str:
+    """Return a text without what UTF-8 cannot have."""
+    return value.encode(errors="ignore").decode() if isinstance(value, str) else ""
+
+
+class Note(NamedTuple):
+    """Knowledge of a turn before its end."""
+
+    user: str = ""
+    key: str = ""  # the host's own name of the turn
+    turn: int = 0  # its number once it has a record; later answers of the same key amend that
+
+
+def read_note(folder: StrPath, name: str) -> Note:
+    """Read a session's note; one that is missing or damaged has nothing."""
+    data = _read(os.path.join(folder, f"{name}{PROMPT}"), NOTE_BYTES_MAX)
+    try:
+        told = json.loads(data)
+        user, key, turn = told["user"], told["key"], told["turn"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Note()
+    is_note = isinstance(user, str) and isinstance(key, str) and type(turn) is int
+    return Note(user.encode(errors="ignore").decode(), key, turn) if is_note else Note()
+
+
+def find_noted_at(folder: StrPath, name: str) -> float:
+    """Return when a session's note was written, in seconds since the epoch; 0 without one."""
+    try:
+        return os.lstat(os.path.join(folder, f"{name}{PROMPT}")).st_mtime
+    except OSError:
+        return 0.0
+
+
+def write_note(folder: StrPath, name: str, note: Note) -> None:
+    """Note a turn in place of the one before.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    text = json.dumps(note._asdict(), ensure_ascii=False, separators=(",", ":"))
+    replace_file(os.path.join(folder, f"{name}{PROMPT}"), text.encode(errors="ignore"))
+
+
+def drop_note(folder: StrPath, name: str) -> None:
+    """Delete a session's note."""
+    with suppress(OSError):
+        os.unlink(os.path.join(folder, f"{name}{PROMPT}"))
+
+
+def add_tool(folder: StrPath, name: str, tool: str) -> None:
+    """Note a tool; beyond 8 KiB none.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(os.path.join(folder, f"{name}{TOOLS}"), flags, 0o600)
+    try:
+        if os.fstat(descriptor).st_size < TOOLS_BYTES_MAX:
+            os.write(descriptor, " ".join(tool.split()).encode(errors="ignore") + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+def take_tools(folder: StrPath, name: str) -> tuple[str, ...]:
+    """Return the tools that were noted, and delete the note of them."""
+    path = os.path.join(folder, f"{name}{TOOLS}")
+    lines = _read(path, 2 * TOOLS_BYTES_MAX).decode(errors="ignore").split("\n")
+    with suppress(OSError):
+        os.unlink(path)
+    return tuple(dict.fromkeys(filter(None, lines)))
+
+
+def _read(path: str, bytes_max: int) -> bytes:
+    try:
+        with open_plain(path, follow=False) as file:
+            return file.read(bytes_max)
+    except OSError:
+        return b""
+
+
+class Buffer(NamedTuple):
+    """The turns of a session that are not distilled.
+
+    Attributes:
+        session: its id; empty of what is read for another purpose than showing it.
+        dropped: the number of older turns that went.
+        at: its last change, in seconds since the epoch.
+        path: where it lies; None where the turns are a transcript's.
+        upto: the value of the trailer `Buffer:`, SESSION:TURN.
+        is_whole: whether the last line of its file is.
+    """
+
+    session: str = ""
     turns: tuple[TurnRecord, ...] = ()
     dropped: int = 0
     at: float = 0.0
+    path: Path | None = None
+    upto: str = ""
     is_whole: bool = True
 
     @property
@@ -49,7 +273,7 @@ def name_buffer(session: str) -> str:
     return "sha-" + sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def read_buffer(folder: str, name: str) -> BufferFile:
+def read_buffer(folder: str, name: str) -> Buffer:
     """Read a file; a damaged line costs itself alone.
 
     Raises:
@@ -58,7 +282,7 @@ def read_buffer(folder: str, name: str) -> BufferFile:
     try:
         file = open_plain(f"{folder}/{name}{BUFFER}", follow=False)
     except FileNotFoundError:
-        return BufferFile()
+        return Buffer()
     with file:
         found = os.fstat(file.fileno())
         file.seek(max(found.st_size - FILE_BYTES_MAX, 0))
@@ -72,15 +296,15 @@ def read_buffer(folder: str, name: str) -> BufferFile:
             seen.add(record.turn)
             turns.append(record)
     is_whole = not data or data.endswith(b"\n")
-    return BufferFile(tuple(turns), dropped, found.st_mtime, is_whole)
+    return Buffer("", tuple(turns), dropped, found.st_mtime, is_whole=is_whole)
 
 
-def try_read(folder: str, name: str) -> BufferFile:
+def try_read(folder: str, name: str) -> Buffer:
     """Read a file of several; one that cannot be read counts as empty, and hides no other."""
     try:
         return read_buffer(folder, name)
     except OSError:
-        return BufferFile()
+        return Buffer()
 
 
 def write_buffer(path: str, turns: tuple[TurnRecord, ...], dropped: int) -> None:
@@ -93,7 +317,7 @@ def write_buffer(path: str, turns: tuple[TurnRecord, ...], dropped: int) -> None
     replace_file(path, b"".join([*mark, *map(write_line, turns)]))
 
 
-def add_turn(folder: str, name: str, read: BufferFile, record: TurnRecord) -> None:
+def add_turn(folder: str, name: str, read: Buffer, record: TurnRecord) -> None:
     """Add a turn to what was read of a file; beyond its bound the oldest go.
 
     Raises:

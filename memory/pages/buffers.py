@@ -1,7 +1,8 @@
 """Buffers: the last turns of each session, as lines of a file below `.contexo/`.
 
 Hooks append at a turn's end; a push that asks for distilling reads them, and archives what was
-distilled. All files are opened below folders that are no links, so nothing is written elsewhere.
+distilled. All files are opened below folders that are no links, so nothing is written elsewhere. A
+line of the repository's own file of exclusions keeps buffers out of the user's commits.
 """
 
 from __future__ import annotations
@@ -12,40 +13,44 @@ from contextlib import contextmanager, suppress
 
 from base.locks import hold_lock
 from base.named_tuples import NamedTuple
+from base.plain_files import open_plain, read_plain
 from memory.gate import Gate
 from memory.pages.buffer_files import (
     ARCHIVE,
     BUFFER,
-    BufferFile,
+    KEY_CHARS_MAX,
+    TOOLS_MAX,
+    Buffer,
+    Note,
+    TurnRecord,
+    add_tool,
     add_turn,
+    drop_note,
+    enter_folder,
     find_archived,
+    find_noted_at,
     list_buffers,
+    make_folder,
+    make_record,
     name_buffer,
     prune_files,
     read_buffer,
-    try_read,
-    write_buffer,
-)
-from memory.pages.folders import enter_folder, make_folder
-from memory.pages.turn_notes import (
-    KEY_CHARS_MAX,
-    Note,
-    add_tool,
-    drop_note,
-    find_noted_at,
     read_note,
     take_tools,
+    try_read,
+    write_buffer,
     write_note,
 )
-from memory.pages.turn_records import TOOLS_MAX, TurnRecord, make_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from base.plain_files import StrPath
     from memory.gate import FindSecrets
+
+PATTERN = "**/.contexo/raw/sessions/_pending/"
+BYTES_MAX = 1 << 20
 
 FRESH_S = 6 * 3600.0
 """A buffer that is older is of work that is over: nothing asks to distil it."""
@@ -55,17 +60,63 @@ PENDING = ("raw", "sessions", "_pending")
 LOCK = ".lock"
 
 
-class Buffer(NamedTuple):
-    """The turns of a session that are not distilled. `dropped` counts older ones that went, `at` is
-    its last change in seconds since the epoch. `path` is None where the turns are a transcript's.
-    `upto` is the value of the trailer `Buffer:`, SESSION:TURN."""
+def exclude_from_git(drafts: StrPath) -> bool:
+    """Name the buffers in `info/exclude` of the repository that a folder of drafts lies in; tell
+    whether they stand there now. Of a worktree the file is the main repository's.
 
-    session: str
-    turns: tuple[TurnRecord, ...]
-    dropped: int = 0
-    at: float = 0.0
-    path: Path | None = None
-    upto: str = ""
+    Raises:
+        OSError: the file is a link, no plain file, or cannot be written.
+    """
+    common = _find_common(os.path.abspath(drafts))
+    if not common:
+        return False
+    info = os.path.join(common, "info")
+    if os.path.islink(info):
+        return False
+    os.makedirs(info, exist_ok=True)
+    path = os.path.join(info, "exclude")
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o644)
+    try:
+        with open_plain(path, follow=False) as file:
+            there = file.read(BYTES_MAX)
+        if PATTERN.encode() not in there.splitlines():
+            begin = b"" if not there or there.endswith(b"\n") else b"\n"
+            os.write(descriptor, begin + PATTERN.encode() + b"\n")
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _find_common(drafts: str) -> str:
+    """Find the folder of the repository that has what its worktrees share; empty if none."""
+    folder = os.path.dirname(drafts)
+    while True:
+        entry = os.path.join(folder, ".git")
+        if os.path.isdir(entry):
+            return entry if _is_repository(entry) else ""
+        if os.path.isfile(entry):
+            return _follow(folder, entry)
+        if folder == (folder := os.path.dirname(folder)):
+            return ""
+
+
+def _follow(folder: str, entry: str) -> str:
+    """Follow a worktree's or a submodule's file to its repository."""
+    try:
+        said = read_plain(entry, 4096).decode().removeprefix("gitdir:").strip()
+        own = os.path.join(folder, said)
+        common = os.path.join(own, "commondir")
+        is_shared = os.path.exists(common)
+        found = os.path.join(own, read_plain(common, 4096).decode().strip()) if is_shared else own
+        return found if _is_repository(found) else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _is_repository(folder: str) -> bool:
+    head, objects = os.path.join(folder, "HEAD"), os.path.join(folder, "objects")
+    return os.path.isfile(head) and os.path.isdir(objects)
 
 
 class BufferStatus(NamedTuple):
@@ -120,7 +171,7 @@ class Buffers:
             record = make_record(
                 self._gate,
                 turn=turn or max(read.last, archived, read.dropped) + 1,
-                ts=ts or _write_time(self._clock()),
+                ts=ts or write_time(self._clock()),
                 user=user or (note.user if not note.turn else ""),
                 assistant=assistant,
                 tools=[*take_tools(folder, name), *tools],
@@ -253,11 +304,11 @@ class Buffers:
             else:
                 os.unlink(path)
 
-    def _build(self, session: str, name: str, read: BufferFile) -> Buffer:
+    def _build(self, session: str, name: str, read: Buffer) -> Buffer:
         from pathlib import Path  # noqa: PLC0415 - hooks read none, and it takes them 6 ms
 
         path = Path(self._drafts, *PENDING, f"{name}{BUFFER}")
-        return Buffer(session, read.turns, read.dropped, read.at, path, f"{name}:{read.last}")
+        return read._replace(session=session, path=path, upto=f"{name}:{read.last}")
 
     def _clean_key(self, key: str) -> str:
         return self._gate.clean_head(key, KEY_CHARS_MAX) if key else ""
@@ -285,15 +336,13 @@ class Buffers:
                 with enter_folder(drafts, *PENDING[:depth]) as folder:
                     make_folder(folder, PENDING[depth])
         with suppress(OSError):
-            from memory.pages.excluding import exclude_from_git  # noqa: PLC0415 - once a project
-
             exclude_from_git(self._drafts)
 
 
 def _was_told(
-    record: TurnRecord, read: BufferFile, archived: int, *, is_numbered: bool, is_noted: bool
+    record: TurnRecord, read: Buffer, archived: int, *, is_numbered: bool, is_noted: bool
 ) -> bool:
-    """Tell whether a turn was written before, as where a hook is registered twice."""
+    """Return whether a turn was written before, as where a hook is registered twice."""
     if is_numbered:
         is_dropped = bool(read.dropped and read.turns) and record.turn < read.turns[0].turn
         return is_dropped or record.turn <= archived or record.turn in {o.turn for o in read.turns}
@@ -303,7 +352,7 @@ def _was_told(
     return record.assistant == last.assistant and record.user in ("", last.user)
 
 
-def _amend(folder: str, name: str, read: BufferFile, record: TurnRecord) -> bool:
+def _amend(folder: str, name: str, read: Buffer, record: TurnRecord) -> bool:
     """Put what is new of a turn into its record, the last one; tell whether there was anything."""
     last = read.turns[-1]
     made = last._replace(
@@ -321,5 +370,6 @@ def _is_fresh(at: float, now: float) -> bool:
     return now - at < FRESH_S
 
 
-def _write_time(at: float) -> str:
+def write_time(at: float) -> str:
+    """Return a time as pages and turns have it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

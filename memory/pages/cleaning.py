@@ -1,10 +1,13 @@
-"""Taking secrets out of a page: out of each of its fields by name and value, and out of its body.
+"""Cleaning of pages: of secrets for a commit, and of unseen characters for an agent (C20).
+
+Secrets go out of each field by name and value, and out of the body; what joins letters stays.
 
 A page is divided first: a text with its secrets replaced might not be YAML any longer.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -12,11 +15,40 @@ from typing import Any
 from memory.errors import BadInputError
 from memory.gate import FindSecrets, drop_private
 from memory.pages.model import Frontmatter, Page
-from memory.pages.redaction import redact
+
+# Controls but tab and line feed; zero-width space and BOM; bidirectional marks, embeddings,
+# overrides and isolates with their deprecated kin; tags, which spell out unseen ASCII.
+# ZWNJ and ZWJ (U+200C, U+200D) stay: scripts and emoji are written with them.
+_HIDDEN = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u206f\ufeff"
+    "\U000e0000-\U000e007f]+"
+)
+_LINE_END = re.compile("\r\n?")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _FREE = ("author", "agent", "created", "updated", "sources", "related", "tags")
 _FREE_NAMES = (*_FREE, "reasoning_summary", "unknown")
 DEPTH_MAX = 64
+
+
+def sanitize(text: str) -> str:
+    """Return a text as an agent may read it.
+
+    A carriage return is a control, too: with or without its line feed it becomes a line feed, so
+    that no two lines become one. A lone surrogate, which no answer can hold, becomes U+FFFD.
+    """
+    text = _HIDDEN.sub("", _LINE_END.sub("\n", text))
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def redact(text: str, find_secrets: FindSecrets) -> tuple[str, int]:
+    """Return a text with each secret replaced by its kind, and how many there were."""
+    pieces, at = [], 0
+    found = find_secrets(text)
+    for secret in found:
+        pieces += [text[at : secret.start], f"[REDACTED:{secret.kind}]"]
+        at = secret.end
+    return "".join([*pieces, text[at:]]), len(found)
 
 
 def clean_page(page: Page, find_secrets: FindSecrets) -> tuple[Page, int]:

@@ -1,22 +1,49 @@
-"""The drafts below `.contexo/`: opened without following a link, and written as a whole."""
+"""The drafts below `.contexo/`: their files, and drafts as they may be committed.
+
+Files are opened without following a link, and written as a whole. All problems of all drafts are
+told at once.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
-import secrets
+import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from base.plain_files import open_plain
+from base.whole_files import new_file_mode, replace_file
 from memory.errors import BadInputError, StoreUnavailableError
-from memory.pages.model import DRAFTS_FOLDER, FOLDERS, PAGE_BYTES_MAX
+from memory.gate import FindSecrets
+from memory.pages.answers import Problem
+from memory.pages.buffer_files import enter_folder
+from memory.pages.cleaning import clean_page, drop_private_parts, redact, sanitize
+from memory.pages.frontmatter import parse_page, render_page
+from memory.pages.fronts import Front, describe_page
+from memory.pages.model import (
+    DRAFTS_FOLDER,
+    FOLDERS,
+    PAGE_BYTES_MAX,
+    BadPagesError,
+    Page,
+    PageType,
+    slug_of,
+)
+from memory.pages.section_merging import MERGE_MARKS
+from memory.texts import size_bytes
 
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# A FIFO must not wait for its other end, nor a terminal become ours.
-_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SUFFIX = ".md"
+
+_SHA = re.compile(r"[0-9a-f]{7,64}")
+_SHOWN_MAX = 50
+_MERGE_REMEDY = (
+    f"write what both sides say in place of each conflict, without the lines "
+    f"`{MERGE_MARKS[0]}`, `{MERGE_MARKS[1]}` and `{MERGE_MARKS[2]}`"
+)
 
 
 class Drafts:
@@ -50,8 +77,8 @@ class Drafts:
             raise self._bad(path, "is not read: a rule denies it", "context-mode policy list")
         with self._translated(path):
             try:
-                with self._open_folder(path) as (folder, name):
-                    data = _read_file(folder, name)
+                with self._open_folder(path) as place, open_plain(place, follow=False) as file:
+                    data = file.read(PAGE_BYTES_MAX + 1)
             except FileNotFoundError:
                 return None
         if len(data) > PAGE_BYTES_MAX:
@@ -75,18 +102,19 @@ class Drafts:
             raise self._bad(path, "has a lone surrogate", "take it out") from None
         if len(data) > PAGE_BYTES_MAX:
             raise self._bad(path, f"is larger than {PAGE_BYTES_MAX >> 20} MiB", "divide it")
-        with self._translated(path), self._open_folder(path, make=True) as (folder, name):
+        with self._translated(path), self._open_folder(path, make=True) as place:
             with suppress(FileNotFoundError):
-                if not stat.S_ISREG(os.lstat(name, dir_fd=folder).st_mode):
+                if not stat.S_ISREG(os.lstat(place).st_mode):
                     raise OSError(errno.ELOOP, "it is not a regular file")
-            _replace(folder, name, data)
+            # A short name of its own: that of the longest slug would be too long with more.
+            replace_file(place, data, mode=0o644 & new_file_mode(), prefix=".")
 
     def remove(self, path: str) -> bool:
         """Remove a draft; return whether there was one."""
         with self._translated(path):
             try:
-                with self._open_folder(path) as (folder, name):
-                    os.unlink(name, dir_fd=folder)
+                with self._open_folder(path) as place:
+                    os.unlink(place)
             except FileNotFoundError:
                 return False
         return True
@@ -95,10 +123,10 @@ class Drafts:
         """Remove what writers that died left of new texts."""
         for below in FOLDERS.values():
             opened = self._open_folder(f"{below}/x")
-            with self._translated(below), suppress(FileNotFoundError), opened as (folder, _):
-                for name in os.listdir(folder):
-                    if name.startswith(".") and name.endswith(".new"):
-                        os.unlink(name, dir_fd=folder)
+            with self._translated(below), suppress(FileNotFoundError), opened as place:
+                for one in os.scandir(os.path.dirname(place)):
+                    if one.name.startswith(".") and one.name.endswith(".new"):
+                        os.unlink(one.path)
 
     def list_paths(self) -> list[str]:
         """Return the paths of all drafts, sorted, whatever kind of file each is.
@@ -109,8 +137,8 @@ class Drafts:
         found = []
         for below in FOLDERS.values():
             with self._translated(below), suppress(FileNotFoundError):
-                with self._open_folder(f"{below}/x") as (folder, _):
-                    names = os.listdir(folder)
+                with self._open_folder(f"{below}/x") as place:
+                    names = os.listdir(os.path.dirname(place))
                 found += [
                     f"{below}/{name}"
                     for name in names
@@ -119,24 +147,20 @@ class Drafts:
         return sorted(found)
 
     @contextmanager
-    def _open_folder(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """Open a draft's folder step by step, since any of them may become a link meanwhile."""
+    def _open_folder(self, path: str, *, make: bool = False) -> Iterator[str]:
+        """Open a draft's folder step by step, since any of them may become a link meanwhile; give
+        the draft's path in it."""
         *parents, name = path.split("/")
         path.encode()  # a lone surrogate stands in no path of a page
         if any(part in ("", ".", "..") or "\0" in part for part in (*parents, name)):
             raise OSError(errno.EINVAL, "it is no path of a page")
-        folder = os.open(self.folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            for part in (DRAFTS_FOLDER, *parents):
-                if make:
-                    with suppress(FileExistsError):
-                        os.mkdir(part, 0o755, dir_fd=folder)
-                below = os.open(part, _FOLDER_FLAGS, dir_fd=folder)
-                os.close(folder)
-                folder = below
-            yield folder, name
-        finally:
-            os.close(folder)
+        if make:
+            for depth, part in enumerate((DRAFTS_FOLDER, *parents)):
+                above = enter_folder(self.folder.parent, *(DRAFTS_FOLDER, *parents)[:depth])
+                with above as folder, suppress(FileExistsError):
+                    os.mkdir(f"{folder}/{part}", 0o755)
+        with enter_folder(self.folder.parent, DRAFTS_FOLDER, *parents) as folder:
+            yield f"{folder}/{name}"
 
     @contextmanager
     def _translated(self, path: str) -> Iterator[None]:
@@ -158,24 +182,126 @@ class Drafts:
         return BadInputError(f"{DRAFTS_FOLDER}/{path[:200]!r} {what}".replace("'", ""), remedy)
 
 
-def _read_file(folder: int, name: str) -> bytes:
-    descriptor = os.open(name, _FILE_FLAGS, dir_fd=folder)
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        return file.read(PAGE_BYTES_MAX + 1)
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A draft that was read."""
+
+    path: str
+    text: str  # that of its file
+    page: Page  # without secrets
+    committed: Page  # without secrets and private parts
+    front: Front  # what `committed` says of itself
+    redactions: int = 0
+
+    @property
+    def type(self) -> PageType:
+        return self.page.front.type
+
+    @property
+    def slug(self) -> str:
+        return self.page.front.slug
 
 
-def _replace(folder: int, name: str, data: bytes) -> None:
-    # A short name of its own: that of the longest slug would be too long with anything added.
-    beside = f".{secrets.token_hex(8)}.new"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(beside, flags, 0o644, dir_fd=folder)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(beside, dir_fd=folder)
-        raise
+def read_drafts(
+    drafts: Drafts, paths: Iterable[str], find_secrets: FindSecrets
+) -> tuple[list[Draft], list[Problem]]:
+    """Return the drafts of paths, and what is wrong with those that cannot be read."""
+    read, problems = list[Draft](), list[Problem]()
+    for path in paths:
+        try:
+            draft = read_draft(drafts, path, find_secrets)
+        except BadInputError as error:
+            message = sanitize(redact(error.message, find_secrets)[0])
+            problems.append(Problem(path, message, error.remedy))
+        else:
+            if draft is not None:
+                read.append(draft)
+    return read, problems
+
+
+def read_draft(drafts: Drafts, path: str, find_secrets: FindSecrets) -> Draft | None:
+    """Return the draft at a path; None if there is none.
+
+    Raises:
+        BadInputError: it cannot be committed.
+    """
+    named = slug_of(path)
+    if named is None:
+        message = "its name cannot be the slug of a page"
+        raise BadInputError(message, "rename the file: letters, digits, `_`, `-` and `.`")
+    text = drafts.read(path)
+    if text is None:
+        return None
+    check_marks(text)
+    page = parse_page(text)
+    _check_place(page, *named)
+    return prepare_draft(path, text, page, find_secrets)
+
+
+def prepare_draft(path: str, text: str, page: Page, find_secrets: FindSecrets) -> Draft:
+    """Return a page as a draft: checked, without its secrets and its private parts.
+
+    Raises:
+        BadInputError: it cannot be committed.
+    """
+    _check_parent(page)
+    cleaned, redactions = clean_page(page, find_secrets)
+    committed, public = cleaned, drop_private_parts(cleaned)
+    if public is not cleaned:
+        # What stood on both sides of a private part may be a secret together.
+        committed, further = clean_page(public, find_secrets)
+        redactions += further
+    if redactions or public is not cleaned:
+        committed = parse_page(render_page(committed))
+    if size_bytes(text) > PAGE_BYTES_MAX:
+        raise BadInputError(f"it is larger than {PAGE_BYTES_MAX >> 20} MiB", "divide it")
+    return Draft(path, text, cleaned, committed, describe_page(committed), redactions)
+
+
+def check_marks(text: str) -> None:
+    """Refuse a text in which a merge is not finished. A line `=======` alone may be a heading's.
+
+    Raises:
+        BadInputError: a line of it is one of the marks around a conflict.
+    """
+    marks = (MERGE_MARKS[0], MERGE_MARKS[2])
+    if any(mark in text for mark in marks):
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.rstrip() in marks:
+                message = (
+                    f"line {number} is a mark of a merge that is not finished: `{line.rstrip()}`"
+                )
+                raise BadInputError(message, _MERGE_REMEDY)
+
+
+def bad_pages(problems: Sequence[Problem]) -> BadPagesError:
+    """Return the error that tells all problems."""
+    lines = [f"{DRAFTS_FOLDER}/{one.path}: {one.message}" for one in problems[:_SHOWN_MAX]]
+    if len(problems) > _SHOWN_MAX:
+        lines.append(f"… and {len(problems) - _SHOWN_MAX} more")
+    count = f"{len(problems)} pages have problems" if len(problems) > 1 else "a page has a problem"
+    remedies = "; ".join(dict.fromkeys(filter(None, (one.remedy for one in problems))))
+    message = "\n  ".join([f"{count}, and nothing was committed:", *lines])
+    return BadPagesError(message, remedies[:1000] or "mend them, then push again", problems)
+
+
+def with_fields(page: Page, **changes: object) -> Page:
+    """Return a page with some of its fields changed."""
+    return replace(page, front=replace(page.front, **changes))  # type: ignore[arg-type]
+
+
+def _check_place(page: Page, page_type: PageType, slug: str) -> None:
+    front = page.front
+    if front.slug != slug:
+        message = f"its field `slug` is {front.slug[:80]!r}, and its file is named {slug[:80]!r}"
+        raise BadInputError(message, "make both the same")
+    if front.type != page_type:
+        message = f"its field `type` is {front.type}, and it lies in {FOLDERS[page_type]}"
+        raise BadInputError(message, f"move it to {FOLDERS[front.type]}, or change the field")
+
+
+def _check_parent(page: Page) -> None:
+    parent = page.front.parent_sha
+    if parent and not _SHA.fullmatch(parent):
+        message = f"its field `parent_sha` is {parent[:80]!r}, which names no commit"
+        raise BadInputError(message, "give the commit it was written upon, or leave it out")

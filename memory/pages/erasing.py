@@ -13,14 +13,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from base.whole_files import replace_file
-from memory.pages.commit_text import message_of
-from memory.pages.errors import GitError
-from memory.pages.fronts import CACHE
-from memory.pages.index_pages import INDEX, TAGS
+from memory.errors import BadInputError, StoreUnavailableError
+from memory.gate import Gate
+from memory.pages.answers import Forgotten
+from memory.pages.fronts import CACHE, INDEX, TAGS, make_index_pages
+from memory.pages.git import message_of
+from memory.pages.history import add_rewritten
+from memory.pages.model import GitError, slug_of
+from memory.pages.reading import find_page
 from memory.pages.repository import Repository
-from memory.pages.rewritten import add_rewritten
+from memory.pages.writing import check_replaceable
+
+if TYPE_CHECKING:
+    from memory.pages.store import Pages
 
 MARKER = "context-mode-erasing"
 _NEW = "refs/context-mode/rewritten"
@@ -37,14 +45,8 @@ class _Commit:
     changes: list[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class _Ref:
-    """A branch, a tag or another name: what it names, and to which object tags lead from there."""
-
-    name: str
-    sha: str
-    target: str
-    kind: str
+_Ref = tuple[str, str, str]
+"""A branch, a tag or another name: what it names, and to which object tags lead from there."""
 
 
 def rewrite_without(repository: Repository, path: str) -> int:
@@ -94,12 +96,13 @@ def _left_remedy(repository: Repository) -> str:
 
 def _delete_refs(repository: Repository, blobs: set[str]) -> None:
     """Delete refs that are ours, those of remotes, and tags that name a content of the page."""
-    for ref in _list_refs(repository):
-        if ref.name.startswith(("refs/context-mode/", "refs/remotes/")) or ref.target in blobs:
-            repository.git.run("update-ref", "--no-deref", "-d", ref.name)
+    for name, _, target in _list_refs(repository):
+        if name.startswith(("refs/context-mode/", "refs/remotes/")) or target in blobs:
+            repository.git.run("update-ref", "--no-deref", "-d", name)
 
 
-def _list_refs(repository: Repository) -> list[_Ref]:
+def _list_refs(repository: Repository, kind: str = "") -> list[_Ref]:
+    """List all names, or those that lead to objects of a kind."""
     said = repository.git.run("for-each-ref", "--format=%(refname) %(objectname)").decode()
     rows = [line.split(" ") for line in said.splitlines()]
     ends = repository.git.run(
@@ -107,10 +110,12 @@ def _list_refs(repository: Repository) -> list[_Ref]:
         "--batch-check=%(objectname) %(objecttype)",
         given="".join(f"{sha}^{{}}\n" for _, sha in rows).encode(),
     )
-    return [
-        _Ref(name, sha, *end.split(" ")[:2])
-        for (name, sha), end in zip(rows, ends.decode().splitlines(), strict=True)
-    ]
+    found = []
+    for (name, sha), end in zip(rows, ends.decode().splitlines(), strict=True):
+        target, of_kind = end.split(" ")[:2]
+        if kind in ("", of_kind):
+            found.append((name, sha, target))
+    return found
 
 
 def delete_unreachable(repository: Repository) -> None:
@@ -165,12 +170,12 @@ def _list_reachable(repository: Repository) -> set[str]:
 
 def _rewrite(repository: Repository, path: str) -> int:
     git = repository.git
-    refs = [ref for ref in _list_refs(repository) if ref.kind == "commit"]
+    refs = _list_refs(repository, "commit")
     if not refs:
         return 0
     stream = git.run(
         *("fast-export", "--no-data", "--reencode=yes", "--show-original-ids"),
-        *("--signed-tags=strip", "--tag-of-filtered-object=drop", *(ref.name for ref in refs)),
+        *("--signed-tags=strip", "--tag-of-filtered-object=drop", *(name for name, _, _ in refs)),
     )
     marks: dict[bytes, bytes] = {}
     originals: dict[str, bytes] = {}
@@ -208,12 +213,12 @@ def _move_refs(repository: Repository, refs: Sequence[_Ref], changes: Mapping[st
     """Let all refs name the new commits, or none. A tag with a message becomes one without: that
     may quote the page, too."""
     orders = []
-    for ref in refs:
-        new = changes.get(ref.target, ref.target)
+    for name, sha, target in refs:
+        new = changes.get(target, target)
         if not new:
-            orders.append(f"delete {ref.name} {ref.sha}\n")
-        elif new != ref.target:
-            orders.append(f"update {ref.name} {new} {ref.sha}\n")
+            orders.append(f"delete {name} {sha}\n")
+        elif new != target:
+            orders.append(f"update {name} {new} {sha}\n")
     repository.git.run("update-ref", "--no-deref", "--stdin", given="".join(orders).encode())
 
 
@@ -284,3 +289,80 @@ def _is_of(change: bytes, paths: tuple[str, ...]) -> bool:
         if name[0] == name[-1] == '"':
             name = name[1:-1]
     return name in paths
+
+
+NOTES = (
+    "copies of the repository that were pulled or pushed elsewhere still have it",
+    "drafts in other folders of the project still have it, and so may buffers of sessions",
+)
+
+
+def forget_page(  # noqa: PLR0913 - what the surface decides
+    pages: Pages,
+    name: str,
+    *,
+    is_erased: bool = False,
+    is_forced: bool = False,
+    why: str = "",
+    agent: str = "",
+) -> Forgotten:
+    """Remove a page and its draft by a commit; erased, it goes out of the history, too. A draft
+    with edits that were never pushed is removed only if erased or forced.
+
+    Raises:
+        BadInputError: there is no such page, or its draft has edits that were never pushed.
+    """
+    pages.require_ready()
+    path = find_page(pages, name)
+    if is_erased:
+        return _erase(pages, path, agent)
+    if not is_forced:
+        check_replaceable(pages, path)
+    sha = ""
+    with pages.repository.lock():
+        head = pages.repository.head()
+        entries = pages.repository.list_entries(head) if head else {}
+        if path in entries:
+            fronts = pages.fronts.read_tree(entries)
+            fronts.pop(path, None)
+            named = slug_of(path) or ("", path)
+            gate = Gate(pages.find_secrets)
+            sha = pages.repository.commit(
+                {path: None, **make_index_pages(fronts)},
+                parent=head,
+                author=gate.clean(pages.author),
+                message=f"Forget {named[0]}/{named[1]}\n\n{gate.clean(why)}".strip(),
+                trailers={"Agent": gate.clean(agent)},
+            )
+    return Forgotten(path, sha, pages.drafts.remove(path))
+
+
+def finish_erasing(pages: Pages) -> None:
+    """Finish an erasing that was killed. The repository is locked by the caller."""
+    if path := read_marker(pages.repository):
+        rewrite_without(pages.repository, path)
+        pages.fronts.drop()
+
+
+def _erase(pages: Pages, path: str, agent: str) -> Forgotten:
+    named = slug_of(path) or ("", path)
+    gate = Gate(pages.find_secrets)
+    had_draft = pages.drafts.remove(path)
+    pages.drafts.remove_leftovers()
+    with pages.repository.lock():
+        count = rewrite_without(pages.repository, path)
+        pages.fronts.drop()
+        head = pages.repository.head()
+        fronts = pages.fronts.read_tree(pages.repository.list_entries(head)) if head else {}
+        made = make_index_pages(fronts)
+        sha = pages.repository.commit(
+            made,
+            parent=head,
+            author=gate.clean(pages.author),
+            message=f"Erase {named[0]}/{named[1]}",
+            trailers={"Agent": gate.clean(agent)},
+        )
+    for made_path, text in made.items():
+        with suppress(BadInputError, StoreUnavailableError):
+            pages.drafts.write(made_path, text)
+    return Forgotten(path, sha, had_draft, is_erased=True, commits=count, notes=NOTES)

@@ -1,20 +1,139 @@
-"""What became of a page: between two of its versions, and version by version."""
+"""The versions of a page compared, and who wrote a section: walked through renames (C16)."""
 
 from __future__ import annotations
 
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory.errors import BadInputError
 from memory.pages.answers import Version
-from memory.pages.blame import with_blame
 from memory.pages.frontmatter import try_parse
-from memory.pages.model import SectionDiff
+from memory.pages.model import Commit, SectionChange, SectionDiff, slug_of
 from memory.pages.reading import find_page
-from memory.pages.section_diff import compare_texts
-from memory.pages.slugs import slug_of
+from memory.pages.section_diff import compare_texts, core_of, flow_of, read_version
+from memory.pages.sections import Section, name_of, pair_sections, split_sections
 
 if TYPE_CHECKING:
     from memory.pages.store import Pages
+
+EVOLUTION_MAX = 20
+_CACHE_MAX = 4096
+_SECTIONS_CACHED_MAX = 200
+
+
+def blame_sections(versions: Sequence[tuple[Commit, str]]) -> tuple[SectionChange, ...]:
+    """Return the sections of the last version with who wrote them; the oldest comes first. White
+    space does not count.
+
+    A version whose fields cannot be read is left out, as if it had not been.
+    """
+    known: tuple[SectionChange, ...] = ()
+    before: tuple[Section, ...] = ()
+    for commit, text in versions:
+        fields, body = read_version(text)
+        if fields is None:
+            continue
+        _, sections = split_sections(body)
+        partners = _partners(before, sections)
+        known = tuple(
+            _carry_on(known[partner] if partner >= 0 else None, section, commit)
+            for partner, section in zip(partners, sections, strict=True)
+        )
+        before = sections
+    return known
+
+
+def with_blame(diff: SectionDiff, versions: Sequence[tuple[Commit, str]]) -> SectionDiff:
+    """Return a difference that also says who wrote its sections.
+
+    Those of the new side are looked for in its commit; where that is none of the versions, since
+    it is a draft, in what the old side knows of them.
+    """
+    at = {commit.sha: place for place, (commit, _) in enumerate(versions)}
+    from_at = at.get(diff.from_sha, len(versions) - 1 if not diff.from_sha else -1)
+    to_at = at.get(diff.to_sha, -1)
+    after = list(blame_sections(versions[: to_at + 1])) if to_at >= 0 else []
+    before = list(blame_sections(versions[: from_at + 1])) if from_at >= 0 else []
+    return replace(diff, sections=tuple(_annotate(one, before, after) for one in diff.sections))
+
+
+def _annotate(
+    change: SectionChange, before: list[SectionChange], after: list[SectionChange]
+) -> SectionChange:
+    if change.status != "removed":
+        found = _take(after, change.heading, change.new)
+        if found:
+            return replace(
+                change,
+                introduced_by=found.introduced_by,
+                heading_since=found.heading_since,
+                changed_by=found.changed_by,
+            )
+    if change.status == "added":
+        return change
+    found = _take(before, change.old_heading or change.heading, change.old)
+    if not found:
+        return change
+    is_edited = change.status == "modified" or bool(change.hunks)
+    return replace(
+        change,
+        introduced_by=found.introduced_by,
+        heading_since=None if change.status == "renamed" else found.heading_since,
+        changed_by=None if is_edited else found.changed_by,
+    )
+
+
+def _take(blames: list[SectionChange], heading: str, body: str) -> SectionChange | None:
+    for place, one in enumerate(blames):
+        if name_of(one.heading) == name_of(heading) and one.new == body:
+            return blames.pop(place)
+    return None
+
+
+def _carry_on(known: SectionChange | None, section: Section, commit: Commit) -> SectionChange:
+    body = core_of(section.body)
+    if known is None:
+        known = SectionChange(section.heading, "unchanged", new=body)
+        return replace(known, introduced_by=commit, heading_since=commit, changed_by=commit)
+    is_renamed = name_of(known.heading) != name_of(section.heading)
+    is_changed = known.new != body and flow_of(known.new) != flow_of(body)
+    return replace(
+        known,
+        heading=section.heading,
+        new=body,
+        heading_since=commit if is_renamed else known.heading_since,
+        changed_by=commit if is_changed else known.changed_by,
+    )
+
+
+_CACHE: OrderedDict[bytes, tuple[int, ...]] = OrderedDict()
+"""What was matched lately, by the digests of both versions: their texts would take too much."""
+
+
+def _partners(old: Sequence[Section], new: Sequence[Section]) -> tuple[int, ...]:
+    """Return the place in the old version of each section of the new one, else -1."""
+    key = _digest(old) + _digest(new)
+    found = _CACHE.get(key)
+    if found is None:
+        partners = {at: before for before, at in pair_sections(old, new)}
+        found = tuple(partners.get(at, -1) for at in range(len(new)))
+        if len(found) <= _SECTIONS_CACHED_MAX:
+            _CACHE[key] = found
+            if len(_CACHE) > _CACHE_MAX:
+                _CACHE.popitem(last=False)
+    return found
+
+
+def _digest(sections: Sequence[Section]) -> bytes:
+    digest = hashlib.sha256()
+    for one in sections:
+        for part in (one.heading, one.body):
+            data = part.encode("utf-8", "surrogatepass")
+            digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.digest()
 
 
 def compare_versions(  # noqa: PLR0913 - the ends of a comparison
@@ -70,7 +189,7 @@ def blame_page(pages: Pages, name: str) -> SectionDiff:
     return with_blame(diff, versions)
 
 
-def list_evolution(pages: Pages, name: str, limit: int) -> tuple[Version, ...]:
+def list_evolution(pages: Pages, name: str, limit: int = EVOLUTION_MAX) -> tuple[Version, ...]:
     """List a page's versions with what changed in each and why, newest first."""
     path = find_page(pages, name)
     commits = pages.repository.history(path, limit + 1)

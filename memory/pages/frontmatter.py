@@ -12,8 +12,14 @@ from typing import Any
 
 from memory.errors import BadInputError
 from memory.pages.field_yaml import Fields, Listing, Scalar, Value, read_fields, write_fields
-from memory.pages.model import FRONTMATTER_BYTES_MAX, PAGE_TYPES, SCHEMA, Frontmatter, Page
-from memory.pages.slugs import check_slug
+from memory.pages.model import (
+    FRONTMATTER_BYTES_MAX,
+    PAGE_TYPES,
+    SCHEMA,
+    Frontmatter,
+    Page,
+    check_slug,
+)
 from memory.texts import size_bytes
 
 _TEXTS = ("schema", "slug", "type", "author", "agent", "created", "updated", "parent_sha")

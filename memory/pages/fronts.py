@@ -1,20 +1,22 @@
-"""What index pages and comparisons need of a page: read once per content, and kept in a file."""
+"""Fronts: what index pages and comparisons need of a page, read once per content.
+
+The index of all pages and that of their tags are made of them at each push.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, fields, replace
 
 from base.whole_files import replace_file
-from memory.pages.commit_text import one_line
 from memory.pages.frontmatter import try_parse
-from memory.pages.model import Page
-from memory.pages.repository import Entry, Repository
-from memory.pages.slugs import slug_of
+from memory.pages.git import one_line
+from memory.pages.model import FOLDERS, PAGE_TYPES, Page, PageType, slug_of
+from memory.pages.repository import Repository
 
 CACHE = "context-mode-fronts.json"
 _VERSION = 2
@@ -25,14 +27,22 @@ _TAGS_MAX = 64
 _READ_AT_ONCE = 200
 _HEADING = re.compile(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 
+INDEX, TAGS = "index.md", "tags.md"
+_HEADINGS: Mapping[PageType, str] = {
+    "concept": "Concepts",
+    "entity": "Entities",
+    "source": "Sources",
+    "analysis": "Analyses",
+}
+_MARKS = re.compile(r"([\\`*_\[\]<>|#~&])")
+
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What a page says of itself. `key` is a digest of all but the fields that a push writes:
-    `parent_sha`, `updated` and `sources`. Of a page that cannot be read `type` is empty."""
+    """A page's own words about itself."""
 
-    key: str
-    type: str = ""
+    key: str  # a digest of all but `parent_sha`, `updated` and `sources`, which a push writes
+    type: str = ""  # empty of a page that cannot be read
     slug: str = ""
     title: str = ""
     summary: str = ""
@@ -70,7 +80,7 @@ def describe_text(text: str) -> Front:
 
 
 def are_same(draft: Front, pushed: Front) -> bool:
-    """Tell whether a draft says what a version in the repository does.
+    """Return whether a draft says what a version in the repository does.
 
     A push that was killed may have added sources to the version, and not yet to the draft.
     """
@@ -87,7 +97,7 @@ class Fronts:
         self._repository = repository
         self._known: dict[str, Front] = {}
         self._commit = ""
-        self._entries: list[Entry] = []
+        self._entries: Mapping[str, str] = {}
         self._is_loaded = False
 
     def read(self, blobs: Iterable[str]) -> Mapping[str, Front]:
@@ -101,26 +111,26 @@ class Fronts:
                 self._known[blob] = Front(blob) if text is None else describe_text(text)
         return {blob: self._known[blob] for blob in wanted}
 
-    def read_tree(self, entries: Sequence[Entry]) -> dict[str, Front]:
+    def read_tree(self, tree: Mapping[str, str]) -> dict[str, Front]:
         """Return what all pages of a commit say of themselves, by their paths."""
-        pages = [entry for entry in entries if slug_of(entry.path)]
-        read = self.read([entry.blob for entry in pages])
-        return {entry.path: read[entry.blob] for entry in pages}
+        pages = {path: blob for path, blob in tree.items() if slug_of(path)}
+        read = self.read(pages.values())
+        return {path: read[blob] for path, blob in pages.items()}
 
-    def list_entries(self, commit: str) -> list[Entry]:
+    def list_entries(self, commit: str) -> Mapping[str, str]:
         """Return the files of a commit, which is known by its full name; those of none are none."""
         self._load()
         if commit and commit != self._commit:
             self._entries = self._repository.list_entries(commit)
             self._commit = commit
-        return self._entries if commit else []
+        return self._entries if commit else {}
 
     def save(self, commit: str, tree: Mapping[str, str], fronts: Mapping[str, Front]) -> None:
         """Keep the files of the newest commit for the next process, and what its pages say of
         themselves, by their paths. That they cannot be kept costs time alone."""
         self._load()
         self._commit = commit
-        self._entries = [Entry(path, tree[path]) for path in sorted(tree)]
+        self._entries = dict(sorted(tree.items()))
         told = {tree[path]: front for path, front in fronts.items()}
         self._known.update(told)
         rows = {blob: astuple(front) for blob, front in told.items()}
@@ -132,7 +142,7 @@ class Fronts:
     def drop(self) -> None:
         """Forget everything, also what was kept."""
         self._known.clear()
-        self._commit, self._entries = "", []
+        self._commit, self._entries = "", {}
         self._is_loaded = True
         (self._repository.folder / CACHE).unlink(missing_ok=True)
 
@@ -147,10 +157,52 @@ class Fronts:
                 read = {blob: _front(row) for blob, row in told["fronts"].items()}
                 self._known.update(read)
                 tree = {str(path): str(blob) for path, blob in told["tree"].items()}
-                self._entries = [Entry(path, tree[path]) for path in sorted(tree)]
+                self._entries = dict(sorted(tree.items()))
                 self._commit = str(told["commit"])
 
 
 def _front(row: list[object]) -> Front:
     values = [tuple(map(str, one)) if isinstance(one, list) else str(one) for one in row]
     return Front(**dict(zip((one.name for one in fields(Front)), values, strict=True)))  # type: ignore[arg-type]
+
+
+def make_index_pages(fronts: Mapping[str, Front]) -> dict[str, str]:
+    """Return the texts of `index.md` and `tags.md`. The same pages give the same bytes."""
+    return {INDEX: _make_index(fronts), TAGS: _make_tags(fronts)}
+
+
+def _make_index(fronts: Mapping[str, Front]) -> str:
+    pieces = ["# Index\n"]
+    for page_type in PAGE_TYPES:
+        below = f"{FOLDERS[page_type]}/"
+        paths = sorted(path for path in fronts if path.startswith(below) and slug_of(path))
+        if paths:
+            pieces.append(f"\n## {_HEADINGS[page_type]}\n\n")
+            pieces += [f"- {_link(path, fronts[path])}{_summary(fronts[path])}\n" for path in paths]
+    return "".join(pieces)
+
+
+def _make_tags(fronts: Mapping[str, Front]) -> str:
+    tagged: dict[str, list[str]] = {}
+    for path in sorted(fronts):
+        for tag in filter(None, dict.fromkeys(fronts[path].tags)):
+            tagged.setdefault(tag, []).append(path)
+    pieces = ["# Tags\n"]
+    for tag in sorted(tagged, key=lambda one: (one.casefold(), one)):
+        pieces.append(f"\n## {_escape(tag)}\n\n")
+        pieces += [f"- {_link(path, fronts[path])}\n" for path in tagged[tag]]
+    return "".join(pieces)
+
+
+def _link(path: str, front: Front) -> str:
+    named = slug_of(path)
+    return f"[{_escape(front.title or (named[1] if named else path))}]({path})"
+
+
+def _summary(front: Front) -> str:
+    return f": {_escape(front.summary)}" if front.summary else ""
+
+
+def _escape(text: str) -> str:
+    """Return a text as Markdown shows it, that can be no link, heading or mark of its own."""
+    return _MARKS.sub(r"\\\1", text)

@@ -1,30 +1,117 @@
-"""What became of the pages: a page's commits, and those of all pages with what they changed."""
+"""The history of pages: commits, the versions that the search has, and commits that were rewritten.
+
+Erasing writes the history again, and drafts name the old commits.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
-from memory.pages.model import Commit
+from base.whole_files import replace_file
+from memory.pages.model import Commit, slug_of
 from memory.pages.repository import Repository
+
+FILE = "context-mode-rewritten"
+_LINE = re.compile(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}|-)")
+_BYTES_MAX = 64 << 20
+
+VERSIONS_MAX = 20
+"""So many of the newest versions of a page are found."""
 
 HISTORY_MAX = 50
 
-
-@dataclass(frozen=True, slots=True)
-class LogEntry:
-    """A commit, and the paths that it changed."""
-
-    commit: Commit
-    paths: tuple[str, ...]
+LogEntry = tuple[Commit, tuple[str, ...]]
+"""A commit, and the paths that it changed."""
 
 
-def list_history(repository: Repository, path: str, limit: int = HISTORY_MAX) -> list[Commit]:
-    """Return a page's commits, newest first."""
-    return repository.history(path, limit)
+def read_rewritten(repository: Repository) -> dict[str, str]:
+    """Return what became of commits that are no more; empty of one that nothing is left of."""
+    found: dict[str, str] = {}
+    with suppress(OSError), open(repository.folder / FILE, "rb") as file:
+        for line in file.read(_BYTES_MAX).decode("ascii", "replace").splitlines():
+            match = _LINE.fullmatch(line)
+            if match:
+                found[match[1]] = "" if match[2] == "-" else match[2]
+    return found
+
+
+def add_rewritten(repository: Repository, changes: Mapping[str, str]) -> None:
+    """Keep what became of commits, also of those that were written anew before.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    old = read_rewritten(repository)
+    joined = {before: changes.get(after, after) for before, after in old.items()}
+    joined.update({before: after for before, after in changes.items() if before != after})
+    lines = [f"{before} {after or '-'}\n" for before, after in sorted(joined.items())]
+    replace_file(repository.folder / FILE, "".join(lines).encode())
+
+
+def follow_rewritten(parent: str, rewritten: Mapping[str, str]) -> str:
+    """Return what a commit is named now; the draft of one that is no more has no parent."""
+    if parent in rewritten:
+        return rewritten[parent]
+    if rewritten and len(parent) < 40:
+        full = [after for before, after in rewritten.items() if before.startswith(parent)]
+        return full[0] if len(full) == 1 else parent
+    return parent
+
+
+def name_page(path: str) -> str:
+    """Return how a page is called: its type and slug; empty where no page lies."""
+    named = slug_of(path)
+    return f"{named[0]}/{named[1]}" if named else ""
+
+
+def list_changed(repository: Repository, since: str, head: str) -> list[str] | None:
+    """List the paths that changed between two commits. None where the history was written anew:
+    then everything is to be compared."""
+    if not since:
+        return None
+    code, _, _ = repository.git.try_run("merge-base", "--is-ancestor", since, head)
+    if code:
+        return None
+    said = repository.git.run(
+        "diff-tree", "-r", "-z", "--name-only", "--no-renames", since, head, "--"
+    )
+    return [path for path in said.decode("utf-8", "replace").split("\0") if name_page(path)]
+
+
+def read_newest(repository: Repository, head: str) -> Mapping[str, str]:
+    """Read the newest version of all pages, by path."""
+    if not head:
+        return {}
+    tree = repository.list_entries(head)
+    blobs = {path: blob for path, blob in tree.items() if name_page(path)}
+    texts = repository.read_objects([*blobs.values()])
+    return {path: text for path, text in zip(blobs, texts, strict=True) if text is not None}
+
+
+def read_versions(
+    repository: Repository, paths: Sequence[str], head: str
+) -> Mapping[str, list[tuple[Commit, str]]]:
+    """Read the versions of pages up to a commit, the oldest first: those since each was last not
+    there. One that is not there now has none."""
+    histories = {path: repository.history(path, VERSIONS_MAX, at=head) for path in paths}
+    wanted = [(path, one.sha) for path, commits in histories.items() for one in commits]
+    texts = dict(zip(wanted, repository.read_each(wanted), strict=True))
+    found: dict[str, list[tuple[Commit, str]]] = {}
+    for path, commits in histories.items():
+        versions: list[tuple[Commit, str]] = []
+        for commit in commits:  # the newest first
+            text = texts[path, commit.sha]
+            if text is None:
+                break
+            versions.append((commit, text))
+        found[path] = versions[::-1]
+    return found
 
 
 def list_log(repository: Repository, limit: int = HISTORY_MAX) -> list[LogEntry]:
     """Return the commits of all pages, newest first."""
     commits = repository.history("", limit)
     paths = repository.changed_paths([one.sha for one in commits])
-    return [LogEntry(one, paths.get(one.sha, ())) for one in commits]
+    return [(one, paths.get(one.sha, ())) for one in commits]

@@ -8,29 +8,39 @@ commit, the drafts' new parent and the buffer's archiving, the next push does af
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.gate import Gate
 from memory.pages.answers import Pushed, PushedPage, PushReason, PushRequest
-from memory.pages.buffers import FRESH_S
-from memory.pages.checking import Draft, bad_pages, prepare_draft, read_drafts, with_fields
-from memory.pages.directives import distill_directive, next_push, suggest_slug
-from memory.pages.drift import TO_PUSH, Standing, compare_drafts
-from memory.pages.errors import GitError, MovedError
+from memory.pages.buffers import FRESH_S, write_time
+from memory.pages.directives import (
+    distill_directive,
+    merge_directive,
+    next_push,
+    suggest_slug,
+)
+from memory.pages.drafts import Draft, bad_pages, prepare_draft, read_drafts, with_fields
 from memory.pages.frontmatter import render_page, set_parent, try_parse
-from memory.pages.index_pages import INDEX, TAGS, make_index_pages
-from memory.pages.merging import describe_drift, merge_directive
-from memory.pages.model import KNOWLEDGE, PAGE_TYPES, Page
-from memory.pages.repository import Entry, name_content
-from memory.pages.slugs import check_slug, page_path, slug_of
+from memory.pages.fronts import INDEX, TAGS, make_index_pages
+from memory.pages.model import (
+    KNOWLEDGE,
+    PAGE_TYPES,
+    GitError,
+    MovedError,
+    Page,
+    check_slug,
+    page_path,
+    slug_of,
+)
+from memory.pages.reading import TO_PUSH, Standing, compare_drafts
+from memory.pages.repository import name_content
 
 if TYPE_CHECKING:
-    from memory.pages.buffers import Buffer
+    from memory.pages.buffer_files import Buffer
     from memory.pages.model import PageType
     from memory.pages.store import Pages
 
@@ -41,20 +51,7 @@ _TRAILERS_READ = 50
 _SUBJECT_SLUGS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class _Ground:
-    """The commit that a push stands upon, its files, and how the drafts stand to it."""
-
-    head: str
-    entries: Sequence[Entry]
-    standings: Sequence[Standing]
-
-    @property
-    def changed(self) -> list[Standing]:
-        return [one for one in self.standings if one.state in TO_PUSH]
-
-
-def push(pages: Pages, asked: PushRequest, buffer: Buffer | None) -> Pushed:
+def push(pages: Pages, asked: PushRequest, buffer: Buffer | None = None) -> Pushed:
     """Commit changed drafts. Without a buffer that of the session's folder is looked at.
 
     Raises:
@@ -85,19 +82,16 @@ def _push_locked(
 ) -> Pushed:
     pages.finish_erasing()
     head = pages.repository.head()
-    entries = pages.fronts.list_entries(head)
-    tree = {entry.path: entry.blob for entry in entries}
+    tree = pages.fronts.list_entries(head)
     standings = compare_drafts(pages.repository, pages.fronts, head, tree, drafts)
-    ground = _Ground(head, entries, standings)
     diverged = [one for one in standings if one.state == "diverged"]
     if not asked.is_dry_run:
         _mend_drafts(pages, standings)
         _archive_distilled(pages)
     if diverged:
-        drifted = [describe_drift(pages.repository, one) for one in diverged]
-        directive = merge_directive(drifted, find_secrets=pages.find_secrets)
+        directive = merge_directive(pages.repository, diverged, find_secrets=pages.find_secrets)
         return _answer(asked, diverged, "merge_required", directive)
-    changed = ground.changed
+    changed = [one for one in standings if one.state in TO_PUSH]
     now = pages.clock()
     if buffer is None:
         buffer = pages.buffers.find(asked.session, now)
@@ -110,9 +104,10 @@ def _push_locked(
         now=now,
     )
     if is_paused and buffer is not None:
-        return _answer(asked, changed, "distill_required", _pause(pages, asked, ground, buffer))
+        directive = _pause(pages, asked, changed, tree, buffer)
+        return _answer(asked, changed, "distill_required", directive)
     if asked.distill_done:
-        _check_source(pages, asked, ground)
+        _check_source(asked, {*tree, *(one.draft.path for one in changed)})
     done = buffer if asked.distill_done else None
     if not changed:
         if done is not None and not asked.is_dry_run:
@@ -120,22 +115,28 @@ def _push_locked(
         return _answer(asked, changed, "nothing")
     if asked.is_dry_run:
         return _answer(asked, changed)
-    return _commit(pages, asked, ground, done)
+    return _commit(pages, asked, changed, head, tree, done)
 
 
-def _commit(pages: Pages, asked: PushRequest, ground: _Ground, buffer: Buffer | None) -> Pushed:
-    """Make the commit, and what follows it."""
-    changed = ground.changed
+def _commit(  # noqa: PLR0913, PLR0917 - what a push stands upon
+    pages: Pages,
+    asked: PushRequest,
+    changed: Sequence[Standing],
+    head: str,
+    tree: Mapping[str, str],
+    buffer: Buffer | None,
+) -> Pushed:
+    """Make the commit, and what follows it. `head` is the newest before, `tree` has its files."""
     source = asked.source_slug if asked.distill_done else ""
     written = [_finish_page(pages, one, source, asked.author) for one in changed]
     files = {one.path: render_page(one.committed) for one in written}
-    fronts = pages.fronts.read_tree(ground.entries)
+    fronts = pages.fronts.read_tree(tree)
     fronts.update({one.path: one.front for one in written})
     files.update(make_index_pages(fronts))
     gate = Gate(pages.find_secrets)
     sha = pages.repository.commit(
         files,
-        parent=ground.head,
+        parent=head,
         author=gate.clean(asked.author or pages.author),
         message=gate.clean(asked.message).strip() or _subject(written),
         trailers={
@@ -147,9 +148,8 @@ def _commit(pages: Pages, asked: PushRequest, ground: _Ground, buffer: Buffer | 
     warnings = _follow(pages, sha, written, files)
     answer = _answer(asked, changed, commit=sha, warnings=warnings)
     with suppress(GitError, OSError):
-        kept = {one.path: one.blob for one in ground.entries}
-        kept.update({path: name_content(text, sha) for path, text in files.items()})
-        pages.fronts.save(sha, kept, fronts)
+        made = {path: name_content(text, sha) for path, text in files.items()}
+        pages.fronts.save(sha, {**tree, **made}, fronts)
         pages.repository.tidy()
     return answer if buffer is None else _with_archived(pages, answer, buffer)
 
@@ -269,11 +269,9 @@ def _select(pages: Pages, asked: PushRequest) -> list[str]:
     return list(dict.fromkeys(chosen))
 
 
-def _check_source(pages: Pages, asked: PushRequest, ground: _Ground) -> None:
+def _check_source(asked: PushRequest, paths: Collection[str]) -> None:
     """See that the source page is there, or comes with this push."""
-    path = page_path("source", asked.source_slug)
-    states = {one.draft.path: one.state for one in ground.standings}
-    if states.get(path) in TO_PUSH or any(entry.path == path for entry in ground.entries):
+    if page_path("source", asked.source_slug) in paths:
         return
     call = f'ctx_pages {{"action": "write", "type": "source", "slug": "{asked.source_slug}"'
     raise BadInputError(
@@ -286,10 +284,16 @@ def _next_call(asked: PushRequest, source_slug: str) -> str:
     return f"ctx_pages {json.dumps(next_push(asked.slugs, asked.message, source_slug))}"
 
 
-def _pause(pages: Pages, asked: PushRequest, ground: _Ground, buffer: Buffer) -> str:
-    waiting = [one.draft.committed for one in ground.changed]
+def _pause(
+    pages: Pages,
+    asked: PushRequest,
+    changed: Sequence[Standing],
+    tree: Iterable[str],
+    buffer: Buffer,
+) -> str:
+    waiting = [one.draft.committed for one in changed]
     sources = [one for one in pages.drafts.list_paths() if one.startswith("raw/")]
-    paths = [*sources, *(entry.path for entry in ground.entries)]
+    paths = [*sources, *tree]
     taken = [named[1] for path in paths if (named := slug_of(path)) and named[0] == "source"]
     slug = suggest_slug(waiting, pages.clock(), taken)
     return distill_directive(
@@ -344,11 +348,6 @@ def _subject(written: Sequence[Draft]) -> str:
     return f"Push {', '.join(slugs)}{more}"
 
 
-def write_time(at: float) -> str:
-    """Return a time as the fields of a page have it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
-
-
 def needs_distilling(  # noqa: PLR0913 - a truth table of its conditions
     types: Iterable[PageType],
     buffer: Buffer | None,
@@ -358,7 +357,7 @@ def needs_distilling(  # noqa: PLR0913 - a truth table of its conditions
     is_disabled: bool,
     now: float,
 ) -> bool:
-    """Tell whether a batch of pages must wait: it has a concept or an analysis, the session's
+    """Return whether a batch of pages must wait: it has a concept or an analysis, the session's
     buffer has turns of the last six hours, and nobody said that it is distilled or need not be."""
     if distill_done or no_distill or is_disabled:
         return False

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memory.errors import BadInputError
-from memory.pages.answers import DraftStatus, PageRow, PagesStatus, ReadPage
-from memory.pages.checking import read_drafts, with_fields
+from memory.pages.answers import DraftState, DraftStatus, PageRow, PagesStatus, ReadPage
+from memory.pages.cleaning import redact, sanitize
 from memory.pages.directives import drift_notice
-from memory.pages.drift import Standing, compare_drafts
+from memory.pages.drafts import Draft, read_drafts, with_fields
 from memory.pages.frontmatter import render_page, try_parse
-from memory.pages.fronts import describe_text
-from memory.pages.index_pages import INDEX, TAGS
-from memory.pages.model import FOLDERS, PAGE_TYPES
-from memory.pages.redaction import redact
-from memory.pages.sanitizing import sanitize
-from memory.pages.slugs import check_slug, page_path, slug_of
+from memory.pages.fronts import INDEX, TAGS, Front, Fronts, are_same, describe_text
+from memory.pages.history import follow_rewritten, read_rewritten
+from memory.pages.model import FOLDERS, PAGE_TYPES, check_slug, page_path, slug_of
+from memory.pages.repository import Repository
 
 if TYPE_CHECKING:
     from memory.pages.store import Pages
 
+TO_PUSH: tuple[DraftState, ...] = ("new", "edited")
 _MADE = {"index": INDEX, "tags": TAGS, INDEX: INDEX, TAGS: TAGS}
 
 
@@ -60,7 +61,8 @@ def find_page(pages: Pages, name: str) -> str:
 
 
 def read_page(pages: Pages, name: str, commit: str = "") -> ReadPage:
-    """Return a page as it is shown.
+    """Return a page as it is shown: its draft, else the newest version, else that of a commit.
+    `index` and `tags` are the pages that are made.
 
     Raises:
         BadInputError: there is no such page, or no such commit.
@@ -114,7 +116,7 @@ def list_pages(pages: Pages, of_type: str = "", tag: str = "") -> tuple[PageRow,
 
 
 def tell_status(pages: Pages) -> PagesStatus:
-    """Tell how drafts, buffers and the repository stand."""
+    """Return how drafts, buffers and the repository stand."""
     head = pages.repository.head()
     count = sum(1 for path in pages.repository.list_paths(head) if slug_of(path)) if head else 0
     return PagesStatus(
@@ -128,11 +130,10 @@ def tell_status(pages: Pages) -> PagesStatus:
 
 
 def compare_all(pages: Pages, paths: list[str]) -> list[Standing]:
-    """Tell how the drafts of paths stand; those that cannot be read are left out."""
+    """Return how the drafts of paths stand; those that cannot be read are left out."""
     drafts, _ = read_drafts(pages.drafts, paths, pages.find_secrets)
     head = pages.repository.head()
-    entries = pages.fronts.list_entries(head)
-    tree = {entry.path: entry.blob for entry in entries}
+    tree = pages.fronts.list_entries(head)
     return compare_drafts(pages.repository, pages.fronts, head, tree, drafts)
 
 
@@ -163,3 +164,74 @@ def _tell_drift(pages: Pages, path: str, slug: str) -> str:
 
 def _show(pages: Pages, text: str) -> str:
     return redact(sanitize(text), pages.find_secrets)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The standing of a draft. `head` and `base` are names of the page's contents, empty where
+    there are none.
+
+    Attributes:
+        is_stale: whether `parent` isn't the newest version's, though the draft says the same.
+    """
+
+    draft: Draft
+    state: DraftState
+    head: str = ""  # of the newest version
+    base: str = ""  # of the version that the draft was written upon
+    parent: str = ""  # the commit that the draft names, as it is named now
+    is_stale: bool = False
+
+
+def compare_drafts(
+    repository: Repository,
+    fronts: Fronts,
+    head: str,
+    tree: Mapping[str, str],
+    drafts: Sequence[Draft],
+) -> list[Standing]:
+    """Return how drafts stand to a commit, whose paths and contents are given."""
+    rewritten = read_rewritten(repository)
+    parents = [follow_rewritten(one.page.front.parent_sha, rewritten) for one in drafts]
+    heads = [tree.get(one.path, "") for one in drafts]
+    bases = [
+        newest if parent == head else "" for parent, newest in zip(parents, heads, strict=True)
+    ]
+    named = [number for number, parent in enumerate(parents) if parent and parent != head]
+    asked = [(drafts[number].path, parents[number]) for number in named]
+    for number, blob in zip(named, repository.blobs(asked), strict=True):
+        bases[number] = blob
+    drifted = [base for base, newest in zip(bases, heads, strict=True) if base != newest]
+    known = fronts.read([*heads, *drifted])
+    standings = []
+    for draft, parent, base, newest in zip(drafts, parents, bases, heads, strict=True):
+        is_drifted = base != newest
+        state = _judge(draft.front, known.get(base), known.get(newest), is_drifted=is_drifted)
+        if state == "new" and draft.page.front.parent_sha:
+            is_erased = draft.page.front.parent_sha in rewritten
+            state = _judge_lost(repository, draft.path, parent, is_erased=is_erased)
+        is_stale = state == "unchanged" and is_drifted
+        standings.append(Standing(draft, state, newest, base, parent, is_stale))
+    return standings
+
+
+def _judge(draft: Front, base: Front | None, head: Front | None, *, is_drifted: bool) -> DraftState:
+    if head is not None and are_same(draft, head):
+        return "unchanged"
+    if not is_drifted:
+        return "edited" if head is not None else "new"
+    if base is not None and are_same(draft, base):
+        return "behind" if head is not None else "removed"
+    return "diverged"
+
+
+def _judge_lost(repository: Repository, path: str, parent: str, *, is_erased: bool) -> DraftState:
+    """Judge a draft that names a commit, though its page is neither there nor in the newest.
+
+    Whoever names the commit that removed the page knows of it. A page of another repository is
+    new here. One that was removed or erased meanwhile must not come back by itself.
+    """
+    last = repository.last_commit(path)
+    if last is None:
+        return "diverged" if is_erased else "new"
+    return "new" if last.sha == parent else "diverged"

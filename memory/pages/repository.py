@@ -9,15 +9,12 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from base.locks import hold_lock
 from memory.errors import BadInputError, StoreUnavailableError
-from memory.pages.commit_text import LOG_FORMAT, import_stream, message_of, parse_log
-from memory.pages.errors import GitError, MovedError
-from memory.pages.git import SECONDS_MAX, Git
-from memory.pages.model import PAGE_BYTES_MAX, Commit
+from memory.pages.git import LOG_FORMAT, SECONDS_MAX, Git, import_stream, message_of, parse_log
+from memory.pages.model import PAGE_BYTES_MAX, Commit, GitError, MovedError
 
 BRANCH = "refs/heads/main"
 LOCK_WAIT_S = 30.0
@@ -32,14 +29,6 @@ _READ_BYTES_MAX = 1 << 30
 _REFS_BYTES_MAX = 1 << 20
 _PACKED_BRANCH = f" {BRANCH}".encode()
 _SHA = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\n")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A file of a commit: where it lies, and the name of its content."""
-
-    path: str
-    blob: str
 
 
 class Repository:
@@ -252,22 +241,23 @@ class Repository:
                 found[current].append(name)
         return {commit: tuple(paths) for commit, paths in found.items()}
 
-    def list_entries(self, commit: str = "") -> list[Entry]:
-        """Return the regular files of a commit, else of the newest, sorted by their paths."""
+    def list_entries(self, commit: str = "") -> dict[str, str]:
+        """Return the names of the contents of a commit's regular files, else of the newest's, by
+        their paths, which are sorted."""
         if not (commit or self.head()):
-            return []
+            return {}
         said = self._git.run("ls-tree", "-r", "-z", "--full-tree", commit or BRANCH)
-        entries = []
+        entries = {}
         for row in said.decode("utf-8", "replace").split("\0"):
             meta, tab, path = row.partition("\t")
             mode, kind, blob = (*meta.split(" "), "", "", "")[:3]
             if tab and kind == "blob" and mode in ("100644", "100755"):
-                entries.append(Entry(path, blob))
-        return sorted(entries, key=lambda one: one.path)
+                entries[path] = blob
+        return dict(sorted(entries.items()))
 
     def list_paths(self, commit: str = "") -> list[str]:
         """Return where the regular files of a commit lie, else of the newest."""
-        return [entry.path for entry in self.list_entries(commit)]
+        return list(self.list_entries(commit))
 
     def commit(
         self,
@@ -345,7 +335,7 @@ def _lines(names: Sequence[str]) -> bytes:
 
 
 def _is_path(path: str) -> bool:
-    """Whether a path can stand in a repository, and in a line."""
+    """Return whether a path can stand in a repository, and in a line."""
     if not path or len(path) > 1024 or re.search("[\0-\x1f\x7f\ud800-\udfff]", path):
         return False
     return not any(part.lower() in ("", ".", "..", ".git") for part in path.split("/"))

@@ -1,40 +1,218 @@
-"""What differs between two versions of a page: its fields, and its sections (C14, C15)."""
+"""Differences between two versions of a page: its fields and its sections (C14, C15).
+
+They are shown as people read them, and as JSON with Contexo's names (C17).
+"""
 
 from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from memory.errors import BadInputError
+from memory.pages.cleaning import sanitize
 from memory.pages.field_yaml import Fields, Listing, Scalar, read_fields
 from memory.pages.frontmatter import FIELD_NAMES, split_page
-from memory.pages.model import FieldChange, SectionChange, SectionDiff
-from memory.pages.section_matching import find_moved, pair_sections
-from memory.pages.sections import Section, plain_lines, split_sections
-from memory.pages.word_hunks import Work, word_hunks
+from memory.pages.model import Commit, FieldChange, SectionChange, SectionDiff
+from memory.pages.sections import Section, find_moved, pair_sections, plain_lines, split_sections
+from memory.pages.word_hunks import Work, match_items, word_hunks
+
+MARKS = {"unchanged": "=", "added": "+", "removed": "-", "modified": "~", "renamed": "~>"}
+LINES_MAX = 60
+"""So many changed lines of a section are shown; the rest is counted."""
+
+_LINE_CHARS = 400
+_AGES = ((86400.0, "d"), (3600.0, "h"), (60.0, "m"))
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A version of a page as it is compared: its fields, None if they cannot be read, and its
-    Markdown, which is then all of it."""
+def diff_text(diff: SectionDiff, *, now: float) -> str:
+    """Return a difference as text: what changed, and the changed lines of each section."""
+    return sanitize("\n".join(_write(diff, now)) + "\n")
 
-    fields: Mapping[str, Any] | None
-    body: str
+
+def diff_json(diff: SectionDiff) -> dict[str, Any]:
+    """Return a difference as JSON: Contexo's `SectionDiff`, and what ours knows beyond it."""
+    found: dict[str, Any] = {
+        "slug": diff.slug,
+        "from_sha": diff.from_sha,
+        "to_sha": diff.to_sha,
+        "frontmatter": _fields_json(diff.fields),
+        "sections": [_section_json(one) for one in diff.sections],
+    }
+    if diff.preamble:
+        found["preamble"] = {**_section_json(diff.preamble), "heading": "_preamble"}
+    if diff.parse_fallback:
+        found["parse_fallback"] = True
+    return found
+
+
+def age_text(seconds: float) -> str:
+    """Return an age in its largest whole unit."""
+    for size, unit in _AGES:
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit} ago"
+    return "just now"
+
+
+def _write(diff: SectionDiff, now: float) -> Iterator[str]:
+    yield f"diff: {diff.slug}   {diff.from_sha[:7] or 'none'}..{diff.to_sha[:7] or 'draft'}"
+    if diff.parse_fallback:
+        yield "(the fields of a side cannot be read; the page is compared whole)"
+    # Each push writes the commit that it stands upon, which tells a reader nothing.
+    if fields := [one for one in diff.fields if one.field != "parent_sha"]:
+        yield "\nFrontmatter"
+        for change in fields:
+            yield from _write_field(change)
+    if diff.preamble and (diff.preamble.status != "unchanged" or diff.preamble.is_reflowed):
+        yield "\nPreamble"
+        yield from _write_section(diff.preamble, "preamble", now)
+    if diff.sections:
+        yield "\nSections"
+        for section in diff.sections:
+            yield from _write_section(section, section.heading or "(no heading)", now)
+
+
+def _write_field(change: FieldChange) -> Iterator[str]:
+    if change.added or change.removed:
+        yield from (f"  + {change.field}: {_one_line(value)}" for value in change.added)
+        yield from (f"  - {change.field}: {_one_line(value)}" for value in change.removed)
+    elif change.old is None:
+        yield f"  + {change.field}: {_one_line(change.new)}"
+    elif change.new is None:
+        yield f"  - {change.field}: {_one_line(change.old)}"
+    else:
+        yield f"  ~ {change.field}"
+        yield f"      - {_one_line(change.old)}"
+        yield f"      + {_one_line(change.new)}"
+
+
+def _write_section(change: SectionChange, name: str, now: float) -> Iterator[str]:
+    lines = list(_changed_lines(change))
+    notes = [f"renamed from “{change.old_heading}”"] if change.status == "renamed" else []
+    notes += ["moved"] if change.is_moved else []
+    notes += ["reflowed"] if change.is_reflowed else []
+    if lines:
+        what = change.status if change.status in ("added", "removed") else "changed"
+        notes.append(f"{len(lines)} line{'s' * (len(lines) != 1)} {what}")
+    told = f" ({', '.join(notes)})" if notes else ""
+    yield f"  {MARKS[change.status]} {name}{told}{_write_blame(change, now)}"
+    yield from (f"      {line}" for line in lines[:LINES_MAX])
+    if len(lines) > LINES_MAX:
+        yield f"      … {len(lines) - LINES_MAX} more lines"
+
+
+def _changed_lines(change: SectionChange) -> Iterator[str]:
+    """Yield the lines that only one side has, shortened to where they differ."""
+    if change.status == "unchanged":
+        return
+    old = change.old.split("\n") if change.old else []
+    new = change.new.split("\n") if change.new else []
+    if change.status == "renamed" and not change.hunks:
+        return
+    runs = match_items([line.strip() for line in old], [line.strip() for line in new])
+    at = last = 0
+    for first, start, size in [*runs, (len(old), len(new), 0)]:
+        gone, came = old[at:first], new[last:start]
+        if len(gone) == len(came):
+            pairs = [_shorten(one, other) for one, other in zip(gone, came, strict=True)]
+            gone, came = [one for one, _ in pairs], [other for _, other in pairs]
+        yield from (f"- {line[:_LINE_CHARS]}" for line in gone)
+        yield from (f"+ {line[:_LINE_CHARS]}" for line in came)
+        at, last = first + size, start + size
+
+
+def _shorten(old: str, new: str) -> tuple[str, str]:
+    """Return two long lines from a little before the first difference on."""
+    if max(len(old), len(new)) <= _LINE_CHARS:
+        return old, new
+    same = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
+    cut = max(same - 60, 0)
+    return (f"…{old[cut:]}", f"…{new[cut:]}") if cut else (old, new)
+
+
+def _write_blame(change: SectionChange, now: float) -> str:
+    notes = []
+    if change.introduced_by:
+        notes.append(f"introduced by {_name(change.introduced_by, now)}")
+    if change.heading_since and change.heading_since != change.introduced_by:
+        notes.append(f"heading since {_name(change.heading_since, now)}")
+    if change.changed_by and change.changed_by != change.introduced_by:
+        notes.append(f"changed by {_name(change.changed_by, now)}")
+    return f" — {', '.join(notes)}" if notes else ""
+
+
+def _name(commit: Commit, now: float) -> str:
+    return f"{commit.sha[:7]} ({commit.author}, {age_text(now - commit.at)})"
+
+
+def _one_line(value: Any) -> str:  # noqa: ANN401 - what YAML holds
+    return " ".join(str(value).split())[: _LINE_CHARS * 4]
+
+
+def _fields_json(changes: tuple[FieldChange, ...]) -> dict[str, Any]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in changes:
+        is_set = bool(one.added or one.removed)
+        for value in one.added if is_set else (one.new,) * (one.old is None):
+            found.setdefault("added", []).append({"field": one.field, "to": value})
+        for value in one.removed if is_set else (one.old,) * (one.new is None):
+            found.setdefault("removed", []).append({"field": one.field, "from": value})
+        if not is_set and one.old is not None and one.new is not None:
+            row = {"field": one.field, "from": one.old, "to": one.new}
+            found.setdefault("changed", []).append(row)
+    return found
+
+
+def _section_json(change: SectionChange) -> dict[str, Any]:
+    is_shown = change.status != "unchanged"
+    found = {
+        "heading": change.heading,
+        "old_heading": change.old_heading,
+        "status": change.status,
+        "from": change.old if is_shown else "",
+        "to": change.new if is_shown else "",
+        "moved": change.is_moved,
+        "reflowed": change.is_reflowed,
+        "hunks": [{"mark": mark, "text": text} for mark, text in change.hunks],
+        "introduced_by": _commit_json(change.introduced_by),
+        "heading_since": _commit_json(change.heading_since),
+        "changed_by": _commit_json(change.changed_by),
+    }
+    return {name: value for name, value in found.items() if value or name in ("heading", "status")}
+
+
+def _commit_json(commit: Commit | None) -> dict[str, Any] | None:
+    if commit is None:
+        return None
+    time = datetime.fromtimestamp(commit.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    found = {
+        "sha": commit.sha,
+        "author": commit.author,
+        "time": time,
+        "message": commit.subject,
+        "agent": commit.agent,
+        "session": commit.session,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+Version = tuple[Mapping[str, Any] | None, str]
+"""A version of a page as it is compared: its fields, None if they cannot be read, and its Markdown,
+which is then all of it."""
 
 
 def read_version(text: str | None) -> Version:
     """Read a version. One that is missing, or begins with no `---`, has no fields."""
     if not text or not text.removeprefix("\ufeff").startswith("---"):
-        return Version({}, text or "")
+        return {}, text or ""
     try:
         yaml, body = split_page(text)
-        return Version(field_values(read_fields(yaml, 2)), body)
+        return field_values(read_fields(yaml, 2)), body
     except BadInputError:
-        return Version(None, text)
+        return None, text
 
 
 def compare_texts(
@@ -44,15 +222,15 @@ def compare_texts(
 
     If the fields of one cannot be read, both are compared whole, as one text before any section.
     """
-    a, b = read_version(old), read_version(new)
-    if a.fields is None or b.fields is None:
+    (before, old_body), (after, new_body) = read_version(old), read_version(new)
+    if before is None or after is None:
         whole = _compare_preamble(old or "", new or "", Work())
         return SectionDiff(slug, from_sha, to_sha, (), whole, (), parse_fallback=True)
-    left, right = split_sections(a.body), split_sections(b.body)
+    (old_begin, left), (new_begin, right) = split_sections(old_body), split_sections(new_body)
     work = Work()
-    preamble = _compare_preamble(left.preamble, right.preamble, work)
-    changes = _compare_sections(left.sections, right.sections, work)
-    fields = compare_fields(a.fields, b.fields)
+    preamble = _compare_preamble(old_begin, new_begin, work)
+    changes = _compare_sections(left, right, work)
+    fields = compare_fields(before, after)
     return SectionDiff(slug, from_sha, to_sha, fields, preamble, changes)
 
 
@@ -82,7 +260,7 @@ def value_key(value: Any) -> str:  # noqa: ANN401 - what YAML holds
 
 
 def is_list(value: Any) -> bool:  # noqa: ANN401 - what YAML holds
-    """Whether a value is a list that counts as a set."""
+    """Return whether a value is a list that counts as a set."""
     return isinstance(value, list) and not any(isinstance(one, list | dict) for one in value)
 
 
@@ -116,7 +294,7 @@ def _compare_sections(
     old: tuple[Section, ...], new: tuple[Section, ...], work: Work
 ) -> tuple[SectionChange, ...]:
     pairs = pair_sections(old, new)
-    moved, partner = find_moved(pairs), {one.new: one.old for one in pairs}
+    moved, partner = find_moved(pairs), {new_at: old_at for old_at, new_at in pairs}
     found = []
     for at, section in enumerate(new):
         if at not in partner:
@@ -124,29 +302,14 @@ def _compare_sections(
             continue
         before = old[partner[at]]
         change = _compare_bodies(before.heading, section.heading, before.body, section.body, work)
-        found.append(_with_move(change, at in moved))
-    kept = {one.old for one in pairs}
+        found.append(replace(change, is_moved=True) if at in moved else change)
+    kept = {old_at for old_at, _ in pairs}
     found += [
         SectionChange(one.heading, "removed", old=core_of(one.body))
         for at, one in enumerate(old)
         if at not in kept
     ]
     return tuple(found)
-
-
-def _with_move(change: SectionChange, is_moved: bool) -> SectionChange:
-    if not is_moved:
-        return change
-    return SectionChange(
-        change.heading,
-        change.status,
-        change.old,
-        change.new,
-        change.old_heading,
-        is_moved=True,
-        is_reflowed=change.is_reflowed,
-        hunks=change.hunks,
-    )
 
 
 def _compare_preamble(old_body: str, new_body: str, work: Work) -> SectionChange | None:

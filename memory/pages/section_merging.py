@@ -13,8 +13,14 @@ from typing import Any
 from memory.pages.field_yaml import write_fields
 from memory.pages.frontmatter import FIELD_NAMES
 from memory.pages.section_diff import core_of, flow_of, is_list, read_version, value_key
-from memory.pages.section_matching import pair_sections
-from memory.pages.sections import Section, Sections, name_of, plain_lines, split_sections
+from memory.pages.sections import (
+    Section,
+    Sections,
+    name_of,
+    pair_sections,
+    plain_lines,
+    split_sections,
+)
 
 MERGE_MARKS = ("<<<<<<< mine", "=======", ">>>>>>> theirs")
 """The lines before, between and after what both sides have in place of the same text."""
@@ -35,38 +41,35 @@ class SectionConflict:
     field: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SectionMerge:
-    """A merged page. In it, of a field in conflict mine stands, and of a section both."""
-
-    text: str
-    conflicts: tuple[SectionConflict, ...]
+Merged = tuple[str, tuple[SectionConflict, ...]]
+"""A merged page, and its conflicts. In it, of a field in conflict mine stands, and of a section
+both."""
 
 
-def merge_sections(base: str, mine: str, theirs: str) -> SectionMerge:
+def merge_sections(base: str, mine: str, theirs: str) -> Merged:
     """Merge two versions of a page with the one that both come from."""
     if mine in (base, theirs):
-        return SectionMerge(theirs, ())
+        return (theirs, ())
     if theirs == base:
-        return SectionMerge(mine, ())
+        return (mine, ())
     versions = [read_version(text) for text in (base, mine, theirs)]
-    if any(one.fields is None for one in versions):
+    if any(fields is None for fields, _ in versions):
         return _conflict_whole("", base, mine, theirs)
     end = _line_end(base, mine, theirs)
-    bodies = [plain_lines(one.body) if end else one.body for one in versions]
-    fields, conflicts = _merge_fields(*[one.fields or {} for one in versions])
+    bodies = [plain_lines(body) if end else body for _, body in versions]
+    fields, conflicts = _merge_fields(*[read or {} for read, _ in versions])
     sides = ((theirs, versions[2]), (mine, versions[1]))
     # A side whose fields are the merged ones keeps them as they are written, with its remarks.
     same = [
-        plain_lines(text[: len(text) - len(one.body)])
-        for text, one in sides
-        if value_key(one.fields) == value_key(fields)
+        plain_lines(text[: len(text) - len(body)])
+        for text, (read, body) in sides
+        if value_key(read) == value_key(fields)
     ]
-    head, body = min(same) if same else _write_head(fields), _merge_bodies(*bodies)
-    text = head + body.text
+    body, more = _merge_bodies(*bodies)
+    text = (min(same) if same else _write_head(fields)) + body
     if end:
         text = text.replace("\n", end)
-    return SectionMerge(text, (*conflicts, *body.conflicts))
+    return text, (*conflicts, *more)
 
 
 def _line_end(base: str, mine: str, theirs: str) -> str:
@@ -123,19 +126,19 @@ def _write_head(fields: Mapping[str, Any]) -> str:
     return f"---\n{write_fields(fields)}---\n"
 
 
-def _merge_bodies(base: str, mine: str, theirs: str) -> SectionMerge:
+def _merge_bodies(base: str, mine: str, theirs: str) -> Merged:
     if mine in (base, theirs):
-        return SectionMerge(theirs, ())
+        return (theirs, ())
     if theirs == base:
-        return SectionMerge(mine, ())
+        return (mine, ())
     merger = _Merger(split_sections(base), split_sections(mine), split_sections(theirs))
     pieces = merger.merge()
     text = _join(pieces)
-    names = [name_of(one.heading) for one in split_sections(text).sections]
+    names = [name_of(one.heading) for one in split_sections(text)[1]]
     if not merger.conflicts and names != [name_of(one.heading) for one in pieces[1:]]:
         # Something of one side is left open, such as a fence, and swallows what follows.
         return _conflict_whole("", base, mine, theirs)
-    return SectionMerge(text, tuple(merger.conflicts))
+    return text, tuple(merger.conflicts)
 
 
 class _Merger:
@@ -149,14 +152,14 @@ class _Merger:
 
     def merge(self) -> list[Section]:
         preamble = self._merge_one(
-            *(Section("", "", one.preamble) for one in (self.base, self.mine, self.theirs))
+            *(Section("", "", preamble) for preamble, _ in (self.base, self.mine, self.theirs))
         )
         kept: dict[int, Section] = {}
-        for at, section in enumerate(self.base.sections):
+        for at, section in enumerate(self.base[1]):
             found = self._merge_one(
                 section,
-                _at(self.mine.sections, self._of_mine.get(at)),
-                _at(self.theirs.sections, self._of_theirs.get(at)),
+                _at(self.mine[1], self._of_mine.get(at)),
+                _at(self.theirs[1], self._of_theirs.get(at)),
             )
             if found is not None:
                 kept[at] = found
@@ -230,7 +233,7 @@ class _Merger:
 
 def _places(base: Sections, side: Sections) -> dict[int, int]:
     """Return where the base's sections are in a side, in the order of that side."""
-    return {one.old: one.new for one in pair_sections(base.sections, side.sections)}
+    return dict(pair_sections(base[1], side[1]))
 
 
 def _at(sections: Sequence[Section], place: int | None) -> Section | None:
@@ -255,7 +258,7 @@ def _additions(
     of = {new: old for old, new in places.items()}
     found: dict[int, list[Section]] = {}
     before = -1
-    for place, section in enumerate(side.sections):
+    for place, section in enumerate(side[1]):
         if place not in of:
             found.setdefault(before, []).append(section)
         elif of[place] in kept:
@@ -307,9 +310,9 @@ def _marked(mine: str, theirs: str) -> str:
     return f"{begin}\n{ends[0]}{middle}\n{ends[1]}{end}\n"
 
 
-def _conflict_whole(heading: str, base: str, mine: str, theirs: str) -> SectionMerge:
+def _conflict_whole(heading: str, base: str, mine: str, theirs: str) -> Merged:
     conflict = SectionConflict(heading, base, mine, theirs)
-    return SectionMerge(_marked(mine, theirs), (conflict,))
+    return _marked(mine, theirs), (conflict,)
 
 
 def _text_of(group: Sequence[Section]) -> str:

@@ -8,34 +8,21 @@ from pathlib import Path
 
 from memory.errors import BadInputError
 from memory.gate import FindSecrets
-from memory.pages.answers import (
-    Forgotten,
-    PageRow,
-    PagesStatus,
-    PulledPages,
-    Pushed,
-    PushRequest,
-    ReadPage,
-    Version,
-    WriteRequest,
-    Written,
-)
-from memory.pages.buffers import Buffer, Buffers
+from memory.pages.answers import PulledPages
+from memory.pages.buffer_files import Buffer
+from memory.pages.buffers import Buffers
 from memory.pages.directives import capture_template
 from memory.pages.drafts import Drafts
+from memory.pages.erasing import finish_erasing, forget_page
 from memory.pages.evolution import blame_page, compare_versions, list_evolution
-from memory.pages.exporting import export_pages
-from memory.pages.forgetting import finish_erasing, forget_page
+from memory.pages.exchange import export_pages, pull
 from memory.pages.fronts import Fronts
-from memory.pages.history import HISTORY_MAX, LogEntry, list_history, list_log
-from memory.pages.model import Commit, SectionDiff
-from memory.pages.pulling import pull
+from memory.pages.history import HISTORY_MAX, LogEntry, list_log
+from memory.pages.model import Commit
 from memory.pages.pushing import push
 from memory.pages.reading import find_page, list_pages, name_paths, read_page, tell_status
 from memory.pages.repository import Repository
 from memory.pages.writing import refresh_drafts, write_draft
-
-EVOLUTION_MAX = 20
 
 
 class Pages:
@@ -70,7 +57,7 @@ class Pages:
 
     @property
     def is_ready(self) -> bool:
-        """Whether `init` was run here: the folder of drafts is there, and the repository."""
+        """Return whether `init` was run here: the folder of drafts is there, and the repository."""
         return self.drafts.folder.is_dir() and self.repository.exists
 
     def init(self) -> bool:
@@ -85,31 +72,17 @@ class Pages:
         if not self.is_ready:
             raise BadInputError("pages are not begun here", "context-mode pages init")
 
-    def finish_erasing(self) -> None:
-        """Finish an erasing that was killed. The repository is locked by the caller."""
-        finish_erasing(self)
-
-    def write(self, asked: WriteRequest) -> Written:
-        """Write a draft, without its secrets; one with edits that were never pushed only if
-        `asked` is forced."""
-        return write_draft(self, asked)
-
-    def read(self, slug: str, *, commit: str = "") -> ReadPage:
-        """Read a page: its draft, else the newest version, else that of a commit. `index` and
-        `tags` are the pages that are made."""
-        return read_page(self, slug, commit)
-
-    def list_pages(self, *, of_type: str = "", tag: str = "") -> tuple[PageRow, ...]:
-        """List pages of the repository and drafts, by type and slug."""
-        return list_pages(self, of_type, tag)
-
-    def status(self) -> PagesStatus:
-        """Tell how drafts, buffers and the repository stand."""
-        return tell_status(self)
-
-    def push(self, asked: PushRequest, buffer: Buffer | None = None) -> Pushed:
-        """Commit changed drafts. Without a buffer that of the session's folder is looked at."""
-        return push(self, asked, buffer)
+    # Each has a module of its own.
+    finish_erasing = finish_erasing
+    write = write_draft
+    read = read_page
+    list_pages = list_pages
+    status = tell_status
+    push = push
+    evolution = list_evolution
+    diff = compare_versions
+    blame = blame_page
+    forget = forget_page
 
     def pull(self, remote: str = "origin") -> PulledPages:
         """Take over another repository's commits, also into drafts that were not edited."""
@@ -120,53 +93,15 @@ class Pages:
 
     def history(self, slug: str, limit: int = HISTORY_MAX) -> list[Commit]:
         """List a page's commits, newest first."""
-        return list_history(self.repository, find_page(self, slug), limit)
+        return self.repository.history(find_page(self, slug), limit)
 
     def log(self, limit: int = HISTORY_MAX) -> list[LogEntry]:
         """List the commits of all pages, newest first."""
         return list_log(self.repository, limit)
 
-    def evolution(self, slug: str, limit: int = EVOLUTION_MAX) -> tuple[Version, ...]:
-        """List a page's versions with what changed in each, newest first."""
-        return list_evolution(self, slug, limit)
-
-    def diff(
-        self,
-        slug: str,
-        *,
-        start: str = "",
-        end: str = "",
-        has_blame: bool = False,
-        is_local: bool = False,
-    ) -> SectionDiff:
-        """Compare two versions of a page: the last two, else those of two commits; `is_local`: the
-        newest and the draft."""
-        return compare_versions(
-            self, slug, start=start, end=end, has_blame=has_blame, is_local=is_local
-        )
-
-    def blame(self, slug: str) -> SectionDiff:
-        """Tell of each section of a page's newest version which commits it is from."""
-        return blame_page(self, slug)
-
     def export(self, folder: Path) -> tuple[str, ...]:
         """Write the newest version of all pages into an empty folder; return their paths."""
         return export_pages(self.repository, folder)
-
-    def forget(
-        self,
-        slug: str,
-        *,
-        is_erased: bool = False,
-        is_forced: bool = False,
-        why: str = "",
-        agent: str = "",
-    ) -> Forgotten:
-        """Remove a page and its draft by a commit; erased, it goes out of the history, too. A draft
-        with edits that were never pushed is removed only if erased or forced."""
-        return forget_page(
-            self, slug, is_erased=is_erased, is_forced=is_forced, why=why, agent=agent
-        )
 
     def capture_template(self, buffer: Buffer | None, *, slug: str = "") -> str:
         """Return the template of a source page, and the buffer that it is to be written from."""

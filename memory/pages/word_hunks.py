@@ -1,4 +1,4 @@
-"""What two texts have in common, in order: words or lines. No two texts make it work for long."""
+"""Words or lines that two texts have in common, in order. No two texts make it work for long."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import Match
 from typing import Literal
 
 from memory.pages.model import Hunk
@@ -30,15 +31,6 @@ _WORD = re.compile(rf"\s+|(?:[{_UNSPACED}]|[^\s{_UNSPACED}]+)\s*")
 # with a word.
 _PIECE = re.compile(r"(?=[\s\S])[^\n.\u3002]*(?:\.(?!\s)[^\n.\u3002]*)*[\n.\u3002]?\s*")
 _Mark = Literal["=", "-", "+"]
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Items from `old` on in one sequence that are also from `new` on in the other."""
-
-    old: int
-    new: int
-    size: int
 
 
 @dataclass(slots=True)
@@ -64,7 +56,7 @@ class _Hunks:
             self._parts.append((mark, [text]))
 
     def close(self) -> tuple[Hunk, ...]:
-        return tuple(Hunk(mark, "".join(texts)) for mark, texts in self._parts)
+        return tuple((mark, "".join(texts)) for mark, texts in self._parts)
 
 
 def word_hunks(old: str, new: str, work: Work | None = None) -> tuple[Hunk, ...]:
@@ -134,27 +126,28 @@ def _compare_words(hunks: _Hunks, old: str, new: str, work: Work) -> None:
 
 
 def _is_word(text: str) -> bool:
-    """Whether a text is one word beyond doubt."""
+    """Return whether a text is one word beyond doubt."""
     return text.isascii() and len(text.split(None, 1)) == 1
 
 
 def _walk(
-    runs: Sequence[Run], old: Sequence[str], new: Sequence[str]
+    runs: Sequence[Match], old: Sequence[str], new: Sequence[str]
 ) -> Iterator[tuple[Sequence[str], Sequence[str], Sequence[str]]]:
     """Yield what only the old text has, only the new one, and then what the new one shares."""
     at = last = 0
-    for run in [*runs, Run(len(old), len(new), 0)]:
-        yield old[at : run.old], new[last : run.new], new[run.new : run.new + run.size]
-        at, last = run.old + run.size, run.new + run.size
+    for run in [*runs, Match(len(old), len(new), 0)]:
+        yield old[at : run.a], new[last : run.b], new[run.b : run.b + run.size]
+        at, last = run.a + run.size, run.b + run.size
 
 
 def match_items(
     old: Sequence[str], new: Sequence[str], work: Work | None = None, *, anchor_chars: int = 0
-) -> list[Run]:
-    """Return the runs that two sequences share, in order. Items of fewer than `anchor_chars` that
+) -> list[Match]:
+    """Return the runs that two sequences share, in order: where each begins in both, and its size.
+    Items of fewer than `anchor_chars` that
     stand once in each do not hold these together."""
     if len(old) < 2 or len(new) < 2:
-        return [Run(at, other, 1) for at, other in _find_single(old, new)]
+        return [Match(at, other, 1) for at, other in _find_single(old, new)]
     work = work or Work()
     found = list[tuple[int, int, int]]()
     gaps = [(0, len(old), 0, len(new), 0)]
@@ -271,7 +264,7 @@ def _trace(trail: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[int, i
     return found
 
 
-def _join(found: Sequence[tuple[int, int, int]]) -> Iterator[Run]:
+def _join(found: Sequence[tuple[int, int, int]]) -> Iterator[Match]:
     """Yield runs, those that follow each other in both sequences as one."""
     start, other, size = 0, 0, 0
     for one, at, count in found:
@@ -279,10 +272,10 @@ def _join(found: Sequence[tuple[int, int, int]]) -> Iterator[Run]:
             size += count
             continue
         if size:
-            yield Run(start, other, size)
+            yield Match(start, other, size)
         start, other, size = one, at, count
     if size:
-        yield Run(start, other, size)
+        yield Match(start, other, size)
 
 
 def _keys(texts: Sequence[str]) -> list[str]:

@@ -7,44 +7,60 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memory.errors import BadInputError
-from memory.pages.answers import DraftState, WriteRequest, Written
-from memory.pages.checking import check_marks, prepare_draft, with_fields
+from memory.pages.answers import DraftState, Written
+from memory.pages.buffers import write_time
+from memory.pages.drafts import check_marks, prepare_draft, with_fields
 from memory.pages.frontmatter import FIELD_NAMES, parse_page, render_page, try_parse
-from memory.pages.model import PAGE_TYPES, SCHEMA, Frontmatter, Page
-from memory.pages.pushing import write_time
+from memory.pages.model import PAGE_TYPES, SCHEMA, Frontmatter, Page, check_slug, page_path, slug_of
 from memory.pages.reading import compare_all, name_paths
-from memory.pages.slugs import check_slug, page_path, slug_of
 
 if TYPE_CHECKING:
     from memory.pages.store import Pages
 
+NO_FIELDS: Mapping[str, Any] = {}
 PUSHED: tuple[DraftState, ...] = ("unchanged", "behind", "removed")
 """States of drafts whose text some commit has."""
 
 
-def write_draft(pages: Pages, asked: WriteRequest) -> Written:
+def write_draft(  # noqa: PLR0913 - what is said of a page
+    pages: Pages,
+    slug: str,
+    text: str = "",
+    of_type: str = "",
+    fields: Mapping[str, Any] = NO_FIELDS,
+    *,
+    agent: str = "",
+    is_forced: bool = False,
+) -> Written:
     """Write a page as a draft, without its secrets.
+
+    `text` is a whole page with its frontmatter, or its Markdown alone; without any the page keeps
+    its own. `fields` go before what stands in the frontmatter, and that before what the draft or
+    the repository has. A draft whose edits were never pushed is replaced if that `is_forced`.
 
     Raises:
         BadInputError: it can be no page, or its draft has edits that were never pushed.
     """
     pages.require_ready()
-    check_marks(asked.text)
-    given = parse_page(asked.text) if asked.text.lstrip("\ufeff").startswith("---\n") else None
-    path, old, draft = _find_old(pages, asked, given)
+    check_marks(text)
+    given = parse_page(text) if text.lstrip("\ufeff").startswith("---\n") else None
+    of_type = of_type or str(fields.get("type", ""))
+    path, old, draft = _find_old(pages, slug, of_type, given)
     named = slug_of(path)
     assert named is not None
-    front = _join_fields(pages, asked, given, draft, old)
+    front = _join_fields(pages, given, draft, old)
+    front |= {"agent": agent} if agent else {}
+    front |= {str(name): _check_field(str(name), value) for name, value in fields.items()}
     front |= {"schema": SCHEMA, "slug": named[1], "type": named[0]}
     kept = "" if old is None else old.body
-    body = given.body if given else (asked.text if asked.text.strip() else kept)
-    if not asked.is_forced and (draft is None or draft.body != body):
+    body = given.body if given else (text if text.strip() else kept)
+    if not is_forced and (draft is None or draft.body != body):
         check_replaceable(pages, path)
     unknown = {name: value for name, value in front.items() if name not in FIELD_NAMES}
     known = {name: value for name, value in front.items() if name in FIELD_NAMES}
     page = Page(Frontmatter(**known, unknown=unknown), body)
-    text = render_page(page)
-    checked = prepare_draft(path, text, parse_page(text), pages.find_secrets)
+    written = render_page(page)
+    checked = prepare_draft(path, written, parse_page(written), pages.find_secrets)
     pages.drafts.write(path, render_page(checked.page))
     parent = checked.page.front.parent_sha
     return Written(path, named[1], named[0], old is None, checked.redactions, parent)
@@ -90,13 +106,11 @@ def refresh_drafts(pages: Pages, paths: Sequence[str]) -> tuple[tuple[str, ...],
 
 
 def _find_old(
-    pages: Pages, asked: WriteRequest, given: Page | None
+    pages: Pages, slug: str, of_type: str, given: Page | None
 ) -> tuple[str, Page | None, Page | None]:
     """Return where the page lies, its last version and its draft."""
-    slug = asked.slug or (given.front.slug if given else "")
-    page_type = (
-        asked.type or str(asked.fields.get("type", "")) or (given.front.type if given else "")
-    )
+    slug = slug or (given.front.slug if given else "")
+    page_type = of_type or (given.front.type if given else "")
     if page_type and page_type not in PAGE_TYPES:
         message = f"{page_type[:80]!r} is no type of a page"
         raise BadInputError(message, f"use {', '.join(PAGE_TYPES)}")
@@ -120,7 +134,7 @@ def _find_old(
 
 
 def _join_fields(
-    pages: Pages, asked: WriteRequest, given: Page | None, draft: Page | None, old: Page | None
+    pages: Pages, given: Page | None, draft: Page | None, old: Page | None
 ) -> dict[str, Any]:
     now = write_time(pages.clock())
     front: dict[str, Any] = {"author": pages.author or "unknown", "created": now}
@@ -130,12 +144,7 @@ def _join_fields(
     # A page that no draft is of was written upon nothing that is known.
     parent = given.front.parent_sha if given else ""
     front["parent_sha"] = parent or (draft.front.parent_sha if draft else "")
-    if asked.agent:
-        front["agent"] = asked.agent
-    front["updated"] = now
-    for name, value in asked.fields.items():
-        front[str(name)] = _check_field(str(name), value)
-    return front
+    return {**front, "updated": now}
 
 
 def _told(page: Page) -> dict[str, Any]:

@@ -4,96 +4,36 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from typing import NamedTuple
+from typing import Any
 
-from memory.sessions.model import Status, compute_status
+from memory.sessions.model import compute_status
 
-DAY_S = 86_400
-
-
-class SessionRow(NamedTuple):
-    """A session in a list. Times are seconds since the epoch; None is not recorded."""
-
-    id: str
-    agent: str
-    title: str
-    status: Status
-    relation: str
-    started_at: float | None
-    last_at: float | None
-    turns: int
-    tool_calls: int
-    input_tokens: int | None
-    output_tokens: int | None
-    compactions: int
-
-
-class EventRow(NamedTuple):
-    """One thing that happened in a session."""
-
-    turn: int
-    at: float | None
-    category: str
-    text: str
-    state: str
-
-
-class TouchedFile(NamedTuple):
-    """A file, and how often a session did one thing to it."""
-
-    path: str
-    action: str
-    times: int
-    last_at: float | None
-
-
-class CompactionRow(NamedTuple):
-    """Where a session was compacted."""
-
-    at: float | None
-    trigger: str | None
-    tokens_before: int | None
-    tokens_after: int | None
-
-
-class SnapshotRow(NamedTuple):
-    """A snapshot that was made for a compaction; `delivered_at` is when an agent got it."""
-
-    at: float
-    trigger: str
-    bytes: int
-    delivered_at: float | None
-
-
-class DayTokens(NamedTuple):
-    """The tokens of one model on one day, in days since the epoch; None is not recorded."""
-
-    day: int
-    model: str
-    input: int | None
-    output: int | None
-    cache_read: int | None
-    cache_write: int | None
+Row = dict[str, Any]
+"""A row by the names of its columns. Times are seconds since the epoch; None is not recorded."""
 
 
 def list_rows(
     db: sqlite3.Connection, *, offset: int, limit: int, now: float | None = None
-) -> list[SessionRow]:
+) -> list[Row]:
     """List sessions, the latest activity first."""
     now = time.time() if now is None else now
-    rows = db.execute(
-        "SELECT id, agent, title, status, summary <> '', ended_at, relation,"
-        " COALESCE(started_at, created_at), last_at, turn, tool_calls, input_tokens,"
-        " output_tokens, compactions FROM session ORDER BY last_at DESC LIMIT ? OFFSET ?",
+    rows = _read(
+        db,
+        "SELECT id, agent, title, status, relation, COALESCE(started_at, created_at) AS started_at,"
+        " last_at, turn AS turns, tool_calls, input_tokens, output_tokens, compactions,"
+        " summary <> '' AS has_summary, ended_at"
+        " FROM session ORDER BY last_at DESC LIMIT ? OFFSET ?",
         (limit, offset),
     )
-    found = []
-    for session_id, agent, title, by_hand, summed, ended_at, relation, started_at, *rest in rows:
-        status = compute_status(
-            by_hand, has_summary=bool(summed), last_at=rest[0], ended_at=ended_at, now=now
+    for row in rows:
+        row["status"] = compute_status(
+            row["status"],
+            has_summary=bool(row.pop("has_summary")),
+            last_at=row["last_at"],
+            ended_at=row.pop("ended_at"),
+            now=now,
         )
-        found.append(SessionRow(session_id, agent, title, status, relation, started_at, *rest))
-    return found
+    return rows
 
 
 def count_events(db: sqlite3.Connection, session_id: str) -> int:
@@ -102,46 +42,45 @@ def count_events(db: sqlite3.Connection, session_id: str) -> int:
     return int(row[0])
 
 
-def list_events(
-    db: sqlite3.Connection, session_id: str, *, offset: int, limit: int
-) -> list[EventRow]:
+def list_events(db: sqlite3.Connection, session_id: str, *, offset: int, limit: int) -> list[Row]:
     """List what happened in a session, in order."""
-    rows = db.execute(
+    return _read(
+        db,
         "SELECT turn, at, category, text, state FROM event WHERE session_id = ?"
         " ORDER BY id LIMIT ? OFFSET ?",
         (session_id, limit, offset),
     )
-    return [EventRow(*row) for row in rows]
 
 
-def list_files(db: sqlite3.Connection, session_id: str, *, limit: int) -> list[TouchedFile]:
-    """List the files of a session that it did not only read, the latest first, then the others."""
-    rows = db.execute(
-        "SELECT path, action, count, last_at FROM file_touch WHERE session_id = ?"
+def list_files(db: sqlite3.Connection, session_id: str, *, limit: int) -> list[Row]:
+    """List the files of a session and how often it did one thing to each: the latest first, those
+    that it only read after the others."""
+    return _read(
+        db,
+        "SELECT path, action, count AS times, last_at FROM file_touch WHERE session_id = ?"
         " ORDER BY action = 'read', last_at DESC, path LIMIT ?",
         (session_id, limit),
     )
-    return [TouchedFile(*row) for row in rows]
 
 
-def list_compactions(db: sqlite3.Connection, session_id: str) -> list[CompactionRow]:
+def list_compactions(db: sqlite3.Connection, session_id: str) -> list[Row]:
     """List where a session was compacted, the latest first."""
-    rows = db.execute(
-        "SELECT at, compaction_trigger, tokens_before, tokens_after FROM message"
+    return _read(
+        db,
+        'SELECT at, compaction_trigger AS "trigger", tokens_before, tokens_after FROM message'
         " WHERE session_id = ? AND is_compaction ORDER BY sequence DESC",
         (session_id,),
     )
-    return [CompactionRow(*row) for row in rows]
 
 
-def list_snapshots(db: sqlite3.Connection, session_id: str) -> list[SnapshotRow]:
-    """List the snapshots of a session, the latest first."""
-    rows = db.execute(
+def list_snapshots(db: sqlite3.Connection, session_id: str) -> list[Row]:
+    """List the snapshots of a session, the latest first; `delivered_at` is when an agent got it."""
+    return _read(
+        db,
         'SELECT at, "trigger", bytes, delivered_at FROM snapshot WHERE session_id = ?'
         " ORDER BY id DESC",
         (session_id,),
     )
-    return [SnapshotRow(*row) for row in rows]
 
 
 def list_tools(
@@ -157,11 +96,7 @@ def list_tools(
     return rows.fetchall()
 
 
-def sum_tokens_by_day(db: sqlite3.Connection, *, since: float) -> list[DayTokens]:
-    """Sum the tokens of all sessions by day (UTC) and model, from a time on."""
-    rows = db.execute(
-        f"SELECT CAST(at / {DAY_S} AS INTEGER), model, SUM(input), SUM(output), SUM(cache_read),"  # noqa: S608 - a number of this file
-        " SUM(cache_write) FROM usage WHERE at >= ? GROUP BY 1, 2 ORDER BY 1, 2",
-        (since,),
-    )
-    return [DayTokens(*row) for row in rows]
+def _read(db: sqlite3.Connection, sql: str, values: tuple[str | int, ...]) -> list[Row]:
+    found = db.execute(sql, values)
+    names = [column[0] for column in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found]

@@ -1,19 +1,18 @@
 """Words by which a person binds the work: rules they set, choices they made, what they ruled out.
 
 Only what the user typed is read, and only whole sentences are kept, as they stand: so no output,
-file or page can plant a rule. Each row has a sentence that it is for; a test tries them.
+file or page can plant a rule. Each row of `cues.txt` has a sentence that it is for; a test tries
+them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
 
-from base.named_tuples import NamedTuple
+from base.wordlist import read_rows
 from memory.texts import cut_bytes
 
-Binding = Literal["constraint", "decision", "rejected"]
 SENTENCE_BYTES_MAX = 150
 """A longer sentence is cut at this many bytes, between words."""
 
@@ -25,98 +24,19 @@ text, which a person's words stand before or behind."""
 
 BINDINGS_PER_END = 6
 
-
-class Cue(NamedTuple):
-    """What a sentence must hold, in lower case. The first row that fits decides."""
-
-    binding: Binding
-    pattern: str
-    example: str
-
-
-CUES: tuple[Cue, ...] = (
-    Cue("rejected", r"\b(?:instead of|rather than)\b", "Use sqlite instead of postgres."),
-    Cue(
-        "rejected",
-        r"\b(?:don'?t|do not|never|not|no longer|stop|avoid)\s+"
-        r"(?:want|like|use|using|go with|do it)\b",
-        "Don't use regular expressions for that.",
-    ),
-    Cue(
-        "rejected",
-        r"\b(?:reject(?:ed|s)?|rule(?:d)? out|discard(?:ed)?|drop(?:ped)? the idea|throw out|"
-        r"abandon(?:ed)?|scrap(?:ped)?|gave up on|give up on|decided against|not an option)\b",
-        "We decided against a daemon.",
-    ),
-    Cue(
-        "rejected",
-        r"\b(?:did ?n[o']t|does ?n[o']t|won'?t)\s+work\b|\bwas a bad idea\b|\btoo (?:slow|complex|"
-        r"fragile|heavy)\b",
-        "The polling approach didn't work.",
-    ),
-    Cue("rejected", r"^no,|\bundo\b|\brevert\b|\bback out\b", "No, that belongs into the parser."),
-    Cue(
-        "decision",
-        r"\b(?:let'?s|let us|we'?ll|we will|we should|i'?ll|i'?d rather|we)\s+(?:go with|go for|"
-        r"use|take|keep|stick (?:with|to)|do|switch to|move to|make)\b",
-        "Let's go with the second approach.",
-    ),
-    Cue(
-        "decision",
-        r"\b(?:decision|decided|agreed|settled on|we chose|i chose|i choose|i prefer|prefer|"
-        r"my choice|the plan is|go with|go for|stick (?:with|to)|switch to|opt for)\b",
-        "Decision: tokens expire after an hour.",
-    ),
-    Cue("decision", r"^(?:yes|ok(?:ay)?|sure|right|exactly)[,.:!]? +\w+ +\w+", "Yes, use the API."),
-    Cue(
-        "constraint",
-        r"\b(?:must(?:n'?t)?|never|always|do not|don'?t|cannot|can'?t|may not|should(?:n'?t)?|"
-        r"shall|has to|have to|needs? to|required?|require[sd]?|not allowed|forbidden|mandatory)\b",
-        "The API must stay compatible with version 2.",
-    ),
-    Cue(
-        "constraint",
-        r"\b(?:only|at most|at least|no more than|no less than|without|except|unless|make sure|"
-        r"ensure|be careful|avoid|keep|remember|important|note that|respect|stay (?:below|within|"
-        r"under)|limit(?:ed)? to|under no circumstances|as long as|leave .{1,40} alone|"
-        r"backwards?[- ]compatible)\b",
-        "Make sure that the tests stay green.",
-    ),
-    Cue("decision", r"\buse\b", "Use trio for the server."),
-    # Of other languages the plainest words alone.
-    Cue(
-        "rejected",
-        r"\b(?:statt|anstatt|anstelle|au lieu de|plutôt que|en lugar de|en vez de|em vez de)\b"
-        r"|而不是|不要用|ではなく|使わないで",
-        "Nimm sqlite statt postgres.",
-    ),
-    Cue(
-        "constraint",
-        r"\b(?:muss|müssen|darf|dürfen|soll|sollen|niemals|nie|immer|keinesfalls|mindestens|"
-        r"höchstens|ne .{1,40} (?:pas|jamais)|doit|doivent|toujours|jamais|debe[ns]?|nunca|siempre|"
-        r"jamás|deve[m]?|sempre)\b|必须|不能|不要|不得|禁止|绝不|始终|一定要|しないで|禁止|必ず|"
-        r"なければならない|絶対に",
-        "Die Tabelle darf niemals geändert werden.",
-    ),
-    Cue(
-        "decision",
-        r"\b(?:entschieden|wir nehmen|nous avons décidé|hemos decidido|decidimos)\b|我们决定|"
-        r"决定用|に決め",
-        "我们决定用第二种方法。",
-    ),
-)
+CUES = tuple(read_rows(__file__, "cues.txt"))
 # Looked for in lower case: an expression that ignores the case takes twice as long.
-_COMPILED = tuple((cue.binding, re.compile(cue.pattern)) for cue in CUES)
+_COMPILED = tuple((binding, re.compile(pattern)) for binding, pattern, _ in CUES)
 # A sentence ends at a mark before a space, or with its line; a list's mark is none of its words.
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*|\n+")  # noqa: RUF001 - wide marks
 _LIST_MARK = re.compile(r"^\s*(?:[-*+•>]|\d{1,3}[.)])\s+")
 _CODE_FENCE = "```"
 
 
-def find_bindings(prompt: str, end: str = "") -> Iterator[tuple[Binding, str]]:
+def find_bindings(prompt: str, end: str = "") -> Iterator[tuple[str, str]]:
     """Yield each binding sentence of a prompt, verbatim, with what it is. `end` is the end of a
     prompt that is longer than what is read of it."""
-    found: dict[str, Binding] = {}
+    found: dict[str, str] = {}
     for sentence in _split(prompt[:PROMPT_CHARS_READ], is_code=False):
         if kind := _classify(sentence):
             found.setdefault(cut_bytes(sentence, SENTENCE_BYTES_MAX), kind)
@@ -130,7 +50,7 @@ def find_bindings(prompt: str, end: str = "") -> Iterator[tuple[Binding, str]]:
         yield kind, sentence
 
 
-def _classify(sentence: str) -> Binding | None:
+def _classify(sentence: str) -> str | None:
     lowered = sentence.lower()
     return next((kind for kind, pattern in _COMPILED if pattern.search(lowered)), None)
 

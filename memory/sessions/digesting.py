@@ -1,16 +1,39 @@
-"""A session in at most 32 KiB, for whoever writes its summary. Pure: the same gives the same."""
+"""A session as a bounded text: for a summary, for another agent that goes on, or to be distilled.
+
+All are pure: the same session and messages give the same text. The bounds of what is distilled are
+Contexo's: a text is cut, and of too many turns the oldest go.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 from memory.sessions.events import COMMANDS, Event
 from memory.sessions.model import Message, Session
 from memory.texts import cut_bytes
 
+USER_BYTES_MAX = 2048
+ANSWER_BYTES_MAX = 4096
+TURNS_MAX = 500
+TURNS_DROPPED = 100
+"""How many of the oldest turns go at once where there are more than `TURNS_MAX`."""
+
+BUFFER_CAP = "buffer_cap"
+
+RESUME_BYTES = 8192
+RESUME_BYTES_MIN = 512
+MESSAGE_BYTES_MAX = 2048
+"""Of one message, so that a long one leaves room for others."""
+
+HEAD_SHARE, SUMMARY_SHARE = 0.25, 0.5
+_MARK_BYTES = 80
+
 DIGEST_BYTES_MAX = 32_768
 ANSWERS_SHOWN = 10
-ANSWER_BYTES_MAX = 1024
+LAST_BYTES_MAX = 1024
 SHARES = {
     "What was asked": 6144,
     "The user's words": 2048,
@@ -21,6 +44,113 @@ SHARES = {
     "Last answers": 6144,
 }
 """Bytes that each part may take; together less than the whole, with room for the head."""
+
+
+def capture_turns(messages: Iterable[Message], prompts: Mapping[int, str]) -> list[dict[str, Any]]:
+    """Gather a session's messages, which are in order, into a record a turn, with Contexo's names;
+    what is empty is left out. A mark of what was dropped comes first.
+
+    `prompts` says by the numbers of turns what was asked, where a message's own text is gone. What
+    came before the first prompt, and turns of which no text or tool is known, are left out.
+    """
+    by_turn: dict[int, list[Message]] = {}
+    for message in messages:
+        if message.turn and not message.is_compaction:
+            by_turn.setdefault(message.turn, []).append(message)
+    turns = (
+        _gather(number, listed, prompts.get(number, ""))
+        for number, listed in sorted(by_turn.items())
+    )
+    told = [turn for turn in turns if turn.keys() & {"user", "assistant", "tools"}]
+    if dropped := _count_dropped(len(told)):
+        return [{"truncated": {"dropped": dropped, "reason": BUFFER_CAP}}, *told[dropped:]]
+    return told
+
+
+def _count_dropped(count: int) -> int:
+    """Count what goes as if turns were added one by one: a hundred whenever there are too many."""
+    excess = max(count - TURNS_MAX, 0)
+    return -(-excess // TURNS_DROPPED) * TURNS_DROPPED
+
+
+def _gather(number: int, messages: list[Message], prompt: str) -> dict[str, Any]:
+    """Make the record of a turn. Its time is when it began; its tools are in the order of their
+    first calls."""
+    said = {
+        role: "\n".join(one.content for one in messages if one.role == role and one.content)
+        for role in ("user", "assistant")
+    }
+    calls = (one.tool_name for one in messages if one.role == "tool_call" and one.tool_name)
+    at = next((one.at for one in messages if one.at is not None), None)
+    record = {
+        "ts": None if at is None else _write_time(at),
+        "turn": number,
+        "user": cut_bytes(said["user"] or prompt, USER_BYTES_MAX),
+        "assistant": cut_bytes(said["assistant"], ANSWER_BYTES_MAX),
+        "tools": list(dict.fromkeys(calls)),
+    }
+    return {name: value for name, value in record.items() if value}
+
+
+def _write_time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
+
+
+def choose_start(compactions: Sequence[Message], *, first: int = 0, compaction: int = 0) -> int:
+    """Return the sequence number to begin at: the one that is given, that of the compaction with
+    this number (1 is the first), that of the last one, or 1."""
+    if first:
+        return first
+    if compaction:
+        return compactions[len(compactions) - compaction].sequence
+    return compactions[0].sequence if compactions else 1
+
+
+def build_resume(
+    session: Session, summary: str, messages: Sequence[Message], bytes_max: int = RESUME_BYTES
+) -> str:
+    """Build the text: what is known of the session, the compaction's summary, then messages. Where
+    not all find room the newest stay, and a line says how many were left out."""
+    texts = [cut_bytes(_head(session), int(bytes_max * HEAD_SHARE))]
+    if summary:
+        texts.append(cut_bytes(f"Summary:\n{summary}", int(bytes_max * SUMMARY_SHARE)))
+    left = bytes_max - sum(len(text.encode()) + 2 for text in texts) - _MARK_BYTES
+    shown: list[str] = []
+    listed = [message for message in messages if not message.is_compaction]
+    for message in reversed(listed):
+        text = cut_bytes(describe_message(message), MESSAGE_BYTES_MAX)
+        left -= len(text.encode()) + 1
+        if left < 0:
+            break
+        shown.append(text)
+    if missing := len(listed) - len(shown):
+        texts.append(f"[… {missing} earlier messages left out …]")
+    return "\n\n".join([*texts, "\n".join(reversed(shown))]).rstrip() + "\n"
+
+
+def describe_message(message: Message) -> str:
+    """Write one step of a message: who, with which tool, and its text as far as it is kept."""
+    tool = f" {message.tool_name}" if message.tool_name else ""
+    failed = " failed" if message.is_error else ""
+    text = message.content
+    if text is None and message.tool_params is not None:
+        text = json.dumps(message.tool_params, ensure_ascii=False)
+    if text is None:
+        text = f"({message.content_bytes} bytes, not kept)"
+    return f"[{message.sequence}.{message.step}] {message.role}{tool}{failed}: {text}"
+
+
+def _head(session: Session) -> str:
+    rows = (
+        ("Session", session.id),
+        ("Title", session.title),
+        ("Folder", session.working_directory),
+        ("Branch", session.git_branch),
+        ("Status", session.status),
+        ("Messages", str(session.messages)),
+        ("Compactions", str(session.compactions)),
+    )
+    return "\n".join(f"{name}: {value}" for name, value in rows if value)
 
 
 def build_digest(
@@ -44,7 +174,7 @@ def build_digest(
         "Commands": (f"{e.text} ({e.state})" if e.state else e.text
                      for e in events if e.category in COMMANDS),
         "Errors": (f"{e.target}: {e.text} ({e.state})" for e in events if e.category == "error"),
-        "Last answers": (cut_bytes(text, ANSWER_BYTES_MAX) for text in answers[-ANSWERS_SHOWN:]),
+        "Last answers": (cut_bytes(text, LAST_BYTES_MAX) for text in answers[-ANSWERS_SHOWN:]),
     }  # fmt: skip
     head = f"Session {session.id}: {session.title}\nFolder {session.working_directory}"
     texts = [cut_bytes(head, 1024)]

@@ -1,4 +1,7 @@
-"""Writing events: what a call did, how it went, and which files it touched."""
+"""Writing events: what a call did, how it went, and which files it touched.
+
+When a session has too many, the least important go first, the oldest of those.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,31 @@ from memory.sessions.events import (
     guess_action,
     of_error,
 )
-from memory.sessions.eviction import EVENTS_MAX, evict_events
-from memory.sessions.open_session import OpenSession
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import MessageRecord
+from memory.sessions.session_rows import OpenSession
 from memory.texts import cut_bytes, shorten_path
+
+EVENTS_MAX = 1000
 
 TITLE_BYTES_MAX = 80
 _CLOSING = ("command", "git", "look", "file_edit", "file_read")
+
+
+def evict_events(db: sqlite3.Connection, session_id: str, events_max: int = EVENTS_MAX) -> int:
+    """Delete what exceeds the bound, in the transaction that added it; return how many are left.
+
+    Of all priorities the highest number goes first, and of one priority what came first.
+    """
+    count = db.execute("SELECT COUNT(*) FROM event WHERE session_id = ?", (session_id,)).fetchone()
+    too_many = max(int(count[0]) - events_max, 0)
+    for _ in range(too_many):  # as a rule one: two steps in an index, and no sorting
+        db.execute(
+            "DELETE FROM event WHERE id = (SELECT MIN(id) FROM event WHERE session_id = ?1"
+            " AND priority = (SELECT MAX(priority) FROM event WHERE session_id = ?1))",
+            (session_id,),
+        )
+    return int(count[0]) - too_many
 
 
 class EventWriter:
@@ -64,20 +84,12 @@ class EventWriter:
         )
 
     def add(self, session: OpenSession, key: bytes, event: Event, at: float | None) -> None:
+        of = {"session": session.id, "turn": session.turn, "at": at, "key": key}
         session.events += self._db.execute(
             "INSERT OR IGNORE INTO event (session_id, turn, at, category, priority, text, target,"
-            " state, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                session.id,
-                session.turn,
-                at,
-                event.category,
-                event.priority,
-                event.text,
-                event.target,
-                event.state,
-                key,
-            ),
+            " state, key) VALUES (:session, :turn, :at, :category, :priority, :text, :target,"
+            " :state, :key)",
+            {**event._asdict(), **of, "priority": event.priority},
         ).rowcount
         # At once, and not at the end: so what stays is the same however the reading is parted.
         if session.events > EVENTS_MAX:
@@ -143,10 +155,11 @@ class EventWriter:
         elif record.failed or record.exit_code:
             self._set_state(events, "failed")
             target = next(iter(targets), "") or tool
-            self._drop_error(session, target)
+            self._drop_error(session, target)  # first, or the new one would go with the old
             key = digest(call.hex() if call else record.key, "error")
             self.add(session, key, of_error(target, one.head), record.at)
         else:
+            # Before errors are closed: what the result says of files closes theirs, too.
             targets += self._write_files(session, record, one.events, events, call, tool)
             for target in targets:
                 self._db.execute(

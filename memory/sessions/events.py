@@ -1,4 +1,4 @@
-"""What happened in a session, as events: one for each thing worth remembering.
+"""Events of a session: one for each thing that happened and is worth remembering.
 
 Events come from structure (a call's name and arguments, a host's record of a failure) and from the
 user's own words; the text of an output never makes one, but for the head of an error.
@@ -56,13 +56,12 @@ ParseCall = Callable[[str, Any, str], Deed | None]
 
 
 class Event(NamedTuple):
-    """One thing that happened. `target` joins events about one thing: a path, or a command.
-    `state` is open, closed, failed or denied, or empty."""
+    """A thing that happened."""
 
     category: str
     text: str
-    target: str = ""
-    state: str = ""
+    target: str = ""  # joins events about one thing: a path, or a command
+    state: str = ""  # open, closed, failed, denied, or empty
     action: FileAction = ""
 
     @property
@@ -74,84 +73,17 @@ class Event(NamedTuple):
 
 # Words at the beginning of a command that change nothing, or prepare it.
 _BEFORE = re.compile(r"^(?:\s*(?:cd|pushd)\s+[^;&|\n]+(?:&&|;)\s*|\s*[A-Za-z_]\w*=\S*\s+)+")
-_LOOKING = frozenset(
-    [
-        "ls",
-        "cat",
-        "head",
-        "tail",
-        "less",
-        "more",
-        "wc",
-        "file",
-        "stat",
-        "du",
-        "df",
-        "find",
-        "grep",
-        "egrep",
-        "fgrep",
-        "rg",
-        "ag",
-        "fd",
-        "tree",
-        "pwd",
-        "echo",
-        "printf",
-        "which",
-        "type",
-        "whereis",
-        "date",
-        "env",
-        "printenv",
-        "ps",
-        "top",
-        "free",
-        "uname",
-        "whoami",
-        "id",
-        "hostname",
-        "jq",
-        "sort",
-        "uniq",
-        "diff",
-        "cmp",
-        "awk",
-        "cut",
-        "column",
-        "nl",
-        "od",
-        "xxd",
-        "strings",
-        "realpath",
-        "readlink",
-        "basename",
-        "dirname",
-        "true",
-        "sleep",
-    ]
-)
-_GIT_LOOKING = frozenset(
-    [
-        "status",
-        "diff",
-        "log",
-        "show",
-        "blame",
-        "branch",
-        "remote",
-        "rev-parse",
-        "ls-files",
-        "ls-tree",
-        "describe",
-        "grep",
-        "reflog",
-        "shortlog",
-        "cat-file",
-        "config",
-        "help",
-    ]
-)
+_LOOKING_WORDS = """
+ls cat head tail less more wc file stat du df find grep egrep fgrep rg ag fd tree pwd echo printf
+which type whereis date env printenv ps top free uname whoami id hostname jq sort uniq diff cmp
+awk cut column nl od xxd strings realpath readlink basename dirname true sleep
+"""
+_LOOKING = frozenset(_LOOKING_WORDS.split())
+_GIT_LOOKING_WORDS = """
+status diff log show blame branch remote rev-parse ls-files ls-tree describe grep reflog shortlog
+cat-file config help
+"""
+_GIT_LOOKING = frozenset(_GIT_LOOKING_WORDS.split())
 _ENVIRONMENT = ("export", "source", ".", "unset", "nvm", "pyenv", "conda", "direnv")
 _TASK_LISTS = ("todos", "plan", "todoList", "items", "tasks")
 PARAMS_READ = frozenset(
@@ -224,7 +156,7 @@ def _of_tool(record: MessageRecord, deed: Deed | None) -> Iterator[Event]:
 
 
 def is_task_list(tool: str) -> bool:
-    """Tell whether a call of this tool gives the whole list of tasks."""
+    """Return whether a call of this tool gives the whole list of tasks."""
     return tool.lower() in _TASK_TOOLS
 
 
@@ -278,7 +210,7 @@ def _edit(path: str, action: FileAction) -> Event:
 
 
 def _classify(line: str) -> str:
-    """Tell by its first word whether a command works on git, only looks, or may change things."""
+    """Return by its first word whether a command works on git, only looks, or may change things."""
     words = _BEFORE.sub("", line).split()
     if not words:
         return "command"

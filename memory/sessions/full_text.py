@@ -13,30 +13,26 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from base.plain_files import open_plain
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importing import Importing
-from memory.sessions.memory_store import write_in_memory
 from memory.sessions.model import Message, Session
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.reading import read_messages
 from memory.sessions.records import Record, SessionRecord
+from memory.sessions.sources import EXPECTED_ERRORS
 from memory.sessions.tail import read_lines
-from memory.sessions.whereabouts import EXPECTED_ERRORS
+from memory.sessions.tail_events import write_in_memory
 from memory.texts import unpack
 
 TRANSCRIPT_BYTES_MAX = 256 << 20
 """Of a larger transcript nothing is read: it would not fit in memory."""
 
 
-class _Text(NamedTuple):
-    """What a message says. `content` is None where it has no text, such as a call."""
-
-    content: str | None
-    is_cut: bool
-    params: Any
+_Text = tuple[str | None, bool, Any]
+"""What a message says, whether it is cut, and a call's arguments; None where it has no text."""
 
 
 def read_full_messages(
@@ -59,9 +55,8 @@ def read_full_messages(
         elif text is None:
             yield replace(message, is_cut=True)
         else:
-            yield replace(
-                message, content=text.content, is_cut=text.is_cut, tool_params=text.params
-            )
+            content, is_cut, params = text
+            yield replace(message, content=content, is_cut=is_cut, tool_params=params)
 
 
 def _lacks_text(message: Message) -> bool:
@@ -90,7 +85,7 @@ def _read_texts(importing: Importing, importer: Importer, session: Session) -> d
             " content_bytes > 0), tool_params FROM message"
         ).fetchall()
     return {
-        key: _Text(unpack(content), bool(is_cut), json.loads(unpack(params) or "null"))
+        key: (unpack(content), bool(is_cut), json.loads(unpack(params) or "null"))
         for key, content, is_cut, params in rows
     }
 

@@ -16,19 +16,22 @@ from typing import BinaryIO
 
 from base.named_tuples import NamedTuple
 from base.plain_files import open_plain
-from memory.database import Database
+from base.stores import Database
 from memory.gate import Gate
 from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.importers.whole_json import RefusedError
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.sources import (
+    EXPECTED_ERRORS,
     EXPIRED,
     NAMED,
     UNDECIDED,
     Source,
+    find_folder,
     load_source,
     measure,
+    name_session,
     note_bad_lines,
     note_drift,
     save_source,
@@ -41,7 +44,6 @@ from memory.sessions.tail import (
     open_transcript,
     read_lines,
 )
-from memory.sessions.whereabouts import EXPECTED_ERRORS, find_folder, name_session
 from memory.sessions.writing import Writer
 
 BATCH_BYTES = 8 << 20
@@ -52,29 +54,27 @@ BAD = "bad"
 
 
 class Importing(NamedTuple):
-    """What all importing of one store has in common. `belongs` tells whether a working directory is
-    of the store's project; None takes all. `owner` is who the sessions are said to be of."""
+    """The common ground of all importing of one store. Without `belongs` all sessions are taken."""
 
     database: Database
     gate: Gate
     make_preparer: Callable[[], Preparer]
-    belongs: Callable[[str], bool] | None = None
+    belongs: Callable[[str], bool] | None = None  # tells if a working directory is the project's
     home: str = ""
-    owner: str = ""
+    owner: str = ""  # who the sessions are said to be of
 
 
 class Imported(NamedTuple):
-    """What became of one reading. `behind` is how many bytes are left to read; `is_held` says that
-    another process reads the source; `summary` is the last compaction's, as far as it was read."""
+    """The outcome of one reading."""
 
     session_id: str = ""
     messages: int = 0
     bytes_read: int = 0
-    behind: int = 0
+    behind: int = 0  # bytes left to read
     bad_lines: int = 0
-    is_held: bool = False
+    is_held: bool = False  # whether another process reads the source
     elsewhere: bool = False
-    summary: str = ""
+    summary: str = ""  # the last compaction's, as far as it was read
     problem: str = ""
     session_ids: frozenset[str] = frozenset()
 
@@ -170,6 +170,7 @@ class _Reading:
         """Parse and prepare some lines, before any transaction."""
         parse_line = self._importer.parse_line
         assert parse_line is not None
+        # A copy: where the transaction fails, the next reading begins with the state before it.
         state = dict(state)
         self._bad = []
         prepared: list[Prepared] = []
@@ -226,7 +227,7 @@ class _Reading:
         return Imported(elsewhere=True)
 
     def _is_foreign(self, record: SessionRecord) -> bool:
-        """Tell whether a session is of another project: by the folder that it began in."""
+        """Return whether a session is of another project: by the folder that it began in."""
         belongs, folder = self._importing.belongs, record.working_directory
         if belongs is None or self._found.folder or self._found.form or not folder:
             return False
@@ -334,6 +335,8 @@ class _Reading:
     ) -> Imported:
         """Write a batch. One that goes on is of the session that the last one ended with."""
         importing, found = self._importing, self._found
+        # How far the source is read is saved in the transaction that writes its records. Saved
+        # before, a kill between the two would lose them for good.
         with importing.database.writing() as db:
             if self._elsewhere:
                 prepared = []
@@ -347,12 +350,15 @@ class _Reading:
                 keys_are_global=self._importer.keys_are_global,
                 imported_at=self._imported_at,
             )
+            # Before any record: those of a batch that goes on name no session, and without this
+            # they would be passed over.
             if goes_on:
                 writer.resume(str(state.get("session", "")))
             writer.write(prepared)
             state["session"] = writer.finish()
             seen = sum(isinstance(one.record, MessageRecord) for one in prepared)
             source_id = self._save(db, place, state, int(self._elsewhere))
+            # What an earlier file at this path had wrong goes before this one's is noted.
             if is_new and self._importer.parse_line is not None:
                 db.execute("DELETE FROM import_error WHERE source_id = ?", (source_id,))
             note_bad_lines(db, source_id, self._bad, importing.gate)

@@ -1,4 +1,4 @@
-"""What becomes of sessions after they were recorded: their status, summary, end, and forgetting."""
+"""Sessions after they were recorded: their status, summary, end, and forgetting."""
 
 from __future__ import annotations
 
@@ -83,6 +83,7 @@ def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
             " JOIN session ON session.source_path = source.path WHERE session.id = ?)",
             (session_id,),
         )
+    # Behind both: by the rows that this deletes the keys and the transcripts were found.
     delete(db, gone)
     db.executemany(
         "INSERT OR IGNORE INTO tombstone VALUES (?)", [(digest(session_id),) for session_id in gone]
@@ -94,6 +95,8 @@ def expire(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
     """Delete sessions and those of their subagents, whose time is over; return all that went. They
     are not forgotten: a transcript that still lies there is read again where they are to be kept
     after all, as by a clock that was put right."""
+    # Before they are deleted: their last activity is read from their rows. Without it the next
+    # reading would take the transcript for a new one, and they would be back.
     for session_id in list_with_subagents(db, session_ids):
         db.execute(
             "UPDATE source SET state = json_set(state, ?2, MAX(session.last_at,"

@@ -1,10 +1,12 @@
-"""What is read out of the store. Times are seconds since the epoch, None where none is known."""
+"""Records that are read out of the store. Times are seconds since the epoch, None if unknown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from memory.errors import MemoryRoomError
 
 Status = Literal["active", "paused", "completed", "archived"]
 STATUSES: tuple[Status, ...] = ("active", "paused", "completed", "archived")
@@ -14,18 +16,20 @@ PAUSED_AFTER_S = 30 * 60.0
 COMPLETED_AFTER_S = 24 * 3600.0
 
 
+class UnknownSessionError(MemoryRoomError):
+    """No session has this id, or several begin with it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session. `id` is `AGENT:HOST_ID`, `relation` how it comes from `parent_id`: subagent,
-    fork or continued. Token counts are None where the host records none. `files` are paths by what
-    was done to them: modified, created, deleted."""
+    """A session. Token counts are None where the host records none."""
 
-    id: str
+    id: str  # `AGENT:HOST_ID`
     agent: str
     host_id: str
     owner: str
     parent_id: str
-    relation: str
+    relation: str  # how it comes from `parent_id`: subagent, fork or continued
     title: str
     agent_version: str
     source_path: str
@@ -49,24 +53,23 @@ class Session:
     end_reason: str
     pinned: bool
     turns: int
-    files: Mapping[str, tuple[str, ...]]
+    files: Mapping[str, tuple[str, ...]]  # paths by what was done: modified, created, deleted
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One step of a message. `content` and `tool_params` are None where texts are not kept, and
-    `is_cut` says that what is kept is not all. `content_bytes` is the length of all of it."""
+    """A step of a message."""
 
     sequence: int
     step: int
     turn: int
     role: str
     at: float | None
-    content: str | None
-    content_bytes: int
-    is_cut: bool
+    content: str | None  # None where texts are not kept
+    content_bytes: int  # the length of all of it
+    is_cut: bool  # whether what is kept is not all
     tool_name: str | None
-    tool_params: Any
+    tool_params: Any  # None where texts are not kept
     exit_code: int | None
     is_error: bool
     subagent: str | None
@@ -83,32 +86,20 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolUse:
-    """How often a tool was called, how often that failed, and the average of the output tokens of
-    the responses with such calls; None where the host records none."""
-
-    tool: str
-    calls: int
-    errors: int
-    average_output_tokens: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class ToolCount:
-    """The calls of one tool in one session. `responses` have such calls and record their output
-    tokens, which together are `output_tokens`."""
+    """The calls of one tool in one session."""
 
     session_id: str
     tool: str
     calls: int
     errors: int
-    responses: int
-    output_tokens: int
+    responses: int  # how many have such calls and record their output tokens
+    output_tokens: int  # of `responses` together
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionPoint:
-    """Where a session was compacted, seen among all sessions; `summary` is what the host kept."""
+    """A place where a session was compacted, seen among all sessions."""
 
     session_id: str
     agent: str
@@ -118,21 +109,13 @@ class CompactionPoint:
     trigger: str | None
     tokens_before: int | None
     tokens_after: int | None
-    summary: str | None
-
-
-class SessionState(NamedTuple):
-    """What kind of session it is, and how it stands."""
-
-    session_id: str
-    agent: str
-    status: Status
+    summary: str | None  # what the host kept
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
     """Tokens of the responses of one session, model and day (UTC); None where none of them records
-    it. An unknown model or day is empty."""
+    it. An unknown model or day is empty, as is the session where all are summed."""
 
     session_id: str
     agent: str

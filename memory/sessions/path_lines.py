@@ -50,7 +50,7 @@ def weigh_paths(paths: Collection[str]) -> dict[str, float]:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether nothing in a path can be taken for a mark of the form."""
+    """Return whether nothing in a path can be taken for a mark of the form."""
     is_marked = path.startswith('"') or path.endswith(("*", ":")) or " " in path
     return bool(path) and path.isprintable() and not is_marked
 

@@ -45,12 +45,6 @@ TOKENS_MAX = 1 << 40
 """No response has more: such a count is none, and the sum of all others stays a number."""
 
 
-class Switches(NamedTuple):
-    """What is kept: full texts only with `messages`."""
-
-    messages: bool = False
-
-
 class Prepared(NamedTuple):
     """A cleaned record. Of a message: its text as it is to be kept (None: not at all), its length
     in bytes, its arguments as JSON, its events, and of a result what an error or a commit says.
@@ -69,12 +63,13 @@ class Prepared(NamedTuple):
 class Preparer:
     """Prepares records with one gate and one reader of calls."""
 
-    def __init__(self, gate: Gate, parse_call: ParseCall, switches: Switches) -> None:
+    def __init__(self, gate: Gate, parse_call: ParseCall, *, keep_messages: bool = False) -> None:
+        """Take the gate and the reader; full texts are kept only with `keep_messages`."""
         self._gate = gate
         self._parse_call = parse_call
-        self._switches = switches
+        self._keep_messages = keep_messages
         self._folder = ""
-        self._value_chars = CONTENT_CHARS_MAX if switches.messages else VALUE_CHARS_MAX
+        self._value_chars = CONTENT_CHARS_MAX if keep_messages else VALUE_CHARS_MAX
 
     def prepare(self, record: Record) -> Prepared:
         """Clean one record and find its events."""
@@ -82,6 +77,7 @@ class Preparer:
             return self._message(record)
         clean = self._name
         if isinstance(record, SessionRecord):
+            # As it stands, not cleaned: the calls that follow have paths within it.
             self._folder = record.working_directory or self._folder
             metadata = self._gate.clean_value(dict(record.metadata), NAME_CHARS_MAX)
             return Prepared(
@@ -140,14 +136,15 @@ class Preparer:
         found: tuple[Event, ...] = ()
         content = None
         if record.is_prompt:
+            # Events are made of the cleaned text: of the other, a secret would stand in them.
             content = self._gate.clean_head(text, CONTENT_CHARS_MAX)
             end = ""
             if len(text) > CONTENT_CHARS_MAX:
                 end = self._gate.clean_ends(text, 2 * END_CHARS_READ)[-END_CHARS_READ:]
             found = tuple(events.of_prompt(content, end))
-        elif self._switches.messages:
+        elif self._keep_messages:
             content = self._gate.clean_head(text, CONTENT_CHARS_MAX)
-        kept = content if self._switches.messages else None
+        kept = content if self._keep_messages else None
         return Prepared(cleaned, kept, size, events=found)
 
     def _call(self, record: MessageRecord, cleaned: MessageRecord) -> Prepared:
@@ -162,7 +159,7 @@ class Preparer:
         files = tuple((self._path(path), action) for path, action in told)
         found = events.of_call(cleaned._replace(params=params, files=files), deed)
         text = None
-        if self._switches.messages:
+        if self._keep_messages:
             text = self._clean_json(json.dumps(params, ensure_ascii=False))
         return Prepared(
             cleaned,
@@ -174,7 +171,7 @@ class Preparer:
 
     def _params(self, params: Any) -> Any:  # noqa: ANN401 - JSON
         """Clean a call's arguments: all that are kept, or those that events are made of."""
-        if not self._switches.messages and isinstance(params, Mapping):
+        if not self._keep_messages and isinstance(params, Mapping):
             params = {name: one for name, one in params.items() if name in events.PARAMS_READ}
         return self._gate.clean_value(params, self._value_chars)
 
@@ -192,7 +189,7 @@ class Preparer:
             changed = tuple(events.of_files((self._path(path), action) for path, action in files))
         return Prepared(
             cleaned,
-            self._gate.clean_ends(record.text, chars_max) if self._switches.messages else None,
+            self._gate.clean_ends(record.text, chars_max) if self._keep_messages else None,
             size,
             events=changed,
             head=head,

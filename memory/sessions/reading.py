@@ -10,17 +10,17 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import Any
 
-from memory.sessions.errors import UnknownSessionError
 from memory.sessions.model import (
     CompactionPoint,
     Message,
     Session,
-    SessionState,
     SourceStatus,
+    Status,
     TokenCount,
     ToolCount,
-    ToolUse,
+    UnknownSessionError,
     compute_status,
 )
 from memory.sessions.sources import UNDECIDED
@@ -150,14 +150,16 @@ def read_all_compactions(db: sqlite3.Connection, *, agent: str = "") -> list[Com
     return [CompactionPoint(**dict(row) | {"summary": unpack(row["summary"])}) for row in rows]
 
 
-def read_states(db: sqlite3.Connection, *, now: float | None = None) -> list[SessionState]:
-    """Read the agent and the status of all sessions."""
+def read_states(
+    db: sqlite3.Connection, *, now: float | None = None
+) -> list[tuple[str, str, Status]]:
+    """Read the id, the agent and the status of all sessions."""
     rows = db.execute(
         "SELECT id, agent, status, summary <> '', last_at, ended_at FROM session ORDER BY id"
     )
     now = time.time() if now is None else now
     return [
-        SessionState(
+        (
             session_id,
             agent,
             compute_status(
@@ -196,23 +198,29 @@ def read_tool_counts(
     ]
 
 
-def read_tool_uses(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[ToolUse]:
+def read_tool_uses(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[dict[str, Any]]:
     """Count the calls of each tool over some sessions, the most used first."""
     counts = (read_tool_counts(db, session_id=one) for one in session_ids)
     return sum_tool_counts(chain.from_iterable(counts))
 
 
-def sum_tool_counts(counts: Iterable[ToolCount]) -> list[ToolUse]:
-    """Add up the calls of each tool, the most used first."""
+def sum_tool_counts(counts: Iterable[ToolCount]) -> list[dict[str, Any]]:
+    """Add up the calls of each tool, the most used first; with the average of the output tokens of
+    the responses with such calls, None where the host records none."""
     sums: dict[str, list[int]] = {}
     for one in counts:
         numbers = (one.calls, one.errors, one.responses, one.output_tokens)
         sums[one.tool] = list(map(operator.add, sums.get(one.tool, [0] * 4), numbers))
     uses = [
-        ToolUse(tool, calls, errors, output / responses if responses else None)
+        {
+            "tool": tool,
+            "calls": calls,
+            "errors": errors,
+            "average_output_tokens": output / responses if responses else None,
+        }
         for tool, (calls, errors, responses, output) in sums.items()
     ]
-    return sorted(uses, key=lambda use: (-use.calls, use.tool))
+    return sorted(uses, key=lambda use: (-use["calls"], use["tool"]))
 
 
 def read_token_counts(db: sqlite3.Connection) -> list[TokenCount]:
@@ -225,6 +233,17 @@ def read_token_counts(db: sqlite3.Connection) -> list[TokenCount]:
     return [TokenCount(*row) for row in rows]
 
 
+def sum_tokens_by_day(db: sqlite3.Connection, *, since: float) -> list[TokenCount]:
+    """Sum the tokens of all sessions by day and model, from a time on."""
+    rows = db.execute(
+        "SELECT '', '', model, date(at, 'unixepoch'), COUNT(*), SUM(input), SUM(output),"
+        " SUM(cache_read), SUM(cache_write), SUM(reasoning) FROM usage WHERE at >= ?"
+        " GROUP BY 3, 4 ORDER BY 4, 3",
+        (since,),
+    )
+    return [TokenCount(*row) for row in rows]
+
+
 def count_sessions(db: sqlite3.Connection) -> int:
     """Count the sessions of a store."""
     return int(db.execute("SELECT COUNT(*) FROM session").fetchone()[0])
@@ -232,24 +251,17 @@ def count_sessions(db: sqlite3.Connection) -> int:
 
 def read_sources(db: sqlite3.Connection) -> list[SourceStatus]:
     """Read how far each transcript is read."""
-    rows = db.execute(
-        "SELECT agent, path, size, offset, messages, bad_lines, elsewhere, problem, seen_at"
-        " FROM source ORDER BY agent, path"
+    rows = _rows(
+        db,
+        "SELECT agent, path, size, offset AS read, messages, bad_lines, elsewhere, problem, seen_at"
+        " FROM source ORDER BY agent, path",
     )
     return [
         SourceStatus(
-            agent,
-            path,
-            size,
-            read,
-            messages,
-            bad,
-            bool(elsewhere),
-            problem,
-            seen_at,
-            elsewhere == UNDECIDED,
+            **{**row, "elsewhere": bool(row["elsewhere"])},
+            is_undecided=row["elsewhere"] == UNDECIDED,
         )
-        for agent, path, size, read, messages, bad, elsewhere, problem, seen_at in rows
+        for row in map(dict, rows)
     ]
 
 

@@ -1,4 +1,4 @@
-"""What an importer finds in a transcript, in the order in which it stands there.
+"""Records that an importer finds in a transcript, in the order in which they stand there.
 
 All text is a stranger's: importers pass it on as it is, and the store's gate cleans it. Records
 are named tuples, since a hook makes them. Times are seconds since the epoch, None where the
@@ -28,16 +28,14 @@ class PlainKey(str):
 
 
 class SessionRecord(NamedTuple):
-    """Begins a session, or returns to it: the records after it are of this one.
+    """The beginning of a session, or a return to it: the records after it are of this one.
 
-    `id` and `parent_id` are the host's own. Of the other fields an empty one changes nothing, and a
-    later one replaces an earlier; of the working directory and the start the first stays. `agent`
-    is who wrote the session, where the form itself says so. `last_at` is its last activity, where
-    its messages have no times.
+    Of all but the ids an empty field changes nothing, and a later one replaces an earlier; of the
+    working directory and the start the first stays.
     """
 
-    id: str
-    parent_id: str = ""
+    id: str  # the host's own
+    parent_id: str = ""  # the host's own
     relation: Relation = ""
     title: str = ""
     agent_version: str = ""
@@ -47,45 +45,38 @@ class SessionRecord(NamedTuple):
     ended_at: float | None = None
     end_reason: str = ""
     metadata: Mapping[str, Any] = NOTHING
-    agent: str = ""
-    last_at: float | None = None
+    agent: str = ""  # who wrote the session, where the form itself says so
+    last_at: float | None = None  # its last activity, where its messages have no times
 
 
 class MessageRecord(NamedTuple):
-    """One step of a message.
+    """A step of a message.
 
-    `key` tells it from all others of its session, so that reading twice changes nothing. Steps of
-    one `group`, such as a response with text and tool calls, share a sequence number.
-    `is_prompt` marks what a person typed, and nothing that a host puts into their mouth. A tool
-    call and its result have one `call_id`. `failed` and `exit_code` come from the host's own
-    fields, never from the text; `is_denied` says that a rule or a person refused the call.
-    `files` are paths that the host says a call changed, in place of what its arguments tell: with
-    the call, or with its result where it says so only then; of one that failed there are none.
-    `images` counts pictures, `thinking_bytes` measures what is not kept. `replaces` says that it
-    stands in place of an earlier one of this key. `full_bytes` is the length of all of the text,
-    where the transcript itself has only a part of it.
+    Attributes:
+        files: paths that the host says a call changed, in place of what its arguments tell: with
+            the call, or with its result where it says so only then; none of one that failed.
     """
 
-    key: str
-    group: str
+    key: str  # tells it from all others of its session, so that reading twice changes nothing
+    group: str  # steps of one, such as a response's text and tool calls, share a sequence number
     role: Role
     text: str = ""
     at: float | None = None
-    is_prompt: bool = False
+    is_prompt: bool = False  # what a person typed, and nothing that a host puts into their mouth
     tool: str = ""
     params: Any = None
-    call_id: str = ""
-    failed: bool = False
-    exit_code: int | None = None
-    is_denied: bool = False
+    call_id: str = ""  # the same of a tool call and its result
+    failed: bool = False  # from the host's own fields, never from the text
+    exit_code: int | None = None  # from the host's own fields, never from the text
+    is_denied: bool = False  # whether a rule or a person refused the call
     files: tuple[tuple[str, FileAction], ...] = ()
     subagent: str = ""
     skill: str = ""
     model: str = ""
-    images: int = 0
-    thinking_bytes: int = 0
-    replaces: bool = False
-    full_bytes: int = 0
+    images: int = 0  # how many pictures
+    thinking_bytes: int = 0  # of what is not kept
+    replaces: bool = False  # whether it stands in place of an earlier one of this key
+    full_bytes: int = 0  # the length of all of the text, where the transcript has only a part
 
 
 class CompactionRecord(NamedTuple):
@@ -101,21 +92,18 @@ class CompactionRecord(NamedTuple):
 
 
 class UsageRecord(NamedTuple):
-    """Tokens of one response; of several records of one response the largest output counts.
-
-    `group` is that of the message that it is of. `input` are tokens that were neither read from
-    nor written to a cache. None is not recorded.
-    """
+    """Tokens of one response; of several records of one response the largest output counts. None is
+    not recorded."""
 
     response_id: str
     model: str = ""
     at: float | None = None
-    input: int | None = None
+    input: int | None = None  # neither read from nor written to a cache
     output: int | None = None
     cache_read: int | None = None
     cache_write: int | None = None
     reasoning: int | None = None
-    group: str = ""
+    group: str = ""  # that of the message that it is of
 
 
 class CutRecord(NamedTuple):

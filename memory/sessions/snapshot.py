@@ -77,15 +77,6 @@ _SHOWING = re.compile(
 _HEREDOC = re.compile(r"<<-?\s?(['\"]?)[A-Za-z_]\w*\1(?=\s|$)")
 
 
-class Subject(NamedTuple):
-    """What a snapshot says of the session besides its events. `known` is a text that the agent has
-    besides, such as the host's summary: what it holds is left out."""
-
-    session_id: str
-    branch: str = ""
-    known: str = ""
-
-
 class _Part(NamedTuple):
     """One part: its lines, the most important first. `edited` are those of the files."""
 
@@ -111,17 +102,24 @@ class _Part(NamedTuple):
 
 
 def build_snapshot(
-    events: Sequence[Event], subject: Subject, bytes_max: int = SNAPSHOT_BYTES_MAX
+    events: Sequence[Event],
+    session_id: str,
+    branch: str = "",
+    known: str = "",
+    *,
+    bytes_max: int = SNAPSHOT_BYTES_MAX,
 ) -> str:
     """Build the text from a session's events, which are in order; empty where there are none.
+    `known` is a text that the agent has besides, such as the host's summary: what it holds is left
+    out.
 
     It takes at most `bytes_max` bytes of UTF-8: a line that does not fit is left out whole, and a
     text that is longer than its part is cut between characters.
     """
-    parts = _find_parts(events, subject)
+    parts = _find_parts(events, branch, " ".join(known.split()))
     if not any(part.lines for part in parts):
         return ""
-    head = f"{HEAD}, not orders. More: ctx_session or ctx_search, session {subject.session_id[:60]}"
+    head = f"{HEAD}, not orders. More: ctx_session or ctx_search, session {session_id[:60]}"
     chosen = _choose(parts, bytes_max - size_bytes(head))
     return "\n".join(
         [head, *(_TITLES[n] + "\n".join(lines) for n, lines in chosen.items() if lines)]
@@ -185,9 +183,8 @@ def _size_lines(lines: Sequence[str]) -> int:
     return sum(size_bytes(line) + 1 for line in lines)
 
 
-def _find_parts(events: Sequence[Event], subject: Subject) -> list[_Part]:
+def _find_parts(events: Sequence[Event], branch: str, known: str) -> list[_Part]:
     prompts = [event.text for event in events if event.category == "prompt"]
-    known = " ".join(subject.known.split())
     goal = _one(prompts[:1], "goal")
     request = _one(prompts[-1:], "request") if len(prompts) > 1 else []
     words = [
@@ -206,7 +203,7 @@ def _find_parts(events: Sequence[Event], subject: Subject) -> list[_Part]:
         _Part("errors", _fitting(_errors(events))),
         _Part("commands", _fitting(_commands(events, known))),
         _Part("files", *_files(events, known)),
-        _Part("git", _fitting(_git(events, subject))),
+        _Part("git", _fitting(_git(events, branch))),
     ]
 
 
@@ -271,11 +268,11 @@ def _find_shown(event: Event) -> str:
     return found[1] if found else ""
 
 
-def _git(events: Sequence[Event], subject: Subject) -> list[str]:
+def _git(events: Sequence[Event], branch: str) -> list[str]:
     """Name the branch, then the latest commit."""
     commit = next((e for e in reversed(events) if e.category == "git" and _is_commit(e)), None)
     of_commit, _, digest = commit.state.rpartition(" ") if commit else ("", "", "")
-    branch = of_commit or subject.branch
+    branch = of_commit or branch
     said = f"branch {branch}" if branch else ""
     line = ", ".join(filter(None, (said, f"last commit {digest}" if digest else "")))
     return [line] if line else []

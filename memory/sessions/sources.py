@@ -1,4 +1,7 @@
-"""The rows of transcripts: which file each is, how far it is read, and whether anything is new."""
+"""The rows of transcripts: which file each is, how far it is read, and whether anything is new.
+
+Also where a session worked, of hosts whose transcripts do not say.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,21 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, BinaryIO
 
 from base.named_tuples import NamedTuple
-from memory.database import Database
+from base.plain_files import open_plain
+from base.stores import Database
 from memory.gate import CONTEXT_CHARS, Gate
-from memory.sessions.importers.importer import Found, State
+from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.preparing import digest
-from memory.sessions.tail import Line, Place
+from memory.sessions.records import SessionRecord
+from memory.sessions.tail import Line, Place, read_lines
+
+HEAD_BYTES = 1 << 20
+"""How far a transcript is read for the place of its session."""
+
+EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 DRIFT_BYTES = 1 << 20
 """Of a file of which so much was read and no message found, the form is another than is known."""
@@ -32,6 +42,50 @@ EXCERPT_BYTES = 120
 _ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
 
 DRIFT = "no message was found in it: this version of the host may write another form"
+
+NAMED = "file:"
+"""Before the form of a source that a person named, so that none takes it for a host's own."""
+
+
+def find_folder(database: Database, importer: Importer, found: Found, file: BinaryIO) -> str | None:
+    """Find the working directory of a transcript's session. Empty: its records say, or hooks told
+    it. None: it cannot be known."""
+    if importer.find_folder is None:
+        return ""
+    ids = [f"{importer.agent}:{one}" for one in (found.session_id, found.parent_id)]
+    with database.reading() as db:
+        known = db.execute(
+            "SELECT 1 FROM session WHERE id IN (?, ?) AND working_directory <> ''", ids
+        ).fetchone()
+    return "" if known else importer.find_folder(found, file) or None
+
+
+def read_folder(importer: Importer, found: Found) -> str:
+    """Read where a transcript's session worked: by its place, or by its first records; empty where
+    that cannot be known."""
+    if found.folder or importer.parse_line is None:
+        return found.folder
+    with suppress(OSError), open_plain(found.path, follow=False) as file:
+        if importer.find_folder is not None:
+            return importer.find_folder(found, file)
+        state = State()
+        for line in read_lines(file, 0, HEAD_BYTES):
+            with suppress(*EXPECTED_ERRORS, RecursionError):
+                value = json.loads(line.data or b"")
+                for record in importer.parse_line(value, state) if isinstance(value, dict) else ():
+                    if isinstance(record, SessionRecord) and record.working_directory:
+                        return record.working_directory
+    return ""
+
+
+def name_session(found: Found, folder: str) -> SessionRecord:
+    """Return the record of the session that a transcript's place names."""
+    return SessionRecord(
+        found.session_id,
+        found.parent_id,
+        "subagent" if found.parent_id else "",
+        working_directory=folder,
+    )
 
 
 class Source(NamedTuple):
@@ -82,10 +136,6 @@ def measure(found: Found, status: os.stat_result | None = None) -> Measure:
     return Measure(status.st_dev, status.st_ino, size, mtime_ns)
 
 
-NAMED = "file:"
-"""Before the form of a source that a person named, so that none takes it for a host's own."""
-
-
 def find_form(db: sqlite3.Connection, path: str) -> str:
     """Return the form of a file that a person named; empty of a host's own transcript."""
     row = db.execute("SELECT agent FROM source WHERE path_key = ?", (digest(path),)).fetchone()
@@ -101,8 +151,8 @@ def is_old(found: Found, since: float) -> bool:
 
 
 def needs_reading(database: Database, found: Found, since: float = 0.0) -> bool:
-    """Tell by a file's status alone whether there may be something new in it. One that last changed
-    before `since` is left out: what is in it would go as soon as it was read."""
+    """Return by a file's status alone whether there may be something new in it. One that last
+    changed before `since` is left out: what is in it would go as soon as it was read."""
     try:
         now = measure(found)
     except OSError:
@@ -177,7 +227,8 @@ def save_source(  # noqa: PLR0913, PLR0917 - the columns of a row
     row = db.execute(
         "INSERT INTO source (path_key, agent, path, device, inode, head_bytes, head_sha256,"
         " size, mtime_ns, offset, elsewhere, state, seen_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " VALUES (:key, :agent, :path, :device, :inode, :head_bytes, :head_sha256, :size,"
+        " :mtime_ns, :offset, :elsewhere, :state, :now)"
         " ON CONFLICT (path_key) DO UPDATE SET agent = IIF(excluded.agent LIKE 'file:%' AND"
         " agent NOT LIKE 'file:%', agent, excluded.agent), device = excluded.device,"
         " inode = excluded.inode, head_bytes = excluded.head_bytes,"
@@ -185,21 +236,16 @@ def save_source(  # noqa: PLR0913, PLR0917 - the columns of a row
         " size = excluded.size, mtime_ns = excluded.mtime_ns, offset = excluded.offset,"
         " elsewhere = excluded.elsewhere, state = excluded.state, seen_at = excluded.seen_at"
         " RETURNING id",
-        (
-            digest(path),
-            agent,
-            gate.clean_head(path, 4096),
-            place.device,
-            place.inode,
-            place.head_bytes,
-            place.head_sha256,
-            status.size,
-            status.mtime_ns,
-            place.offset,
-            elsewhere,
-            json.dumps(clean_state(state, gate)),
-            time.time(),
-        ),
+        {
+            **status._asdict(),
+            **place._asdict(),
+            "key": digest(path),
+            "agent": agent,
+            "path": gate.clean_head(path, 4096),
+            "elsewhere": elsewhere,
+            "state": json.dumps(clean_state(state, gate)),
+            "now": time.time(),
+        },
     ).fetchone()
     return int(row[0])
 

@@ -12,20 +12,19 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memory.database import WAIT_S, Database
+from base.stores import WAIT_S, Database, OpenStore, name_lock, share_file
 from memory.errors import StoreUnavailableError
 from memory.gate import FindSecrets, Gate
-from memory.presence import name_lock, share_file
 from memory.sessions import delivering
-from memory.sessions.event_reading import read_events
+from memory.sessions.delivering import read_events
 from memory.sessions.events import ParseCall
-from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Found, Ground, Importer
+from memory.sessions.importers.registry import find_importer
 from memory.sessions.importing import Imported, Importing, import_source
-from memory.sessions.preparing import Preparer, Switches
+from memory.sessions.preparing import Preparer
 from memory.sessions.records import Record
 from memory.sessions.schema import STEPS
-from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
+from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, build_snapshot
 from memory.sessions.sources import count_unread, find_form, forget_source, needs_reading
 from memory.sessions.writing import Writer
 
@@ -44,7 +43,7 @@ JUST_NOW_S = 5.0
 a new one waits."""
 
 
-class SessionStore:
+class SessionStore(OpenStore):
     """Sessions of one project. Reading functions (`reading`, `keeping`) take the connection that
     `database.reading()` and `database.writing()` give."""
 
@@ -91,7 +90,7 @@ class SessionStore:
         )
         self._gate = Gate(find_secrets)
         self._parse_call = parse_call
-        self._switches = Switches(keep_messages)
+        self._keep_messages = keep_messages
         self._importing = Importing(
             self.database, self._gate, self._make_preparer, belongs, home, owner
         )
@@ -99,14 +98,14 @@ class SessionStore:
     def _open_shared(self, path: StrPath, wait_s: float, *, is_verified: bool) -> Database:
         """Open a file to write beside others, which is repaired first if it is damaged."""
         if _is_empty(path):
-            from memory.copies import is_lost, restore_last_copy  # noqa: PLC0415
+            from base.stores import is_lost, restore_last_copy  # noqa: PLC0415
 
             if is_lost(path):
                 restore_last_copy(path, wait_s)
         try:
             return self._open_once(path, wait_s, is_verified=is_verified)
         except StoreUnavailableError as error:
-            from memory.copies import is_damage, restore_last_copy  # noqa: PLC0415
+            from base.stores import is_damage, restore_last_copy  # noqa: PLC0415
 
             if not is_damage(error):
                 raise
@@ -119,16 +118,11 @@ class SessionStore:
             database = self._open()
             held.callback(database.close)
             if is_verified and not database.is_read_only:
-                from memory.copies import verify_structure  # noqa: PLC0415 - hooks have no time
+                from base.stores import verify_structure  # noqa: PLC0415 - hooks have no time
 
                 verify_structure(database)
             self._held = held.pop_all()
         return database
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """List what a person should know of the file, such as that it is read-only."""
-        return self.database.notices
 
     def copy_daily(self, *, again: bool = False) -> None:
         """Copy the file if that was not done today, or `again`, so that damage takes less. A file
@@ -138,7 +132,7 @@ class SessionStore:
             StoreUnavailableError: it is damaged, and others have it open.
             OSError: the copy cannot be written.
         """
-        from memory.copies import copy_daily, is_damage, restore_last_copy  # noqa: PLC0415
+        from base.stores import copy_daily, is_damage, restore_last_copy  # noqa: PLC0415
 
         if self.database.is_read_only:
             return
@@ -153,19 +147,8 @@ class SessionStore:
             self.database = self._open_once(path, self._wait_s, is_verified=False)
             self._importing = self._importing._replace(database=self.database)
 
-    def __enter__(self) -> SessionStore:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; safe to call twice."""
-        self.database.close()
-        self._held.close()
-
     def _make_preparer(self) -> Preparer:
-        return Preparer(self._gate, self._parse_call, self._switches)
+        return Preparer(self._gate, self._parse_call, keep_messages=self._keep_messages)
 
     def import_transcript(
         self, importer: Importer, found: Found, *, deadline: float = NO_DEADLINE
@@ -245,7 +228,7 @@ class SessionStore:
         from memory.sessions.full_text import read_full_messages  # noqa: PLC0415
 
         importing = self._importing._replace(
-            make_preparer=lambda: Preparer(self._gate, self._parse_call, Switches(messages=True))
+            make_preparer=lambda: Preparer(self._gate, self._parse_call, keep_messages=True)
         )
         with self.database.reading() as db:
             if form := find_form(db, session.source_path):
@@ -281,8 +264,8 @@ class SessionStore:
             row = db.execute(
                 "SELECT git_branch FROM session WHERE id = ?", (session_id,)
             ).fetchone()
-        subject = Subject(session_id, row[0] if row else "", self._gate.clean(known))
-        return build_snapshot(events, subject, bytes_max)
+        told = (session_id, row[0] if row else "", self._gate.clean(known))
+        return build_snapshot(events, *told, bytes_max=bytes_max)
 
     def build_tail_snapshot(
         self, importer: Importer, found: Found, tail_bytes: int, session_id: str
@@ -294,7 +277,7 @@ class SessionStore:
         with self.database.reading() as db:
             kept = read_events(db, session_id)
         events = read_tail_events(self._importing, importer, found, tail_bytes, session_id)
-        return build_snapshot([*kept, *events], Subject(session_id))
+        return build_snapshot([*kept, *events], session_id)
 
     def save_snapshot(self, session_id: str, text: str, *, trigger: str = "") -> None:
         """Keep a snapshot until it is delivered."""
@@ -313,7 +296,7 @@ class SessionStore:
         return self.take_snapshot(session_id)
 
     def was_compacted(self, session_id: str) -> bool:
-        """Tell whether a session was compacted since a snapshot of it was last given."""
+        """Return whether a session was compacted since a snapshot of it was last given."""
         with self.database.reading() as db:
             return delivering.was_compacted(db, session_id)
 
@@ -323,6 +306,7 @@ class SessionStore:
             waiting = delivering.find_waiting(db, session_id)
         if waiting is None:
             return ""
+        # Marked before it is given: of two hooks that read it at once only one gives it.
         with self.database.writing() as db:
             is_ours = delivering.mark_delivered(db, waiting[0], time.time())
         return waiting[1] if is_ours else ""

@@ -117,7 +117,7 @@ def read_lines(
 
 
 def _is_object(data: bytes) -> bool:
-    """Tell whether a line is a whole object, which nothing that follows could change."""
+    """Return whether a line is a whole object, which nothing that follows could change."""
     if not data.rstrip().endswith(b"}"):
         return False
     try:

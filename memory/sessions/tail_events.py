@@ -1,22 +1,48 @@
-"""What the end of a transcript tells, of which too much is unread to be imported in time."""
+"""Events of the end of a transcript, of which too much is unread to be imported in time.
+
+They are read by way of a store in memory, which full texts use, too.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 
 from base.plain_files import open_plain
-from memory.sessions.event_reading import read_events
+from memory.sessions.delivering import read_events
 from memory.sessions.events import Event
 from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.importing import Importing
-from memory.sessions.memory_store import write_in_memory
 from memory.sessions.preparing import Prepared
 from memory.sessions.records import SessionRecord
+from memory.sessions.schema import create_tables
+from memory.sessions.sources import EXPECTED_ERRORS
 from memory.sessions.tail import find_line_start, read_lines
-from memory.sessions.whereabouts import EXPECTED_ERRORS
+from memory.sessions.writing import Writer
+
+
+@contextmanager
+def write_in_memory(
+    importing: Importing, importer: Importer, prepared: Iterable[Prepared]
+) -> Iterator[sqlite3.Connection]:
+    """Write records of a host's into tables that are gone after the block."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        create_tables(db)
+        writer = Writer(
+            db,
+            importer.agent,
+            now=0.0,
+            home=importing.home,
+            keys_are_global=importer.keys_are_global,
+        )
+        writer.write(prepared)
+        writer.finish()
+        yield db
+
 
 TAIL_HEAD_BYTES = 65_536
 

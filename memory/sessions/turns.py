@@ -32,13 +32,12 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ChangedTurn:
-    """A turn that changed since it was last indexed; `changes` tells one state of it from the
-    next."""
+    """A turn that changed since it was last indexed."""
 
     session_id: str
     number: int
     at: float | None
-    changes: int
+    changes: int  # tells one state of the turn from the next
     label: str
 
 

@@ -6,14 +6,11 @@ were evicted since. Counts change in the transaction that adds what they count.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable
 
-from memory.sessions.compaction_writing import cut, write_compaction
 from memory.sessions.event_writing import EventWriter
-from memory.sessions.hooked import comes_from_elsewhere, read_hooked
-from memory.sessions.open_session import OpenSession
-from memory.sessions.outcome_writing import write_outcome
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import (
     CompactionRecord,
@@ -24,7 +21,15 @@ from memory.sessions.records import (
     SessionRecord,
     UsageRecord,
 )
-from memory.sessions.usage_writing import write_usage
+from memory.sessions.session_rows import (
+    OpenSession,
+    comes_from_elsewhere,
+    cut,
+    read_hooked,
+    write_compaction,
+    write_outcome,
+    write_usage,
+)
 from memory.texts import pack
 
 _COUNTED_ROLES = ("user", "assistant", "tool_call")
@@ -106,28 +111,16 @@ class Writer:
         for one in self._open.values():
             if one is None:
                 continue
-            now = self._now
             self._db.execute(
-                "UPDATE session SET sequence = ?, turn = ?, messages = ?, tool_calls = ?,"
-                " compactions = ?, last_at = COALESCE(?, IIF(?, MAX(last_at, ?), last_at), ?),"
-                " started_at = COALESCE(MIN(started_at, ?), started_at, ?, ?),"
-                " status = IIF(?, '', status), updated_at = ? WHERE id = ?",
-                (
-                    one.sequence,
-                    one.turn,
-                    one.messages,
-                    one.tool_calls,
-                    one.compactions,
-                    one.last_at,
-                    *(one.is_changed, now, now),  # where no record has a time
-                    # The first time takes the place of the transcript's, whenever it comes.
-                    one.first_at if one.was_timeless else None,
-                    one.first_at,
-                    now if one.last_at is None else None,
-                    one.is_changed,  # activity takes back what a person set
-                    now,
-                    one.id,
-                ),
+                # Where no record has a time, `now` stands for it. The first time takes the place of
+                # the transcript's, whenever it comes. Activity takes back what a person set.
+                "UPDATE session SET sequence = :sequence, turn = :turn, messages = :messages,"
+                " tool_calls = :tool_calls, compactions = :compactions, last_at ="
+                " COALESCE(:last_at, IIF(:is_changed, MAX(last_at, :now), last_at), :now),"
+                " started_at = COALESCE(MIN(started_at, IIF(:was_timeless, :first_at, NULL)),"
+                " started_at, :first_at, IIF(:last_at IS NULL, :now, NULL)),"
+                " status = IIF(:is_changed, '', status), updated_at = :now WHERE id = :id",
+                {**vars(one), "now": self._now},
             )
             if one.outcome is not None:
                 write_outcome(self._db, one.id, one.outcome, one.last_at)
@@ -181,16 +174,17 @@ class Writer:
         if session_id in self._open:
             return self._open[session_id]
         row = self._db.execute(
-            "SELECT id, working_directory, sequence, turn, messages, tool_calls, compactions,"
-            " IIF(EXISTS (SELECT 1 FROM message WHERE session_id = session.id AND at IS NOT NULL),"
-            " last_at, NULL), (SELECT COUNT(*) FROM event WHERE session_id = session.id),"
-            " json_extract(metadata, '$.hooks')"
-            " FROM session WHERE id = ?",
+            "SELECT id, working_directory AS folder, sequence, turn, messages, tool_calls,"
+            " compactions, IIF(EXISTS (SELECT 1 FROM message WHERE session_id = session.id"
+            " AND at IS NOT NULL), last_at, NULL) AS last_at, (SELECT COUNT(*) FROM event"
+            " WHERE session_id = session.id) AS events,"
+            " COALESCE(json_extract(metadata, '$.hooks'), '') AS hooked FROM session WHERE id = ?",
             (session_id,),
-        ).fetchone()
-        if row is None:
+        )
+        if (found := row.fetchone()) is None:
             return None
-        self._open[session_id] = session = OpenSession(*row)
+        names = (column[0] for column in row.description)
+        self._open[session_id] = session = OpenSession(dict(zip(names, found, strict=True)))
         return session
 
     def _describe(self, session: OpenSession, record: SessionRecord) -> None:
@@ -198,44 +192,35 @@ class Writer:
         if record.relation == "subagent" and not session.hooked:
             session.hooked = read_hooked(self._db, parent)
         session.folder = session.folder or record.working_directory
+        project = record.working_directory.rstrip("/").rpartition("/")[2]
         if record.last_at is not None:
             session.note_time(record.last_at)
         self._db.execute(
             "UPDATE session SET"
-            " parent_id = COALESCE(NULLIF(?, ''), parent_id),"
-            " relation = COALESCE(NULLIF(?, ''), relation),"
-            " title = COALESCE(NULLIF(?, ''), title),"
-            " agent_version = COALESCE(NULLIF(?, ''), agent_version),"
-            " working_directory = COALESCE(NULLIF(working_directory, ''), ?),"
-            " project_name = COALESCE(NULLIF(project_name, ''), ?),"
-            " git_branch = COALESCE(NULLIF(?, ''), git_branch),"
-            " started_at = COALESCE(started_at, ?),"
-            " ended_at = COALESCE(?, ended_at),"
-            " end_reason = COALESCE(NULLIF(?, ''), end_reason)"
-            " WHERE id = ?",
-            (
-                parent,
-                record.relation,
-                record.title,
-                record.agent_version,
-                record.working_directory,
-                record.working_directory.rstrip("/").rpartition("/")[2],
-                record.git_branch,
-                record.started_at,
-                record.ended_at,
-                record.end_reason,
-                session.id,
-            ),
+            " parent_id = COALESCE(NULLIF(:parent, ''), parent_id),"
+            " relation = COALESCE(NULLIF(:relation, ''), relation),"
+            " title = COALESCE(NULLIF(:title, ''), title),"
+            " agent_version = COALESCE(NULLIF(:agent_version, ''), agent_version),"
+            " working_directory = COALESCE(NULLIF(working_directory, ''), :working_directory),"
+            " project_name = COALESCE(NULLIF(project_name, ''), :project),"
+            " git_branch = COALESCE(NULLIF(:git_branch, ''), git_branch),"
+            " started_at = COALESCE(started_at, :started_at),"
+            " ended_at = COALESCE(:ended_at, ended_at),"
+            " end_reason = COALESCE(NULLIF(:end_reason, ''), end_reason)"
+            " WHERE id = :id",
+            {**record._asdict(), "id": session.id, "parent": parent, "project": project},
         )
         if record.metadata:
             self._db.execute(
                 "UPDATE session SET metadata = json_patch(metadata, ?) WHERE id = ?",
-                (_to_json(record.metadata), session.id),
+                (json.dumps(record.metadata, ensure_ascii=False), session.id),
             )
 
     # Messages
 
     def _message(self, session: OpenSession, record: MessageRecord, one: Prepared) -> None:
+        # Before its key is looked up: hooks and transcripts have other keys for the same message,
+        # which would be there twice.
         if comes_from_elsewhere(self._db, session, record.role, by_hooks=self._is_from_hooks):
             return
         key = self._key(session, record.key)
@@ -244,8 +229,10 @@ class Writer:
             if record.replaces:
                 self._replace(session, key, record, one)
             return
+        # Only from here on is anything counted: what is read again must change no number.
         session.is_changed = True
         session.note_time(record.at)
+        # Before the row is written, so that a prompt is the first message of its own turn.
         if record.is_prompt:
             session.turn += 1
         group = self._key(session, record.group or record.key)
@@ -260,30 +247,26 @@ class Writer:
             "INSERT INTO message (session_id, source_key, group_key, sequence, step, turn, role,"
             " at, content, content_bytes, is_cut, tool_name, tool_params, call_key, exit_code,"
             " is_error, subagent, skill, model, images, thinking_bytes)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                session.id,
-                key,
-                group,
-                sequence,
-                step,
-                session.turn,
-                record.role,
-                record.at,
-                pack(one.content),
-                one.content_bytes,
-                _is_cut(one),
-                tool or None,
-                pack(one.params),
-                call,
-                record.exit_code,
-                is_failed,
-                record.subagent or None,
-                record.skill or None,
-                record.model or None,
-                record.images,
-                record.thinking_bytes,
-            ),
+            " VALUES (:session, :key, :group, :sequence, :step, :turn, :role, :at, :content, :size,"
+            " :is_cut, NULLIF(:tool, ''), :params, :call, :exit_code, :failed,"
+            " NULLIF(:subagent, ''), NULLIF(:skill, ''), NULLIF(:model, ''), :images,"
+            " :thinking_bytes)",
+            {
+                **record._asdict(),
+                "session": session.id,
+                "key": key,
+                "group": group,
+                "turn": session.turn,
+                "sequence": sequence,
+                "step": step,
+                "call": call,
+                "tool": tool,
+                "content": pack(one.content),
+                "size": one.content_bytes,
+                "is_cut": _is_cut(one),
+                "params": pack(one.params),
+                "failed": is_failed,
+            },
         )
         self.messages += 1
         if session.turn != session.changed_turn:
@@ -293,6 +276,7 @@ class Writer:
                 " ON CONFLICT (session_id, number) DO UPDATE SET changed = 1",
                 (session.id, session.turn, record.at),
             )
+        # After the row: an event that is evicted now has its message, and stays away.
         if record.role == "tool_result":
             self._events.write_outcome(session, record, one, call, tool)
         else:
@@ -322,7 +306,7 @@ class Writer:
         return digest(key) if self._keys_are_global else digest(session.id, key)
 
     def _is_known(self, session: OpenSession, key: bytes) -> bool:
-        """Tell whether a message is there; one that another session has is a copy of it."""
+        """Return whether a message is there; one that another session has is a copy of it."""
         row = self._db.execute(
             "SELECT session_id FROM message WHERE source_key = ?", (key,)
         ).fetchone()
@@ -391,9 +375,3 @@ def _call_key(call_id: str) -> bytes | None:
 
 def _is_cut(one: Prepared) -> bool:
     return one.content is not None and len(one.content.encode()) < one.content_bytes
-
-
-def _to_json(value: object) -> str:
-    import json  # noqa: PLC0415 - few sessions have any
-
-    return json.dumps(value, ensure_ascii=False)

@@ -7,17 +7,89 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
 from policy.effects import program_name
-from policy.host.arguments import Argument, CallArguments
 from policy.host.transforms import as_text, items
-from policy.shell.interpreters import SHELLS
+from policy.host.tree import RoleTree, key_of, text_of
+from policy.shell.programs import SHELLS
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from policy.host.screen import Screening
     from policy.host.transforms import Value
-    from policy.shell.frame import Frame
-    from policy.shell.state import ShellState
+    from policy.shell.state import Frame, ShellState
+
+Argument = tuple[int | str, ...]  # a position, a name, or alternatives of both; `self` alone
+
+
+def argument(spec: str) -> Argument:
+    """`0`, `-1`, `name`, or alternatives of them as in `0/args`."""
+    return tuple(int(key) if key.lstrip("-").isdigit() else key for key in spec.split("/"))
+
+
+class CallArguments(NamedTuple):
+    """The arguments of one call: by position, and by name."""
+
+    positional: list[Node]
+    named: dict[str, Node]
+
+    def get(self, *keys: int | str) -> Node | None:
+        """The argument at the first of these positions or names that is given."""
+        for key in keys:
+            if isinstance(key, str):
+                if key in self.named:
+                    return self.named[key]
+            elif -len(self.positional) <= key < len(self.positional):
+                return self.positional[key]
+        return None
+
+
+class ArgumentReader:
+    """Takes the arguments of calls apart, the one that a pipe operator gives included."""
+
+    def __init__(self, tree: RoleTree) -> None:
+        self.tree = tree
+        self.piped: dict[int, Node] = {}
+        for _, role in tree.of("pipe"):
+            call, value = role.part("call"), role.part("value")
+            if call is not None and value is not None:
+                self.piped[call.id] = value
+
+    def children(self, node: Node) -> list[Node]:
+        """The elements of an argument list or a literal, without comments and separators."""
+        skipped = ("comment", "comma", "line_comment", "block_comment")
+        return [child for child in node.named_children if child.type not in skipped]
+
+    def arguments(self, call: Node) -> CallArguments:
+        """The arguments of a call; options in a map are named arguments, too."""
+        positional: list[Node] = [self.piped[call.id]] if call.id in self.piped else []
+        named: dict[str, Node] = {}
+        for group in self.tree.role(call).parts.get("arguments", ()):
+            is_group = self.tree.role(group).name == "arguments"
+            for argument in self.children(group) if is_group else [group]:
+                self._add_argument(argument, positional, named)
+        return CallArguments(positional, named)
+
+    def _add_argument(self, node: Node, positional: list[Node], named: dict[str, Node]) -> None:
+        role = self.tree.role(node)
+        value = role.part("value")
+        if role.name == "pair" and value is not None:
+            named[key_of(role)] = value
+        elif role.name == "wrap" and value is not None:
+            self._add_argument(value, positional, named)
+        elif role.name not in ("pair", "wrap"):
+            if role.name in ("map", "keywords", "list"):
+                for child in self.children(node):
+                    self._add_argument_of_map(child, named)
+            if role.name != "keywords":
+                positional.append(node)
+
+    def _add_argument_of_map(self, node: Node, named: dict[str, Node]) -> None:
+        role = self.tree.role(node)
+        if role.name in ("pair", "keywords"):
+            self._add_argument(node, [], named)
+        elif role.name == "identifier":
+            named[text_of(node)] = node  # the shorthand {args}
+
 
 FOLDER_ARGUMENTS = ("cwd", "chdir", "cd", "Dir", "WorkingDirectory", "current_dir", "dir",
                      "_cwd", "directory", "wd", "WithWorkingDirectory")  # fmt: skip
@@ -132,7 +204,7 @@ class HostCall(NamedTuple):
     def apply(self, name: str, positional: list[Node], named: dict[str, Node]) -> None:
         """Do what another function, called in this one's place, would do."""
         for recipe in self.screening.tree.language.recipes(name):
-            recipe.apply(self._replace(name=name, arguments=CallArguments(positional, named)))
+            recipe(self._replace(name=name, arguments=CallArguments(positional, named)))
 
 
 Act = Callable[..., None]  # of a call, and what the tables say of its arguments

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from policy import marks
 from policy.host import passing, transforms
-from policy.host.arguments import ArgumentReader
+from policy.host.call import ArgumentReader
 from policy.host.names import Binding, Names
 from policy.host.references import REFERENCES
 from policy.host.strings import ALTERNATIVES_MAX, combine, product, string_texts

@@ -8,29 +8,21 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from policy.host import other_recipes, starting
-from policy.host.arguments import argument
-from policy.host.call import Act, HostCall
+from policy.host import recipes
+from policy.host.call import Act, argument
 
-# A recipe is the name of an act (`starting.ACTS`, `other_recipes.ACTS`) and its
+# A recipe is the name of an act (`STARTING_ACTS`, `OTHER_ACTS`) and its
 # parameters: an argument (a position, a name, alternatives as in `0/args`, or
 # `self`), a number, a language, and flags by name. Several are joined by `;`.
 
-_ACTS: dict[str, Act] = {**starting.ACTS, **other_recipes.ACTS}
+_ACTS: dict[str, Act] = {**recipes.STARTING_ACTS, **recipes.OTHER_ACTS}
 _READERS: dict[str, Callable[[str], Any]] = {"Argument": argument, "int": int, "str": str}
 
 
-class Recipe(NamedTuple):
-    """An act with its parameters."""
-
-    act: Act
-    parameters: Mapping[str, Any]
-
-    def apply(self, call: HostCall) -> None:
-        """Report the effects of a call."""
-        self.act(call, **self.parameters)
+Recipe = functools.partial[None]
+"""An act with its parameters: it reports the effects of a call."""
 
 
 @functools.cache
@@ -59,7 +51,7 @@ def _parse(kind: str, *words: str) -> Recipe:
     needed = {name for name, (_, is_needed) in parameters.items() if is_needed}
     if len(rest) > len(fields) or not needed <= given.keys():
         raise ValueError(f"not the words that it takes: {kind} {' '.join(words)}")
-    return Recipe(_ACTS[kind], given)
+    return functools.partial(_ACTS[kind], **given)
 
 
 Entry = TypeVar("Entry")
@@ -68,28 +60,21 @@ _FOLDER = Path(__file__).with_name("languages")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostLanguage:
-    """What is known of one language; read from its two files.
-
-    Tables by dotted name: `sinks` say what calling it does, `constants` its value, `modules` its
-    other names. `folds` and `methods` say how a constant comes out of a call. `assigns` are
-    functions that fill their first argument from the others. `returns` says what object a function
-    gives, `members` what object a member is (`*.name`: of any module). `calls` are methods of
-    functions that call them, with how many arguments come before the function's own.
-    """
+    """Knowledge of one language, read from its two files. Mappings are tables by dotted name."""
 
     name: str
     query: str
-    sinks: Mapping[str, tuple[Recipe, ...]]
-    folds: Mapping[str, str]
-    methods: Mapping[str, str]
-    constants: Mapping[str, str]
-    modules: Mapping[str, str]
-    assigns: Mapping[str, str]
-    returns: Mapping[str, str]
-    members: Mapping[str, str]
-    calls: Mapping[str, int]
+    sinks: Mapping[str, tuple[Recipe, ...]]  # what calling a function does
+    folds: Mapping[str, str]  # how a constant comes out of a call of a function
+    methods: Mapping[str, str]  # how a constant comes out of a call of a method
+    constants: Mapping[str, str]  # what each constant holds
+    modules: Mapping[str, str]  # other names of modules
+    assigns: Mapping[str, str]  # functions that fill their first argument from the others
+    returns: Mapping[str, str]  # the objects that functions give
+    members: Mapping[str, str]  # the objects that members are (`*.name`: of any module)
+    calls: Mapping[str, int]  # methods that call their function; how many arguments precede its own
     traits: frozenset[str]
-    namespaces: tuple[str, ...]
+    namespaces: tuple[str, ...]  # may be written before a name or left out
 
     def recipes(self, dotted: str) -> tuple[Recipe, ...]:
         """What a function does; nothing where the tables do not know it."""

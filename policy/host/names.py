@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from base.wordlist import word_set
 from policy.host.tree import Role, RoleTree, text_of
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -35,18 +35,17 @@ CANDIDATES_MAX = 64  # bindings of one name that are looked at for one use
 
 
 class Binding(NamedTuple):
-    """One way a name gets its meaning.
+    """A way in which a name gets its meaning.
 
-    `dotted` for imports; `value` for assignments (`member` when only a part of the value is taken);
-    kind `element` for a loop over the value, `append` when the value is added to what the name
-    held. `default` means the value of a part which may be missing, `local` that nothing is known.
+    Kind `element` is for a loop over the value, `append` for a value that is added to what the name
+    held. `default` is the value of a part which may be missing, `local` says that nothing is known.
     """
 
     node: Node
     kind: Kind
-    dotted: str = ""
-    value: Node | None = None
-    member: str = ""
+    dotted: str = ""  # of an import
+    value: Node | None = None  # of an assignment, a loop or what is added
+    member: str = ""  # set where only a part of the value is taken
     function: str = ""
     position: int = 0
 

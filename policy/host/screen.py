@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from base.wordlist import word_set
 from policy import marks
 from policy.effects import encode
 from policy.host import passing
-from policy.host.arguments import CallArguments
-from policy.host.call import SETTERS, HostCall
+from policy.host.call import SETTERS, CallArguments, HostCall
 from policy.host.fold import Folder
 from policy.host.language import load_language
 from policy.host.names import Names
@@ -22,12 +22,11 @@ from policy.host.strings import product, string_texts
 from policy.host.transforms import Known
 from policy.host.tree import Role, RoleTree, read_tree, text_of
 from policy.shell.state import ShellState
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from policy.shell.frame import Frame
+    from policy.shell.state import Frame
     from policy.shell.walk import Walker
 
 _QUOTES = "\"'`"
@@ -88,7 +87,7 @@ class Screening:
         name = text_of(role.part("module")).strip(_QUOTES)
         call = HostCall(self, f"import:{name}", node, CallArguments([], {}))
         for recipe in self.tree.language.recipes(call.name):
-            recipe.apply(call)
+            recipe(call)
         call.load(name)
 
     def _evaluates(self, node: Node, role: Role) -> None:
@@ -120,7 +119,7 @@ class Screening:
             if recipes:
                 arguments.named.update(self.settings(node))
             for recipe in recipes:
-                recipe.apply(HostCall(self, ref, node, arguments))
+                recipe(HostCall(self, ref, node, arguments))
         self._hand_over(node, role)
 
     def _hand_over(self, node: Node, role: Role) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from policy import marks
 from policy.host.tree import Role, text_of
-from policy.shell.ansi import unescape
+from policy.shell.syntax import unescape
 
 if TYPE_CHECKING:
     from tree_sitter import Node

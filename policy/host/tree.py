@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from base.wordlist import word_set
 from policy import grammars
 from policy.deadline import pause_limit
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from base.wordlist import word_set
 from policy import marks
-from policy.shell.frame import Frame
 from policy.shell.programs import COMMAND_VARIABLES, PROMPT_VARIABLES, STARTUP_VARIABLES
 from policy.shell.script_files import run_script_file
-from policy.shell.state import ShellState, Variable
+from policy.shell.state import Frame, ShellState, Variable
 from policy.shell.syntax import Assignment
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.walk import Walker

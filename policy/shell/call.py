@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from base.wordlist import word_set
 from policy import marks
 from policy.shell.options import Parsed, parse
 from policy.shell.programs import CliRow
 from policy.shell.redirections import STDIN_PATHS, file_text
 from policy.shell.state import ShellState
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
-    from policy.shell.frame import Frame
+    from policy.shell.state import Frame
     from policy.shell.walk import Walker
 
 # Wrappers that Claude Code strips before it compares a command with a rule.

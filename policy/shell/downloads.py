@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from base.wordlist import word_set
 from policy import marks
 from policy.effects import Download, EffectPlace
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.call import ProgramCall

@@ -9,8 +9,9 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from base.wordlist import word_set
 from policy import marks
-from policy.shell import parameters
+from policy.shell import fields as parameters
 from policy.shell.fields import (
     FIELD_BREAK,
     FIXED,
@@ -37,7 +38,6 @@ from policy.shell.syntax import (
     Substitution,
     Word,
 )
-from policy.wordlist import word_set
 
 _ACTIVE = re.compile(r"[~{}*?\[]")  # what makes an unquoted word more than its text
 

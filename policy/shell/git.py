@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from base.wordlist import read_fields, words
 from policy import marks
+from policy.shell.files import report_diffs
 from policy.shell.options import parse
 from policy.shell.outputs import quote
-from policy.shell.rewrites import report_diffs
+from policy.shell.programs import outer_values
 from policy.shell.state import ShellState
-from policy.shell.subcommands import outer_values
-from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.call import ProgramCall
@@ -35,48 +35,7 @@ _RUNS = words(
 )
 
 
-class Subcommand(NamedTuple):
-    """`short` and `long` options take a value, of those in `runs` a command. Operands are files
-    where it `reads` or `writes`; with `shows` only if one of these is given."""
-
-    short: str = ""
-    long: str = ""
-    runs: str = ""
-    reads: bool = False
-    writes: bool = False
-    shows: str = ""
-
-
-_PATCHES = "p u U L patch patch-with-stat unified cc full-diff"
-_ROWS: dict[str, Subcommand] = {
-    "rebase": Subcommand("xsXC", "strategy strategy-option onto", "x"),
-    "ls-remote fetch pull fetch-pack push send-pack": Subcommand(
-        "josX", "server-option sort depth deepen strategy strategy-option push-option repo"
-    ),
-    "clone": Subcommand("boucj", "branch origin config depth reference template", "u"),
-    "archive": Subcommand("o", "remote output prefix format", reads=True),
-    "difftool": Subcommand("tx", "tool", "x", reads=True),
-    "grep": Subcommand("efmOABC", "max-depth threads", "O", reads=True),
-    "filter-branch": Subcommand("d", "subdirectory-filter"),
-    "send-email": Subcommand("", "smtp-server to cc from subject"),
-    "show cat-file stash-show am": Subcommand(reads=True), "diff": Subcommand("GSOUl", reads=True),
-    "log": Subcommand("nLGS", "grep author committer format pretty since until", reads=True,
-                      shows=_PATCHES),
-    "diff-tree": Subcommand(reads=True, shows=_PATCHES),
-    "stash-push": Subcommand("m", "message", writes=True),
-    "format-patch": Subcommand("o", "output-directory", reads=True),
-    "blame annotate": Subcommand("LCM", reads=True),
-    "add stage": Subcommand("", "pathspec-from-file chmod", reads=True),
-    "hash-object": Subcommand("t", reads=True),
-    "apply": Subcommand("pC", "directory exclude include", reads=True),
-    "mv rm checkout-index": Subcommand(writes=True),
-    "checkout": Subcommand("bB", "orphan conflict", writes=True),
-    "restore": Subcommand("s", "source", writes=True),
-    "commit tag notes": Subcommand("mFCctu", "message file reuse-message author date template "
-                                   "fixup local-user"),
-    "submodule bisect": Subcommand(),
-}  # fmt: skip
-SUBCOMMANDS = {name: row for names, row in _ROWS.items() for name in names.split()}
+SUBCOMMANDS = read_fields(__file__, "git.txt")
 
 _HAVE_DRY_RUNS = ("add", "stage", "mv", "rm")
 
@@ -105,8 +64,8 @@ def run_git(call: ProgramCall) -> str | None:
         call.run_text(" ".join(word for _, word in run), "git submodule foreach")
     elif rest[:2] == ("bisect", "run"):
         call.run(rest[2:])
-    elif subcommand := SUBCOMMANDS.get(rest[0]):
-        _run_subcommand(call, subcommand, rest)
+    elif rest[0] in SUBCOMMANDS:
+        _run_subcommand(call, rest)
     return None
 
 
@@ -119,9 +78,10 @@ def _settings_of_environment(state: ShellState) -> Iterator[tuple[str, str]]:
                 yield from ((name, text) for text in (value.values if value else ()))
 
 
-def _run_subcommand(call: ProgramCall, subcommand: Subcommand, rest: tuple[str, ...]) -> None:
-    parsed = parse(rest, subcommand.short, (*words(subcommand.long), *_RUNS))
-    for value in parsed.values((*subcommand.runs, *_RUNS)):
+def _run_subcommand(call: ProgramCall, rest: tuple[str, ...]) -> None:
+    row = SUBCOMMANDS[rest[0]]
+    parsed = parse(rest, row.get("short", ""), (*words(row.get("long", "")), *_RUNS))
+    for value in parsed.values((*row.get("runs", ""), *_RUNS)):
         call.run_text(value, f"git {rest[0]}")
     if rest[0] == "clone":
         for setting in parsed.values(("c", "config")):
@@ -137,15 +97,15 @@ def _run_subcommand(call: ProgramCall, subcommand: Subcommand, rest: tuple[str, 
         return
     if rest[0] == "restore" and parsed.has("staged", "S") and not parsed.has("worktree", "W"):
         return
-    if subcommand.shows and not parsed.has(*subcommand.shows.split()):
+    if "shows" in row and not parsed.has(*words(row["shows"])):
         return
     call.report_files(*(value.partition(":")[2] for value in parsed.values(("L",))))
     for _, word in parsed.operands:
         if word.startswith("ext::"):
             call.run_text(re.sub(r"%(.)", lambda m: m[1], word[5:]), "git ext transport")
-        elif subcommand.reads or subcommand.writes:
+        elif "reads" in row or "writes" in row:
             path = word.partition(":")[2] or word
-            call.report_files(path, is_write=subcommand.writes)
+            call.report_files(path, is_write="writes" in row)
 
 
 def _consider_setting(call: ProgramCall, name: str, value: str, aliases: dict[str, str]) -> None:

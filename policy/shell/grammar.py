@@ -12,9 +12,9 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from base.wordlist import word_set
 from policy import grammars
 from policy.shell.lex import tokenize
-from policy.shell.lines import PIPES, read_line, simple
 from policy.shell.syntax import (
     Branch,
     CompoundCommand,
@@ -25,14 +25,58 @@ from policy.shell.syntax import (
     ShellExpression,
     ShellPipeline,
     ShellSyntaxError,
+    Simple,
     Statement,
     Token,
     Word,
 )
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+# A process that judges one command need not load the parser for it, and in longer programs most
+# substitutions are such lines.
+
+PIPES = frozenset(("|", "|&"))
+_MAY_END = frozenset((";", "&", "\n"))
+_JOINS = frozenset(("&&", "||"))
+_BETWEEN = PIPES | _MAY_END | _JOINS
+
+
+def simple(tokens: list[Token]) -> Simple:
+    """The simple command that words and redirections form."""
+    words = tuple([token.word for token in tokens if token.word])
+    redirections = tuple([token.redirection for token in tokens if token.redirection])
+    return Simple(words, redirections, tokens[0].start, tokens[-1].end)
+
+
+def read_line(tokens: tuple[Token, ...]) -> Statement | None:
+    """The statement of simple commands and pipelines one after the other; None for all else."""
+    done: list[Statement] = []
+    stages: list[Statement] = []
+    current: list[Token] = []
+    last = ""
+    for token in tokens:
+        if token.kind in ("word", "redirect"):
+            current.append(token)
+            continue
+        if not current or token.text not in _BETWEEN:
+            return None
+        stages.append(simple(current))
+        current, last = [], token.text
+        if last not in PIPES:
+            done.append(_pipeline(stages))
+            stages = []
+    if current:
+        done.append(_pipeline([*stages, simple(current)]))
+    elif last not in _MAY_END:
+        return None
+    return done[0] if len(done) == 1 else Sequence(tuple(done))
+
+
+def _pipeline(stages: list[Statement]) -> Statement:
+    return stages[0] if len(stages) == 1 else ShellPipeline(tuple(stages))
+
 
 STAGES_MAX = 500  # in one pipeline; where one is broken off, the grammar takes quadratic time
 NESTING_MAX = 60  # statements inside statements; scripts in use stay below 12

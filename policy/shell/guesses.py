@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from base.wordlist import word_set
 from policy import marks
 from policy.shell.call import ProgramCall
-from policy.shell.interpreters import interpreter
 from policy.shell.options import parse
-from policy.shell.programs import PROGRAMS
+from policy.shell.programs import PROGRAMS, interpreter, outer_values
 from policy.shell.script_files import only_what_is_certain
-from policy.shell.subcommands import outer_values
-from policy.wordlist import word_set
 
 _FILE_OPTION = (
     r"--?[\w.-]*(file|config|env|input|from|path|key|cert|secret|vars|dir|directory)|-[fk]"

@@ -1,17 +1,18 @@
 """Command lines split into options and operands, by a program's own conventions."""
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from base.wordlist import read_rows
 from policy import marks
 
 
 class Parsed(NamedTuple):
-    """`options` are (name, value) pairs, value None where the option takes none. `operands` are
-    (index in argv, word) pairs."""
+    """The options and operands of a command line."""
 
-    options: tuple[tuple[str, str | None], ...]
-    operands: tuple[tuple[int, str], ...]
+    options: tuple[tuple[str, str | None], ...]  # (name, value); None: the option takes none
+    operands: tuple[tuple[int, str], ...]  # (index in argv, word)
 
     def values(self, names: Sequence[str]) -> Iterator[str]:
         """The values of any of the named options, in order."""
@@ -98,3 +99,45 @@ def _short(
             return index + 1
         options.append((letter, None))
     return index
+
+
+class OptionNames(NamedTuple):
+    """`canonical` maps every spelling to its groups; `operand_marks` a leading character to one."""
+
+    canonical: dict[str, tuple[str, ...]]
+    long_names: tuple[str, ...]
+    operand_marks: dict[str, str]
+
+
+@functools.cache
+def _option_rows() -> dict[str, str]:
+    return dict(read_rows(__file__, "option_names.txt"))
+
+
+@functools.cache
+def option_names(program: str, subcommand: str | None) -> OptionNames:
+    """What is known of a program's option spellings, or of one subcommand's."""
+    rows = _option_rows()
+    row = rows.get(f"{program} {subcommand}") or rows.get(program, "")
+    canonical: dict[str, tuple[str, ...]] = {}
+    operand_marks: dict[str, str] = {}
+    for group in row.split():
+        first, *others = group.split("=")
+        if not first.isalnum() and len(first) == 1:
+            operand_marks[first] = others[0]
+        elif others and "+" in others[0]:
+            canonical[first] = tuple(others[0].split("+"))
+        else:
+            canonical.update(dict.fromkeys([first, *others], (first,)))
+    return OptionNames(canonical, tuple(n for n in canonical if len(n) > 1), operand_marks)
+
+
+def canonical_names(names: OptionNames, name: str) -> tuple[str, ...]:
+    """The groups an option belongs to; of a long option that is shortened all that it may be."""
+    if name in names.canonical or len(name) < 2:
+        return names.canonical.get(name, (name,))
+    groups = {
+        group for full in names.long_names if full.startswith(name)
+        for group in names.canonical[full]
+    }  # fmt: skip
+    return tuple(groups) or (name,)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
+from base.globs import CLASSES
+from base.wordlist import word_set, words
 from policy import marks
-from policy.name_patterns import CLASSES
-from policy.shell.ansi import unescape
 from policy.shell.fields import mark_active
 from policy.shell.options import parse
-from policy.wordlist import word_set, words
+from policy.shell.syntax import unescape
 
 _AS_SOURCE = str.maketrans(
     {marks.GLOB_STAR: "*", marks.GLOB_ONE: "?"}

@@ -6,14 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from base.wordlist import word_set
 from policy import marks
-from policy.shell.frame import Frame
-from policy.shell.interpreters import interpreter
-from policy.shell.programs import SILENT_SINKS
+from policy.shell.programs import SILENT_SINKS, interpreter
 from policy.shell.script_files import text_on_disk
-from policy.shell.state import ShellState
+from policy.shell.state import Frame, ShellState
 from policy.shell.syntax import CompoundCommand, Redirection, Simple, Statement
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.walk import Walker

@@ -9,22 +9,21 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from base.wordlist import words
 from policy import marks
 from policy.effects import program_name
-from policy.shell import files, trees
+from policy.shell import files
 from policy.shell.call import ProgramCall, Runner
-from policy.shell.interpreters import CONSOLES, Interpreter, interpreter
+from policy.shell.files import REWRITERS
 from policy.shell.options import parse
 from policy.shell.outputs import output_of
-from policy.shell.programs import PROGRAMS, UNKNOWN_PROGRAM
+from policy.shell.programs import CONSOLES, PROGRAMS, UNKNOWN_PROGRAM, interpreter
 from policy.shell.redirections import file_text
-from policy.shell.rewrites import REWRITERS
 from policy.shell.script_files import only_what_is_certain, run_script_text, text_on_disk
 from policy.shell.state import ShellState
-from policy.wordlist import words
 
 if TYPE_CHECKING:
-    from policy.shell.frame import Frame
+    from policy.shell.state import Frame
     from policy.shell.walk import Walker
 
 # The dynamic loader runs the program it is given.
@@ -41,7 +40,7 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: ShellState, frame:
     if name in ("tar", "gtar", "bsdtar") and len(argv) > 1 and re.fullmatch(r"[A-Za-z]+", argv[1]):
         argv = (argv[0], f"-{argv[1]}", *argv[2:])  # the old style, without the dash
     elif name == "zip":
-        argv = trees.spread(argv)
+        argv = files.spread(argv)
     parsed = parse(
         argv,
         program.short,
@@ -55,7 +54,7 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: ShellState, frame:
             call.run_text(value, f"{name} option")
     files.report(call)
     known = interpreter(name)
-    where = PROJECT_FILES.get("-m" if known and known.modules and "-m" in argv else name)
+    where = PROJECT_FILES.get("-m" if known and "modules" in known and "-m" in argv else name)
     is_asked = name not in _NEEDS_WORD or not _NEEDS_WORD[name].isdisjoint(argv)
     if where and is_asked and (walker.scripts is not None or state.files):
         from policy.shell.project_files import run_targets  # noqa: PLC0415 - few have targets
@@ -104,20 +103,22 @@ def _run_by_path(call: ProgramCall, *, is_known: bool) -> bool:
     return is_script
 
 
-def _run_interpreter(call: ProgramCall, known: Interpreter) -> str | None:
+def _run_interpreter(call: ProgramCall, known: dict[str, str]) -> str | None:
+    code_names, value_names = words(known.get("code", "")), words(known.get("values", ""))
+    names = (*code_names, *value_names)
     parsed = parse(
         tuple("-e" if word == "-pe" and call.name == "node" else word for word in call.argv),
-        known.code + known.values,
-        (*words(known.code_long), *words(known.values_long)),
+        "".join(name for name in names if len(name) == 1),
+        [name for name in names if len(name) > 1],
         permutes=False,
     )
     walker, state = call.walker, call.state.copy()
     frame = call.inside()._replace(is_syntactic=False)
     operands = [word for _, word in parsed.operands]
-    codes = list(parsed.values([*known.code, *words(known.code_long)]))
-    if operands and known.eval_command == operands[0]:
+    codes = list(parsed.values(code_names))
+    if operands and known.get("eval") == operands[0]:
         codes, operands = [*codes, *operands[1:2]], operands[2:]
-    modules = list(parsed.values(tuple(known.modules)))
+    modules = list(parsed.values(words(known.get("modules", ""))))
     if "timeit" in modules:
         codes += _read_timed_code(call.argv)
     for code in codes:
@@ -125,21 +126,21 @@ def _run_interpreter(call: ProgramCall, known: Interpreter) -> str | None:
             for escaped in re.finditer(r"(?m)^\s*!+(.*)", code):
                 call.run_text(escaped[1], "ipython !")
         state.parameters = tuple(operands)
-        walker.run_code(known.language, code, state, frame)
+        walker.run_code(known["language"], code, state, frame)
     _run_named(call, operands, modules)
     if codes or modules:
         return marks.DECODED if codes and call.frame.stdin is None else marks.LIST
-    if operands and known.run_command == operands[0]:
+    if operands and known.get("run") == operands[0]:
         operands = operands[1:]
     path = operands[0] if operands else "-" if call.frame.stdin is not None else None
     if path is None or parsed.has("version", "help", "h", "V") or call.name == "R":
         return None
     text, state.name = file_text(path, state, call.frame), path
     if path in ("-", "/dev/stdin") or path.startswith("/dev/fd/") or text != marks.LIST:
-        walker.run_code(known.language, text, state, frame)
+        walker.run_code(known["language"], text, state, frame)
     elif (on_disk := text_on_disk(walker, path, state)) is not None:
         with only_what_is_certain(walker):
-            walker.run_code(known.language, on_disk, state, frame)
+            walker.run_code(known["language"], on_disk, state, frame)
     return marks.LIST
 
 
@@ -176,13 +177,12 @@ def _read_timed_code(argv: tuple[str, ...]) -> Iterator[str]:
 RUNNERS: dict[str, str] = {
     kind: module
     for module, kinds in {
-        "wrappers": "argv env shell remote",
-        "repeaters": "xargs parallel texts find fd",
+        "wrappers": "argv env shell remote xargs parallel texts find fd",
         "embedded": "sed awk make tee ln dd jq",
         "embedded_languages": "language",
         "git": "git",
         "guesses": "guess words container",
-        "rewrites": "patch",
+        "files": "patch",
         "downloads": "download",
     }.items()
     for kind in kinds.split()

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.effects import Command, Download, Effect, FileAccess, program_name
 from policy.project_file import HiddenError
-from policy.shell.interpreters import interpreter
+from policy.shell.programs import interpreter
 from policy.shell.state import ShellState
 
 if TYPE_CHECKING:
-    from policy.shell.frame import Frame
+    from policy.shell.state import Frame
     from policy.shell.walk import Walker
 
 SCRIPTS_MAX = 32  # files on the disk that one evaluation reads
@@ -120,6 +120,6 @@ def run_with_shebang(walker: Walker, text: str, state: ShellState, frame: Frame)
     if shebang:
         word = shebang[2] if shebang[1].endswith("/env") and shebang[2] else shebang[1]
         if known := interpreter(program_name(word) or ""):
-            walker.run_code(known.language, text, state, frame)
+            walker.run_code(known["language"], text, state, frame)
             return
     walker.run_text(text, state, frame)

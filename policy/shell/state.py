@@ -1,13 +1,17 @@
-"""What is known while a program is walked: variables, functions, the folder it is in."""
+"""What is known while a program is walked, and where the walk is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
+from policy.effects import Span
 from policy.paths import resolve
-from policy.shell.syntax import Statement
+from policy.shell.syntax import ShellSyntaxError, Statement
+
+if TYPE_CHECKING:
+    from policy.shell.walk import Walker
 
 ALTERNATIVES_MAX = 12  # values a variable may have at one point before it counts as unknown
 VALUE_MAX = 1 << 16  # characters of one value before it counts as unknown
@@ -152,3 +156,47 @@ def _join(first: Variable | None, second: Variable) -> Variable:
     if first is None:
         return Variable(("", *second.values), second.items, second.is_exported)
     return first.merge(second)
+
+
+RUN_DEPTH_MAX = 16  # programs that run programs, texts inside texts
+
+
+class Frame(NamedTuple):
+    """The place where the walk is.
+
+    Attributes:
+        span: where everything is placed inside text that is not the subject's own, such as the
+            argument of `bash -c`; else None.
+    """
+
+    source: str
+    span: Span | None = None
+    nesting: tuple[str, ...] = ()
+    is_syntactic: bool = True
+    is_visible: bool = True  # whether stdout reaches whoever asked
+    stdin: str | None = None  # what commands can read; None: the terminal, or unknown to matter
+    depth: int = 0
+    calls: tuple[str, ...] = ()
+    text: str = ""
+    is_captured: bool = False  # whether a variable holds stdout
+
+    def at(self, span: Span, text: str) -> Frame:
+        """The frame of a command in this one's text."""
+        return Frame(
+            self.source, span, self.nesting, self.is_syntactic, self.is_visible, self.stdin,
+            self.depth, self.calls, text, self.is_captured,
+        )  # fmt: skip
+
+    def inside(self, what: str, span: Span | None = None, text: str | None = None) -> Frame:
+        """The frame of a program or text that this one runs; too deep is an error."""
+        if self.depth >= RUN_DEPTH_MAX:
+            raise ShellSyntaxError(f"programs that run programs, {RUN_DEPTH_MAX} deep")
+        return self._replace(
+            span=span or self.span or (0, 0),
+            nesting=(*self.nesting, what),
+            depth=self.depth + 1,
+            text=self.text if text is None else text,
+        )
+
+
+Screen = Callable[["Walker", str, str, ShellState, Frame], None]

@@ -1,7 +1,36 @@
-"""The shell's syntax as data: parts of words, tokens, and statements."""
+"""The shell's syntax as data: parts of words, tokens, statements, backslash escapes."""
 
+import re
 from collections.abc import Sequence as SequenceOf
 from typing import NamedTuple
+
+_SIMPLE = {
+    "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r",
+    "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
+}  # fmt: skip
+_REST = (
+    r"|x(?P<hex>[0-9a-fA-F]{1,2})|u(?P<u4>[0-9a-fA-F]{1,4})"
+    r"|U(?P<u8>[0-9a-fA-F]{1,8})|c(?P<control>.)|(?P<simple>.))"
+)
+_QUOTED = r"(?s)\\(?:(?P<octal>[0-7]{1,3})" + _REST
+_PRINTED = r"(?s)\\(?:0?(?P<octal>[0-7]{1,3})" + _REST
+
+
+def unescape(text: str, *, printed: bool = False) -> str:
+    r"""Decode backslash escapes as bash does. `printed` is the dialect of `echo -e` and `printf
+    %b`, where an octal escape may be written `\0nnn`. An unknown escape keeps its backslash."""
+    return re.sub(_PRINTED if printed else _QUOTED, _decode, text)
+
+
+def _decode(match: re.Match[str]) -> str:
+    if octal := match["octal"]:
+        return chr(int(octal, 8) & 0xFF)
+    if digits := match["hex"] or match["u4"] or match["u8"]:
+        code = int(digits, 16)
+        return chr(code) if code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else "\ufffd"
+    if control := match["control"]:
+        return chr(ord(control) & 0x1F)
+    return _SIMPLE.get(match["simple"], match.group())
 
 
 class ShellSyntaxError(ValueError):
@@ -16,23 +45,22 @@ class Literal(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """`$name`, `${name[sub]op operand}`; `prefix` is `!` (indirect), `#` (length) or empty."""
+    """`$name`, `${name[sub]op operand}`."""
 
     name: str
     subscript: "tuple[Part, ...] | None"
-    prefix: str
+    prefix: str  # `!` (indirect), `#` (length) or empty
     operator: str
     operand: "tuple[Part, ...]"
     quoted: bool
 
 
 class Substitution(NamedTuple):
-    """`$( )`, backticks, `<( )` or `>( )`. `tokens` is the body where it was lexed in place; a
-    backtick body is unescaped first, so it comes as `text` instead."""
+    """`$( )`, backticks, `<( )` or `>( )`."""
 
     kind: str
-    tokens: "tuple[Token, ...] | None"
-    text: str
+    tokens: "tuple[Token, ...] | None"  # the body where it was lexed in place
+    text: str  # the body of backticks, which is unescaped first
     start: int
     end: int
     quoted: bool
@@ -65,29 +93,28 @@ class Assignment(NamedTuple):
 
 
 class Word(NamedTuple):
-    """One word; `start` and `end` are character offsets in the text it was lexed from."""
+    """A word of the shell."""
 
     parts: SequenceOf[Part]
-    start: int
-    end: int
+    start: int  # in characters of the text it was lexed from
+    end: int  # in such characters, too
     assignment: Assignment | None = None
 
 
 class Redirection(NamedTuple):
-    """`fd op target`. A here-document's target is its body; `fd` is empty when not written."""
+    """`fd op target`."""
 
-    fd: str
+    fd: str  # empty when not written
     operator: str
-    target: Word
+    target: Word  # of a here-document its body
     start: int
     end: int
 
 
 class Token(NamedTuple):
-    """What the lexer hands on. `kind` is word, redirect, test, arith, op, pattern_start,
-    pattern_end, reserved or newline."""
+    """A piece of text that the lexer hands on."""
 
-    kind: str
+    kind: str  # word, redirect, test, arith, op, pattern_start, pattern_end, reserved, newline
     text: str
     start: int
     end: int

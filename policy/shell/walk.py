@@ -17,17 +17,14 @@ from policy.effects import (
     encode,
     program_name,
 )
-from policy.shell import builtins, outputs, run, stand_ins
+from policy.shell import builtins, outputs, run
 from policy.shell.assignments import assign
-from policy.shell.cursor import Cursor
 from policy.shell.expand import Expander
 from policy.shell.fields import FIELD_BREAK
-from policy.shell.frame import RUN_DEPTH_MAX, Frame, Screen
 from policy.shell.grammar import build, parse
-from policy.shell.heredocs import read_template
-from policy.shell.lex import read_list
+from policy.shell.lex import read_list, read_template
 from policy.shell.redirections import is_silent, redirect, store
-from policy.shell.state import VALUE_MAX, ShellState, WorkBudget
+from policy.shell.state import RUN_DEPTH_MAX, VALUE_MAX, Frame, Screen, ShellState, WorkBudget
 from policy.shell.syntax import (
     Branch,
     CompoundCommand,
@@ -42,6 +39,7 @@ from policy.shell.syntax import (
     Token,
 )
 from policy.shell.syntax import Sequence as StatementSequence
+from policy.shell.words import Cursor
 
 if TYPE_CHECKING:
     from policy.shell.script_files import Scripts
@@ -244,7 +242,7 @@ class Walker:
         while index < len(node.words) and node.words[index].assignment is not None:
             index += 1
         assignments = [word.assignment for word in node.words[:index] if word.assignment]
-        self.frame = stand_ins.frame_of_words(node.words[index:], frame)
+        self.frame = builtins.frame_of_words(node.words[index:], frame)
         lists = self.expander.argument_lists(node.words[index:], state)
         frame = frame.at(place.span, place.text)
         if index == len(node.words):
@@ -256,7 +254,7 @@ class Walker:
         for assignment in assignments:
             assign(self, assignment, state, frame, is_exported=True)
         if lists[0] and not lists[0][0].isascii():
-            stand_ins.report_printed(self, node.words[index], lists[0], frame)
+            builtins.report_printed(self, node.words[index], lists[0], frame)
         output = self._alternatives(lists, node, state, frame)
         for name, variable in saved.items():
             if variable is None:
@@ -296,9 +294,9 @@ class Walker:
             shown = tuple(word.replace(FIELD_BREAK, " ") for word in argv)
         self.report(Command(shown, self._here(frame), frame.is_syntactic))
         if program_name(argv[0]) is None:
-            stand_ins.run_behind_unknown(self, argv, state, frame)
+            builtins.run_behind_unknown(self, argv, state, frame)
         if argv[0] in state.aliases:
-            stand_ins.run_alias(self, argv, state, frame)
+            builtins.run_alias(self, argv, state, frame)
         if function := state.functions.get(argv[0]):
             return self._call(function, argv, state, frame)
         if handler := builtins.BUILTINS.get(argv[0]):

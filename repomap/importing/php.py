@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from repomap.importing.json_files import read_json_object
-from repomap.importing.tree import Tree, find_nearest, folder_of, join
+from repomap.importing.tree import Tree, find_nearest, folder_of, join, read_json_object
 from repomap.model import Import
 
 _CONFIG = "composer.json"

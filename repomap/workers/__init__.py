@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kb.workers.processes import WORKERS, WorkerDiedError, WorkerPool
+from kb.workers import WORKERS, WorkerDiedError, WorkerPool
 from repomap.model import Structure
 from repomap.structure import describe_structure, describe_unparsed, needs_parser
 from repomap.workers.wire import FRAME_BYTES, decode_structure, encode_order

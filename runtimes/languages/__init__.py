@@ -1,1 +1,8 @@
-"""One module a language (or family of languages): its rows, and the functions the rows refer to."""
+"""The languages, one to a module. Texts in a language itself are files of `bindings/`."""
+
+from pathlib import Path
+
+
+def read_binding(name: str) -> str:
+    """Read what binds a file's content in a language, or another text of that language."""
+    return (Path(__file__).parent / "bindings" / name).read_text("utf-8")

@@ -5,22 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from runtimes import lexing
+from runtimes import toplevel
+from runtimes.languages import read_binding
 from runtimes.model import CompileInputs, FileBinding, Language, Packages, ProgramText, Toolchain
 
 # Each byte that is not valid UTF-8 becomes U+FFFD, three bytes.
-_VALID_LENGTH = """\
-static unsigned long valid_length(const unsigned char *at, unsigned long left) {
-    unsigned long length = *at < 0x80 ? 1 : *at < 0xC2 ? 0 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3
-                         : *at < 0xF5 ? 4 : 0;
-    if (length > left) return 0;
-    for (unsigned long i = 1; i < length; i++)
-        if ((at[i] & 0xC0) != 0x80) return 0;
-    if ((*at == 0xE0 && at[1] < 0xA0) || (*at == 0xED && at[1] > 0x9F)) return 0;
-    if ((*at == 0xF0 && at[1] < 0x90) || (*at == 0xF4 && at[1] > 0x8F)) return 0;
-    return length;
-}
-"""
+_VALID_LENGTH = read_binding("valid_length.c")
 
 # It declares without including anything, so that the program's own feature macros count.
 _HEADER = """\
@@ -29,72 +19,11 @@ extern const char *FILE_CONTENT_PATH;
 extern unsigned long FILE_CONTENT_LENGTH;
 """
 
-_READER = f"""\
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-const char *FILE_CONTENT = "";
-const char *FILE_CONTENT_PATH = "";
-unsigned long FILE_CONTENT_LENGTH = 0;
-
-{_VALID_LENGTH}
-__attribute__((constructor(101))) static void read_file_content(void) {{
-    FILE_CONTENT_PATH = getenv("FILE_CONTENT_PATH");
-    FILE *file = FILE_CONTENT_PATH ? fopen(FILE_CONTENT_PATH, "rb") : NULL;
-    if (!file) {{ perror("FILE_CONTENT_PATH"); exit(1); }}
-    unsigned long size = 0, room = 1 << 16, got;
-    unsigned char *raw = malloc(room);
-    while (raw && (got = fread(raw + size, 1, room - size, file)) > 0)
-        if ((size += got) == room) raw = realloc(raw, room *= 2);
-    fclose(file);
-    char *text = raw ? malloc(size * 3 + 1) : NULL, *to = text;
-    if (!text) {{ perror("FILE_CONTENT"); exit(1); }}
-    for (unsigned long i = 0, length; i < size; i += length ? length : 1) {{
-        length = valid_length(raw + i, size - i);
-        memcpy(to, length ? (char *)raw + i : "\\xEF\\xBF\\xBD", length ? length : 3);
-        to += length ? length : 3;
-    }}
-    *to = 0;
-    free(raw);
-    FILE_CONTENT = text;
-    FILE_CONTENT_LENGTH = to - text;
-}}
-"""
+_READER = read_binding("file_content.c").replace("@VALID_LENGTH@", _VALID_LENGTH)
 
 # In C++ it is all in the header: a file of C beside the program would be given the standard of C++,
 # of which g++ warns, and which clang++ refuses.
-_HEADER_OF_CPP = f"""\
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-namespace file_content_reader {{
-{_VALID_LENGTH}
-static const char *find_path() {{
-    const char *path = std::getenv("FILE_CONTENT_PATH");
-    return path ? path : "";
-}}
-
-static std::string read_text(const char *path) {{
-    std::FILE *file = std::fopen(path, "rb");
-    if (!file) {{ std::perror("FILE_CONTENT_PATH"); std::exit(1); }}
-    std::string raw, text;
-    char part[1 << 16];
-    for (std::size_t got; (got = std::fread(part, 1, sizeof part, file)) > 0;)
-        raw.append(part, got);
-    std::fclose(file);
-    text.reserve(raw.size());
-    for (unsigned long i = 0, length; i < raw.size(); i += length ? length : 1) {{
-        const char *at = raw.data() + i;
-        length = valid_length(reinterpret_cast<const unsigned char *>(at), raw.size() - i);
-        text.append(length ? at : "\\xEF\\xBF\\xBD", length ? length : 3);
-    }}
-    return text;
-}}
-}}
-static const std::string FILE_CONTENT_PATH(file_content_reader::find_path());
-static const std::string FILE_CONTENT(file_content_reader::read_text(FILE_CONTENT_PATH.c_str()));
-"""
+_HEADER_OF_CPP = read_binding("file_content.hpp").replace("@VALID_LENGTH@", _VALID_LENGTH)
 
 _BINDING = FileBinding({"file_content.h": _HEADER, "file_content.c": _READER})
 _BIND = ("-include", "{job}/file_content.h", "-x", "c", "{job}/file_content.c")
@@ -112,10 +41,10 @@ def wrap_with(headers: str) -> Callable[[str], ProgramText]:
     above, its statements go into one, and the given standard headers come first."""
 
     def wrap(code: str) -> ProgramText:
-        blanked = lexing.blank(code, lexing.C)
+        blanked = toplevel.blank(code, toplevel.C)
         if _MAIN.search(blanked):
             return ProgramText(code)
-        end = lexing.after_leading(blanked, _PREAMBLE)
+        end = toplevel.after_leading(blanked, _PREAMBLE)
         line = code.count("\n", 0, end) + 1
         opening = f"int main(int argc, char **argv) {{\n#line {line}\n"
         text = f"{headers}#line 1\n{code[:end]}\n{opening}{code[end:]}\nreturn 0; }}\n"
@@ -129,36 +58,8 @@ def _includes(*names: str) -> str:
 
 
 # What the standards of C, C++ and POSIX name, and glibc's own: none of them holds the time.
-_HEADERS = """
-assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign
-stdarg stdatomic stdbit stdbool stdckdint stddef stdint stdio stdlib stdnoreturn string tgmath
-threads time uchar wchar wctype
-aio arpa/inet cpio dirent dlfcn fcntl fmtmsg fnmatch ftw glob grp iconv langinfo libgen monetary
-mqueue ndbm net/if netdb netinet/in netinet/tcp nl_types poll pthread pwd regex sched search
-semaphore spawn strings stropts sys/ipc sys/mman sys/msg sys/resource sys/select sys/sem sys/shm
-sys/socket sys/stat sys/statvfs sys/time sys/times sys/types sys/uio sys/un sys/utsname sys/wait
-syslog tar termios ulimit unistd utime utmpx wordexp
-alloca argp argz byteswap crypt endian envz err error execinfo fts getopt ifaddrs malloc mcheck
-memory mntent netinet/ip netinet/ip_icmp netinet/udp obstack paths printf pty resolv sys/dir
-sys/epoll sys/eventfd sys/fanotify sys/file sys/fsuid sys/inotify sys/io sys/ioctl sys/mount
-sys/param sys/personality sys/poll sys/prctl sys/ptrace sys/queue sys/random sys/reboot
-sys/sendfile sys/signalfd sys/statfs sys/swap sys/syscall sys/sysinfo sys/sysmacros sys/timerfd
-sys/ttydefaults sys/vfs sys/xattr syscall sysexits ucontext utmp values wait
-cpuid immintrin emmintrin xmmintrin smmintrin tmmintrin nmmintrin pmmintrin avxintrin x86intrin
-arm_neon arm_acle omp quadmath stdfix
-"""
-_HEADERS_OF_CPP = """
-algorithm any array atomic barrier bit bitset cassert ccomplex cctype cerrno cfenv cfloat charconv
-chrono cinttypes ciso646 climits clocale cmath codecvt compare complex concepts condition_variable
-coroutine csetjmp csignal cstdalign cstdarg cstdbool cstddef cstdint cstdio cstdlib cstring ctgmath
-ctime cuchar cwchar cwctype deque exception execution expected filesystem flat_map flat_set format
-forward_list fstream functional future generator initializer_list iomanip ios iosfwd iostream
-istream iterator latch limits list locale map mdspan memory memory_resource mutex new numbers
-numeric optional ostream print queue random ranges ratio regex scoped_allocator semaphore set
-shared_mutex source_location span spanstream sstream stack stacktrace stdexcept stdfloat stop_token
-streambuf string string_view strstream syncstream system_error thread tuple type_traits typeindex
-typeinfo unordered_map unordered_set utility valarray variant vector version cxxabi.h bits/stdc++.h
-"""
+_HEADERS = read_binding("c_headers.txt")
+_HEADERS_OF_CPP = read_binding("cpp_headers.txt")
 _KNOWN = frozenset(f"{name}.h" for name in _HEADERS.split()).union(_HEADERS_OF_CPP.split())
 # The time, or what may come to it: pasting, also by a macro of a header, a half of its name that
 # could be pasted, other spellings of `#` and of characters. Then further files: includes of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from runtimes import lexing
+from runtimes import toplevel
 from runtimes.model import (
     CompileInputs,
     FileBinding,
@@ -55,9 +55,9 @@ def wrap_for_mono(code: str) -> ProgramText:
     statements become the body of Main, functions among them its siblings. What begins with the
     first type stays below; the usings of a .NET console project come first."""
     script = re.sub(r"\A#!", "//", code)
-    blanked = lexing.blank(script, lexing.CSHARP)
-    start = lexing.after_leading(blanked, _USING)
-    first_type = _TYPE.search(lexing.surface(blanked), start)
+    blanked = toplevel.blank(script, toplevel.CSHARP)
+    start = toplevel.after_leading(blanked, _USING)
+    first_type = _TYPE.search(toplevel.surface(blanked), start)
     end = first_type.start() if first_type else len(script)
     if not blanked[start:end].strip():
         return ProgramText(_IMPLICIT_USINGS + script)
@@ -78,7 +78,7 @@ def wrap_for_mono(code: str) -> ProgramText:
 
 def _functions(blanked: str, start: int, end: int) -> list[tuple[int, int]]:
     """Where the functions among top-level statements begin and end."""
-    outside = lexing.surface(blanked[start:end])
+    outside = toplevel.surface(blanked[start:end])
     found = (f for f in _LOCAL_FUNCTION.finditer(outside) if f.group("type") not in _STATEMENTS)
     return [(start + f.start("function"), start + f.end()) for f in found]
 
@@ -87,7 +87,7 @@ def _main(blanked: str, functions: list[tuple[int, int]], span: tuple[int, int])
     """The opening of Main: what it returns, and whether it awaits, shows in the statements."""
     bounds = [span[0], *(offset for function in functions for offset in function), span[1]]
     statements = "".join(blanked[a:b] for a, b in zip(bounds[::2], bounds[1::2], strict=True))
-    returns = _RETURN_VALUE.search(lexing.surface(statements, _opens_function))
+    returns = _RETURN_VALUE.search(toplevel.surface(statements, _opens_function))
     result = "int" if returns else "void"
     if not _AWAIT.search(statements):
         return f"static {result} Main(string[] args) {{ "
@@ -112,7 +112,7 @@ def _opens_function(before: str) -> bool:
 
 def bind(source: ProgramText) -> ProgramText:
     """`using static` goes behind the file's own directives, the class that it names to the end."""
-    at = lexing.after_leading(source.text, _DIRECTIVE)
+    at = toplevel.after_leading(source.text, _DIRECTIVE)
     line = "using static FileContentBinding; "
     text = f"{source.text[:at]}{line}{source.text[at:]}\n{_CLASS}\n"
     return source._replace(text=text)

@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from runtimes.lexing import JAVASCRIPT as JAVASCRIPT_TEXT
-from runtimes.lexing import blank, surface
+from runtimes.languages import read_binding
 from runtimes.model import (
     Driver,
     FileBinding,
@@ -18,7 +17,8 @@ from runtimes.model import (
     ProgramText,
     Toolchain,
 )
-from runtimes.toplevel import globalize, globalize_and_show
+from runtimes.toplevel import JAVASCRIPT as JAVASCRIPT_TEXT
+from runtimes.toplevel import blank, globalize, globalize_and_show, surface
 
 # ES modules get a `require`, as CommonJS has one; it resolves from the working directory.
 _PRELUDE = """\
@@ -26,21 +26,9 @@ import { createRequire } from "node:module";
 globalThis.require ??= createRequire(`${process.cwd()}/`);
 """
 
-_BIND = """\
-import { readFileSync } from "node:fs";
-const path = process.env.FILE_CONTENT_PATH;
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
-globalThis.FILE_CONTENT = utf8.decode(readFileSync(path));
-globalThis.FILE_CONTENT_PATH = path;
-"""
+_BIND = read_binding("ecmascript.mjs")
 
-_BIND_COMMONJS = """\
-const { readFileSync } = require("node:fs");
-const path = process.env.FILE_CONTENT_PATH;
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
-globalThis.FILE_CONTENT = utf8.decode(readFileSync(path));
-globalThis.FILE_CONTENT_PATH = path;
-"""
+_BIND_COMMONJS = read_binding("commonjs.cjs")
 
 _PRELUDE_FILES = {"prelude.mjs": _PRELUDE}
 _BINDING = FileBinding({"file_content.mjs": _BIND, "file_content.cjs": _BIND_COMMONJS})
@@ -58,8 +46,8 @@ def _link_node_modules(cwd: Path) -> FromProject:
     for folder in (cwd, *cwd.parents):
         modules = folder / "node_modules"
         if modules.is_dir():
-            return FromProject(links={"node_modules": str(modules)})
-    return FromProject()
+            return (), {"node_modules": str(modules)}
+    return (), {}
 
 
 _BUN = Toolchain(

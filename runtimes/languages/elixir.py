@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from runtimes.languages import read_binding
 from runtimes.model import (
     Driver,
     FileBinding,
@@ -16,31 +17,7 @@ from runtimes.model import (
 
 # Elixir has no global variables: the names are put before the program's first line and the whole
 # is compiled under the program's own name, so that lines and __DIR__ stay true.
-_BIND = """\
-defmodule FileContent do
-  def read(path), do: path |> File.read!() |> replace_invalid([])
-
-  defp replace_invalid(octets, done) do
-    case :unicode.characters_to_binary(octets) do
-      {:error, valid, <<_, rest::binary>>} -> replace_invalid(rest, [done, valid, "\\uFFFD"])
-      {:incomplete, valid, _} -> IO.iodata_to_binary([done, valid, "\\uFFFD"])
-      valid -> IO.iodata_to_binary([done, valid])
-    end
-  end
-end
-
-[script | arguments] = System.argv()
-System.argv(arguments)
-
-names = ~S'''
-  file_content_path = System.fetch_env!("FILE_CONTENT_PATH")
-  file_content = FileContent.read(file_content_path)
-  _ = {file_content_path, file_content}
-  '''
-
-program = String.replace(names, "\\n", "; ") <> File.read!(script)
-Code.compile_string(program, Path.expand(script))
-"""
+_BIND = read_binding("elixir.exs")
 
 
 def mix_code_paths(cwd: Path) -> FromProject:
@@ -51,9 +28,9 @@ def mix_code_paths(cwd: Path) -> FromProject:
         for build in ("dev", "prod", "test"):
             found = sorted((folder / "_build" / build / "lib").glob("*/ebin"))
             if found:
-                return FromProject(args=tuple(a for ebin in found for a in ("-pa", str(ebin))))
+                return tuple(a for ebin in found for a in ("-pa", str(ebin))), {}
         break
-    return FromProject()
+    return (), {}
 
 
 _ELIXIR = Toolchain(

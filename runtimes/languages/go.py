@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from runtimes import lexing
+from runtimes import toplevel
+from runtimes.languages import read_binding
 from runtimes.model import (
     CompileInputs,
     FileBinding,
@@ -16,24 +17,7 @@ from runtimes.model import (
 )
 
 # Package-level variables are initialised before any init function and before main.
-_BIND = """\
-package main
-
-import (
-	"os"
-	"strings"
-)
-
-var FILE_CONTENT_PATH = os.Getenv("FILE_CONTENT_PATH")
-
-var FILE_CONTENT = func() string {
-	content, err := os.ReadFile(FILE_CONTENT_PATH)
-	if err != nil {
-		panic(err)
-	}
-	return strings.ToValidUTF8(string(content), "\\uFFFD")
-}()
-"""
+_BIND = read_binding("go.go")
 
 # What a snippet may use without importing it: name in the text -> import path.
 _STANDARD = {
@@ -58,10 +42,10 @@ def wrap(code: str) -> ProgramText:
     """Code with a package clause is whole. Else it gets one, the imports it uses but does not name,
     and, unless it declares one, a main function around its statements. All of it goes on lines that
     the code already has."""
-    blanked = lexing.blank(code, lexing.GO)
+    blanked = toplevel.blank(code, toplevel.GO)
     if _PACKAGE.search(blanked):
         return ProgramText(code)
-    end = lexing.after_leading(blanked, _IMPORT)
+    end = toplevel.after_leading(blanked, _IMPORT)
     imports = "".join(
         f'import "{path}"; ' for path in _find_unnamed_imports(code[:end], blanked[end:])
     )

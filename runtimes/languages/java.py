@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from runtimes import lexing
+from runtimes import toplevel
+from runtimes.languages import read_binding
 from runtimes.model import (
     CompileInputs,
     FileBinding,
@@ -16,24 +17,7 @@ from runtimes.model import (
 )
 
 # In a package of its own, because Java imports nothing from the unnamed one.
-_BIND = """\
-package file_content_binding;
-
-public final class FileContent {
-    public static final String FILE_CONTENT_PATH = System.getenv("FILE_CONTENT_PATH");
-    public static final String FILE_CONTENT = read();
-
-    private static String read() {
-        try {
-            var path = java.nio.file.Path.of(FILE_CONTENT_PATH);
-            byte[] octets = java.nio.file.Files.readAllBytes(path);
-            return new String(octets, java.nio.charset.StandardCharsets.UTF_8);
-        } catch (java.io.IOException e) {
-            throw new java.io.UncheckedIOException(e);
-        }
-    }
-}
-"""
+_BIND = read_binding("java.java")
 
 _IMPORTS = "".join(
     f"import {package}.*; "
@@ -52,9 +36,9 @@ _MAIN = re.compile(r"\bvoid\s+main\s*\(")
 def wrap(code: str) -> ProgramText:
     """Statements become the body of Main.main, a bare `main` method the body of Main; `import`
     lines stay above. A public class lends the file its name, as javac demands."""
-    blanked = lexing.blank(code, lexing.JAVA)
-    outside = lexing.surface(blanked)
-    end = lexing.after_leading(blanked, _IMPORT)
+    blanked = toplevel.blank(code, toplevel.JAVA)
+    outside = toplevel.surface(blanked)
+    end = toplevel.after_leading(blanked, _IMPORT)
     bare_main = _MAIN.search(outside)
     statements = bare_main or ";" in _PACKAGE.sub("", outside[end:])
     whole = _MAIN.search(blanked) and not bare_main
@@ -71,10 +55,10 @@ def wrap(code: str) -> ProgramText:
 
 def main_class(text: str) -> str:
     """The qualified name of the class to start: the one that holds `main`, else the first."""
-    blanked = lexing.blank(text, lexing.JAVA)
+    blanked = toplevel.blank(text, toplevel.JAVA)
     package = _PACKAGE.search(blanked)
     main = _MAIN.search(blanked)
-    types = list(_TYPE.finditer(lexing.surface(blanked)))
+    types = list(_TYPE.finditer(toplevel.surface(blanked)))
     before = [found for found in types if main and found.start() < main.start()]
     started = before[-1] if before else next(iter(types), None)
     name = started.group(1) if started else "Main"
@@ -83,7 +67,7 @@ def main_class(text: str) -> str:
 
 def bind(source: ProgramText) -> ProgramText:
     """The names are imported behind the package clause, or before all else."""
-    package = _PACKAGE.search(lexing.blank(source.text, lexing.JAVA))
+    package = _PACKAGE.search(toplevel.blank(source.text, toplevel.JAVA))
     at = package.end() if package else 0
     line = "import static file_content_binding.FileContent.*; "
     return source._replace(text=source.text[:at] + line + source.text[at:])

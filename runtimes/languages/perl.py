@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.lexical import share_names
+from runtimes.languages import read_binding
 from runtimes.model import (
     Driver,
     FileBinding,
@@ -12,27 +12,12 @@ from runtimes.model import (
     PrewarmCommand,
     Toolchain,
 )
+from runtimes.toplevel import share_names
 
 # Importing from another package declares the variables for `use strict`. The text is UTF-8 octets,
 # as Perl has it for source literals and output unless a program asks for more; only what is
 # invalid is replaced, so the encoder is not loaded for the rest.
-_BIND = """\
-package file_content;
-sub import {
-    my $path = $ENV{FILE_CONTENT_PATH};
-    open my $file, '<:raw', $path or die "cannot read $path: $!\\n";
-    my $content = do { local $/; <$file> };
-    $content = '' unless defined $content;
-    my $decoded = $content;
-    unless (utf8::decode($decoded)) {
-        require Encode;
-        $content = Encode::encode('UTF-8', Encode::decode('UTF-8', $content));
-    }
-    *main::FILE_CONTENT = \\$content;
-    *main::FILE_CONTENT_PATH = \\$path;
-}
-1;
-"""
+_BIND = read_binding("perl.pm")
 
 _PERL = Toolchain(
     name="perl",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from runtimes.languages import read_binding
 from runtimes.model import (
     Driver,
     FileBinding,
@@ -15,20 +16,7 @@ from runtimes.model import (
 )
 
 # JSON is the one part of every PHP that replaces invalid UTF-8 exactly; mbstring may be absent.
-_BIND = """\
-<?php
-$FILE_CONTENT_PATH = getenv('FILE_CONTENT_PATH');
-$FILE_CONTENT = file_get_contents($FILE_CONTENT_PATH);
-if (!preg_match('//u', $FILE_CONTENT)) {
-    $FILE_CONTENT = json_decode(json_encode($FILE_CONTENT, JSON_INVALID_UTF8_SUBSTITUTE));
-}
-define('FILE_CONTENT', $FILE_CONTENT);
-define('FILE_CONTENT_PATH', $FILE_CONTENT_PATH);
-// This is in place of what a layer of packages has loaded before a program.
-if (get_cfg_var('packages.autoload')) {
-    require get_cfg_var('packages.autoload');
-}
-"""
+_BIND = read_binding("php.php")
 
 
 _OPENING_TAG = re.compile(r"\A\s*<\?php\b", re.ASCII)

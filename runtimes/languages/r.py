@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from runtimes.languages import read_binding
 from runtimes.model import (
     Driver,
     FileBinding,
@@ -14,15 +15,7 @@ from runtimes.model import (
 
 # R reads this as the user's profile, before the program and into its workspace. R strings cannot
 # hold NUL, which is dropped.
-_BIND = """\
-FILE_CONTENT_PATH <- Sys.getenv("FILE_CONTENT_PATH")
-FILE_CONTENT <- local({
-  octets <- readBin(FILE_CONTENT_PATH, "raw", file.size(FILE_CONTENT_PATH))
-  text <- rawToChar(octets[octets != as.raw(0)])
-  Encoding(text) <- "UTF-8"
-  if (validUTF8(text)) text else iconv(text, "UTF-8", "UTF-8", sub = "\\ufffd")
-})
-"""
+_BIND = read_binding("r.R")
 
 _PAGES = ("enabled", "hpage_pmd_size")
 

@@ -5,82 +5,13 @@ from __future__ import annotations
 import json
 import re
 
-from runtimes import lexing
+from runtimes import toplevel
+from runtimes.languages import read_binding
 from runtimes.model import CompileInputs, FileBinding, Language, Packages, ProgramText, Toolchain
 
 # A static that reads the file when it is first looked at, and is then a str wherever one is
 # expected; nothing newer than Rust 1.60 is used.
-_BIND = """\
-use std::sync::Once;
-
-pub struct Text(fn() -> String, fn() -> &'static mut Option<String>, Once);
-
-macro_rules! text {
-    ($read:expr) => {
-        Text(
-            $read,
-            || {
-                static mut HELD: Option<String> = None;
-                unsafe { &mut *std::ptr::addr_of_mut!(HELD) }
-            },
-            Once::new(),
-        )
-    };
-}
-
-impl Text {
-    pub fn get(&'static self) -> &'static str {
-        self.2.call_once(|| *(self.1)() = Some((self.0)()));
-        (self.1)().as_deref().unwrap()
-    }
-}
-
-impl std::ops::Deref for Text {
-    type Target = str;
-    fn deref(&self) -> &str {
-        self.2.call_once(|| *(self.1)() = Some((self.0)()));
-        (self.1)().as_deref().unwrap()
-    }
-}
-
-impl std::fmt::Display for Text {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.pad(self)
-    }
-}
-
-impl std::fmt::Debug for Text {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        std::fmt::Debug::fmt(&**self, f)
-    }
-}
-
-impl AsRef<str> for Text {
-    fn as_ref(&self) -> &str {
-        self
-    }
-}
-
-impl AsRef<std::path::Path> for Text {
-    fn as_ref(&self) -> &std::path::Path {
-        std::path::Path::new(&**self)
-    }
-}
-
-fn path() -> String {
-    std::env::var("FILE_CONTENT_PATH").expect("FILE_CONTENT_PATH is set")
-}
-
-fn content() -> String {
-    let octets = std::fs::read(path()).expect("FILE_CONTENT_PATH can be read");
-    String::from_utf8_lossy(&octets).into_owned()
-}
-
-pub static FILE_CONTENT_PATH: Text = text!(path);
-pub static FILE_CONTENT: Text = text!(content);
-pub use FILE_CONTENT as file_content;
-pub use FILE_CONTENT_PATH as file_content_path;
-"""
+_BIND = read_binding("rust.rs")
 
 _MAIN = re.compile(r"\bfn\s+main\s*\(")
 _INNER_ATTRIBUTE = re.compile(r"\s*#!\s*\[[^\]]*\]")
@@ -95,10 +26,10 @@ _BOUND_BY_PROGRAM = r"\b(?:let|mut|for|ref)\s+{0}\b|\b{0}\s*:(?!:)|\|[^|\n]{{0,2
 
 def wrap(code: str) -> ProgramText:
     """Statements without a main function go into one, behind the crate's own attributes."""
-    blanked = lexing.blank(code, lexing.RUST)
+    blanked = toplevel.blank(code, toplevel.RUST)
     if _MAIN.search(blanked):
         return ProgramText(code)
-    end = lexing.after_leading(blanked, _INNER_ATTRIBUTE)
+    end = toplevel.after_leading(blanked, _INNER_ATTRIBUTE)
     return ProgramText(f"{code[:end]}{_OPENING}{code[end:]}\n}}\n", wrapped=True)
 
 
@@ -108,7 +39,7 @@ def bind(source: ProgramText) -> ProgramText:
     A script is included from where it lies, so that its `mod` lines find their files; one with
     crate attributes cannot be, and is copied.
     """
-    blanked = lexing.blank(source.text, lexing.RUST)
+    blanked = toplevel.blank(source.text, toplevel.RUST)
     names = ["FILE_CONTENT", "FILE_CONTENT_PATH"]
     text = source.text
     if source.wrapped:

@@ -5,118 +5,20 @@ While Mix fetches it knows from the registry what a package needs, and evaluates
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import HEX, MIX
+from runtimes.packages.programs import read_program
+from runtimes.packages.tools import HEX, MIX, Ecosystem
 
 # What a registry of one's own signs, it signs by a key of its own.
-_SET_UP = """\
-mkdir -p "$HOME" "$TMPDIR/archives" "$TMPDIR/work"
-for inner in "$HEX"/*; do
-    if [ -d "$inner/ebin" ]; then cp -r "$HEX" "$TMPDIR/archives/${inner##*/}"; fi
-done
-export MIX_ARCHIVES="$TMPDIR/archives" HEX_CACERTS_PATH="$SSL_CERT_FILE"
-if rebar3="$(command -v rebar3)"; then export MIX_REBAR3="$rebar3"; fi
-case "${REGISTRY:-}" in
-    https://repo.hex.pm | "") ;;
-    *)
-        export HEX_UNSAFE_REGISTRY=1 HEX_NO_VERIFY_REPO_ORIGIN=1
-        "$MIX" hex.repo set hexpm --url "$REGISTRY" >&2
-        ;;
-esac
-cd "$TMPDIR/work"
-declare_project() {
-    {
-        echo 'defmodule Packages.MixProject do'
-        echo '  use Mix.Project'
-        echo '  def project, do: [app: :packages, version: "0.0.0", deps: ['
-        cat
-        echo '  ]]'
-        echo 'end'
-    } > mix.exs
-}
-"""
+_SET_UP = read_program("elixir_set_up.sh")
 
-_LOCK = (
-    _SET_UP
-    + """\
-while IFS= read -r spec; do
-    case "$spec" in
-        "") ;;
-        *@[0-9]*) printf '{:%s, "== %s"},\\n' "${spec%%@*}" "${spec#*@}" ;;
-        *@*) printf '{:%s, "%s"},\\n' "${spec%%@*}" "${spec#*@}" ;;
-        *) printf '{:%s, ">= 0.0.0"},\\n' "$spec" ;;
-    esac
-done < "$IN/wanted" | declare_project
-"$MIX" deps.get >&2
-cp mix.lock "$OUT"
-"""
-)
+_LOCK = _SET_UP + read_program("elixir_lock.sh")
 
 # A lock is read as data. All that it holds is demanded at its version, so that nothing is resolved.
-_READ = """\
-digest = ~r/\\A[0-9a-f]{64}\\z/
-plain = ~r/\\A[A-Za-z0-9._+-]+\\z/
-refuse = fn words -> IO.puts(:stderr, words); System.halt(1) end
-entries =
-  case Code.string_to_quoted(File.read!(hd(System.argv()))) do
-    {:ok, {:%{}, _, entries}} -> entries
-    _ -> refuse.("this is no lock of Mix's")
-  end
-for entry <- entries do
-  {name, parts} =
-    case entry do
-      {name, {:{}, _, parts}} when is_atom(name) or is_binary(name) -> {name, parts}
-      _ -> {"an entry", []}
-    end
-  case parts do
-    [:hex, package, version, inner, _, _, "hexpm", outer]
-    when is_atom(package) and is_binary(version) and is_binary(inner) and is_binary(outer) ->
-      unless outer =~ digest, do: refuse.("the lock holds no digest of #{name}")
-      file = "#{package}-#{version}.tar"
-      unless file =~ plain, do: refuse.("a name that leads out of its folder: #{file}")
-      File.write!("digests", "#{outer}  #{file}\\n", [:append])
-      as = if to_string(name) == to_string(package), do: "", else: ", hex: #{inspect(package)}"
-      app = name |> to_string() |> String.to_atom() |> inspect()
-      IO.puts("{#{app}, #{inspect("== " <> version)}#{as}, override: true},")
-    [:hex, _, _ | _] -> refuse.("the lock holds no digest of #{name}, or it is of another registry")
-    _ -> refuse.("#{name} is of no registry")
-  end
-end
-"""
+_READ = read_program("elixir_read.exs")
 
-_FETCH = (
-    _SET_UP
-    + f"""\
-cat > read.exs <<'END'
-{_READ}END
-cp "$IN/mix.lock" .
-"$ELIXIR" read.exs mix.lock > dependencies
-declare_project < dependencies
-: >> digests
-"$MIX" deps.get >&2
-# Hex compares with what the registry says today, and this with the lock.
-mkdir -p "$HEX_HOME/packages/hexpm"
-(cd "$HEX_HOME/packages/hexpm" && sha256sum --quiet -c "$TMPDIR/work/digests" >&2)
-if [ "$(ls "$HEX_HOME/packages/hexpm" | wc -l)" != "$(wc -l < digests)" ]; then
-    ls "$HEX_HOME/packages/hexpm" >&2
-    echo "the lock holds no digest of one of these" >&2; exit 1
-fi
-if [ -d deps ]; then cp -r deps "$OUT/deps"; fi
-cp mix.exs mix.lock "$OUT"
-"""
-)
+_FETCH = _SET_UP + read_program("elixir_fetch.sh").replace("@READ@", _READ)
 
-_BUILD = (
-    _SET_UP
-    + """\
-export HEX_OFFLINE=1
-mkdir "$OUT/lib"
-[ -d "$AT/deps" ] || finish
-cp -r "$AT/deps" "$AT/mix.exs" "$AT/mix.lock" .
-"$MIX" deps.compile >&2
-cp -rL _build/prod/lib/. "$OUT/lib"
-"""
-)
+_BUILD = _SET_UP + read_program("elixir_build.sh")
 
 ELIXIR = Ecosystem(
     name="elixir",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
+from runtimes.packages.programs import read_program
+from runtimes.packages.tools import Ecosystem
 
 _SET_UP = """\
 export GOPROXY="$REGISTRY" GOFLAGS=-mod=mod GOTOOLCHAIN=local GO111MODULE=on GOWORK=off
@@ -10,41 +11,10 @@ case " $HOSTS " in *" sum.golang.org "*) ;; *) export GOSUMDB=off ;; esac
 mkdir "$TMPDIR/work"; cd "$TMPDIR/work"
 """
 
-_LOCK = (
-    _SET_UP
-    + """\
-"$GO" mod init packages.invalid >/dev/null 2>&1
-set --
-while IFS= read -r spec; do if [ -n "$spec" ]; then set -- "$@" "$spec"; fi; done < "$IN/wanted"
-"$GO" get -d "$@"
-"$GO" mod download all
-cp go.mod "$OUT"
-cp go.sum "$OUT" 2>/dev/null || : > "$OUT/go.sum"
-"""
-)
+_LOCK = _SET_UP + read_program("go_lock.sh")
 
 # What is not in go.sum would be added to it, and taken as it comes.
-_FETCH = (
-    _SET_UP
-    + """\
-cp "$IN/go.mod" "$IN/go.sum" .
-if grep -E '^replace |^[[:space:]]*[^/]* => \\.' go.mod >&2; then
-    echo "the lock replaces modules by folders of the project" >&2; exit 1
-fi
-export GOMODCACHE="$OUT/mod"
-"$GO" mod download
-if ! cmp -s "$IN/go.sum" go.sum; then
-    cp go.sum later; grep -vxFf "$IN/go.sum" later >&2 || :
-    echo "not all modules have a digest in go.sum" >&2; exit 1
-fi
-find "$OUT/mod" -name '*.zip' -delete 2>/dev/null || :
-mkdir "$OUT/work"
-cp "$IN/go.mod" "$IN/go.sum" "$OUT/work"
-version="$(sed -n 's/^go //p' go.mod)"
-printf 'go %s\\n\\nuse .\\n' "${version:-1.18}" > "$OUT/work/go.work"
-chmod -R u+w "$OUT"
-"""
-)
+_FETCH = _SET_UP + read_program("go_fetch.sh")
 
 _PART = r"[A-Za-z0-9][A-Za-z0-9._~-]{0,80}"
 

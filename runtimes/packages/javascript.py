@@ -5,79 +5,17 @@ Where a package has an install script, it runs in the build, which has no networ
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import BUN, NODE, NPM, PNPM, YARN
+from runtimes.packages.programs import read_program
+from runtimes.packages.tools import BUN, NODE, NPM, PNPM, YARN, Ecosystem
 
-_LOCK = """\
-mkdir "$TMPDIR/work"; cd "$TMPDIR/work"
-echo '{"private": true}' > package.json
-set --
-while IFS= read -r spec; do if [ -n "$spec" ]; then set -- "$@" "$spec"; fi; done < "$IN/wanted"
-"$NODE" "$NPM" install --package-lock-only --ignore-scripts --save-exact \\
-    --registry "$REGISTRY" ${CUTOFF:+--before "$CUTOFF"} -- "$@" >&2
-cp package.json package-lock.json "$OUT"
-"""
+_LOCK = read_program("javascript_lock.sh")
 
 # Each lock is installed by the client that wrote it. A client that would fetch another of its
 # versions, because a manifest says so, is kept from it.
-_FETCH = """\
-cp -r "$IN" "$TMPDIR/work"; cd "$TMPDIR/work"
-"$NODE" "$PROGRAMS/javascript_lock.js" .
-call() {
-    tool="$1"; shift
-    if [ "$(head -c 2 "$tool")" = '#!' ]; then set -- "$NODE" "$tool" "$@"
-    else set -- "$tool" "$@"; fi
-    "$@" >"$TMPDIR/said" 2>&1 || { cat "$TMPDIR/said" >&2; exit 1; }
-}
-if [ -f pnpm-lock.yaml ]; then
-    call "$PNPM" install --frozen-lockfile --ignore-scripts --ignore-pnpmfile \\
-        --config.node-linker=hoisted --config.package-import-method=copy \\
-        --config.manage-package-manager-versions=false --config.update-notifier=false \\
-        --store-dir "$TMPDIR/store" --registry "$REGISTRY/"
-elif [ -f yarn.lock ]; then
-    version="$("$NODE" "$YARN" --version)"
-    if grep -q '^__metadata:' yarn.lock; then
-        case "$version" in
-            [01].*) echo "the lock is of yarn 2 or later, and yarn here is $version" >&2; exit 1 ;;
-        esac
-        export YARN_NPM_REGISTRY_SERVER="$REGISTRY" YARN_UNSAFE_HTTP_WHITELIST='localhost;127.0.0.1'
-        export YARN_HTTPS_CA_FILE_PATH="$SSL_CERT_FILE" YARN_HTTPS_PROXY="${HTTPS_PROXY-}"
-        call "$YARN" install --immutable --mode=skip-build
-    else
-        case "$version" in
-            [01].*) ;;
-            *) echo "the lock is of yarn 1, and yarn here is $version" >&2; exit 1 ;;
-        esac
-        sed -i "s#https://registry\\.\\(yarnpkg\\.com\\|npmjs\\.org\\)/#$REGISTRY/#" yarn.lock
-        call "$YARN" install --frozen-lockfile --ignore-scripts --non-interactive --no-default-rc \\
-            --registry "$REGISTRY" --cache-folder "$TMPDIR/store"
-    fi
-elif [ -f bun.lock ]; then
-    call "$BUN" install --frozen-lockfile --ignore-scripts --backend copyfile --linker hoisted \\
-        --registry "$REGISTRY" --cache-dir "$TMPDIR/store"
-else
-    if [ -f npm-shrinkwrap.json ]; then mv npm-shrinkwrap.json package-lock.json; fi
-    "$NODE" "$NPM" ci --ignore-scripts --registry "$REGISTRY" >&2
-    cp package-lock.json "$OUT"
-fi
-mkdir -p node_modules
-rm -rf node_modules/.modules.yaml node_modules/.pnpm-workspace-state* node_modules/.yarn* \\
-    node_modules/.cache
-mv node_modules "$OUT/node_modules"
-cp package.json "$OUT"
-"""
+_FETCH = read_program("javascript_fetch.sh")
 
 # npm's lock tells where scripts are. Else all manifests are looked at.
-_BUILD = """\
-if [ -f "$AT/package-lock.json" ]; then
-    grep -q '"hasInstallScript": true' "$AT/package-lock.json" || finish
-else
-    find "$AT/node_modules" \\( -name binding.gyp -print \\) -o \\( -name package.json \\
-        -exec grep -lE '"(pre|post)?install"[[:space:]]*:' {} + \\) | grep -q . || finish
-fi
-cp -r "$AT/." "$OUT"; cd "$OUT"
-"$NODE" "$NPM" rebuild --foreground-scripts >&2
-"""
+_BUILD = read_program("javascript_build.sh")
 
 _PART = r"[a-z0-9~][a-z0-9._~-]{0,100}"
 

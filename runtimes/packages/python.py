@@ -2,53 +2,17 @@
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import UV
+from runtimes.packages.programs import read_program
+from runtimes.packages.tools import UV, Ecosystem
 
-_LOCK = """\
-"$UV" pip compile "$IN/wanted" --python "$PYTHON" --generate-hashes --only-binary :all: \\
-    --default-index "$REGISTRY" ${CUTOFF:+--exclude-newer "$CUTOFF"} \\
-    --no-header --no-annotate -o "$OUT/requirements.txt" >/dev/null 2>"$TMPDIR/said" ||
-    { cat "$TMPDIR/said" >&2; exit 1; }
-cat "$TMPDIR/said" >&2
-! grep -q "is yanked" "$TMPDIR/said"
-"""
+_LOCK = read_program("python_lock.sh")
 
 # An installation of wheels unpacks them and runs nothing of them.
-_FETCH = """\
-list="$IN/requirements.txt"
-if [ -f "$IN/pylock.toml" ]; then list="$IN/pylock.toml"; fi
-if [ -f "$IN/uv.lock" ]; then
-    cp -r "$IN" "$TMPDIR/project"
-    list="$TMPDIR/requirements.txt"
-    (cd "$TMPDIR/project" && "$UV" export --python "$PYTHON" --frozen --no-dev \\
-        --no-emit-project --offline -q -o "$list" >/dev/null)
-fi
-for name in poetry.lock pdm.lock Pipfile.lock; do
-    if [ -f "$IN/$name" ]; then
-        list="$TMPDIR/requirements.txt"
-        "$PYTHON" -I -S "$PROGRAMS/python_lock.py" "$IN/$name" "$REGISTRY" > "$list"
-    fi
-done
-set -- --require-hashes
-if [ "$list" = "$IN/pylock.toml" ]; then set --; fi
-"$UV" pip install --python "$PYTHON" --target "$OUT" --only-binary :all: "$@" \\
-    --default-index "$REGISTRY" -r "$list" 2>"$TMPDIR/said" ||
-    { cat "$TMPDIR/said" >&2; exit 1; }
-# Such a name is left out with a warning; who chose it is not to be trusted with the rest.
-if grep -E "is yanked|unsafe file name" "$TMPDIR/said" >&2; then exit 1; fi
-rm -f "$OUT/.lock"
-"""
+_FETCH = read_program("python_fetch.sh")
 
 # By digest of nothing: no program can change what is sealed, so no source is looked at. Packages'
 # own tests, which are most of pandas, are hardly ever imported: Python compiles them as it reads.
-_BUILD = """\
-cp -rs "$AT/." "$OUT"
-"$PYTHON" -I -S -m compileall -q -j 0 -x '/tests/' --invalidation-mode unchecked-hash \\
-    -s "$OUT" -p "$AT" "$OUT" >/dev/null 2>&1 || true
-find "$OUT" -type l -delete
-find "$OUT" -mindepth 1 -type d -empty -delete
-"""
+_BUILD = read_program("python_build.sh")
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"
 _VERSION = r"(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]{1,64}"

@@ -5,71 +5,14 @@ What compiles is compiled without network.
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
+from runtimes.packages.programs import read_program
+from runtimes.packages.tools import Ecosystem
 
-_LOCK = """\
-cat > "$TMPDIR/lock.R" <<'END'
-registry <- Sys.getenv("REGISTRY")
-wanted <- readLines(file.path(Sys.getenv("IN"), "wanted"))
-wanted <- wanted[nzchar(wanted)]
-known <- available.packages(repos = registry, type = "source")
-own <- rownames(installed.packages(priority = "base"))
-needs <- tools::package_dependencies(wanted, known, recursive = TRUE)
-left <- setdiff(unique(c(wanted, unlist(needs))), own)
-lacking <- setdiff(left, rownames(known))
-if (length(lacking)) stop("no such package: ", paste(lacking, collapse = ", "))
-lines <- character()
-while (length(left)) {  # what others need comes before them
-  direct <- tools::package_dependencies(left, known)
-  ready <- left[vapply(left, function(one) !any(direct[[one]] %in% left), TRUE)]
-  if (!length(ready)) stop("packages that need each other: ", paste(left, collapse = ", "))
-  for (one in sort(ready)) {
-    file <- paste0(one, "_", known[one, "Version"], ".tar.gz")
-    at <- file.path(tempdir(), file)
-    download.file(paste0(registry, "/src/contrib/", file), at, quiet = TRUE, mode = "wb")
-    digest <- substr(system2("sha256sum", shQuote(at), stdout = TRUE), 1, 64)
-    lines <- c(lines, paste(one, known[one, "Version"], digest))
-  }
-  left <- setdiff(left, ready)
-}
-writeLines(lines, file.path(Sys.getenv("OUT"), "packages.lock"))
-END
-"$RSCRIPT" --vanilla "$TMPDIR/lock.R" >&2
-"""
+_LOCK = read_program("r_lock.sh")
 
-_FETCH = """\
-cat > "$TMPDIR/fetch.R" <<'END'
-registry <- Sys.getenv("REGISTRY")
-out <- file.path(Sys.getenv("OUT"), "fetched")
-dir.create(out)
-for (line in readLines(file.path(Sys.getenv("IN"), "packages.lock"))) {
-  parts <- strsplit(line, " ")[[1]]
-  file <- paste0(parts[1], "_", parts[2], ".tar.gz")
-  if (grepl("/", file)) stop("a name that leads out of its folder: ", file)
-  at <- file.path(out, file)
-  # An older release has a place of its own.
-  for (folder in c("", paste0("Archive/", parts[1], "/"))) {
-    url <- paste0(registry, "/src/contrib/", folder, file)
-    got <- tryCatch(download.file(url, at, quiet = TRUE, mode = "wb"), error = function(e) e,
-                    warning = function(e) e)
-    if (identical(got, 0L)) break
-  }
-  if (!identical(got, 0L)) stop(conditionMessage(got))
-  digest <- substr(system2("sha256sum", shQuote(at), stdout = TRUE), 1, 64)
-  if (digest != parts[3]) stop("digest mismatch: ", file)
-}
-END
-"$RSCRIPT" --vanilla "$TMPDIR/fetch.R" >&2
-cp "$IN/packages.lock" "$OUT"
-"""
+_FETCH = read_program("r_fetch.sh")
 
-_BUILD = """\
-mkdir "$OUT/library"
-while read -r name version _; do
-    "${RSCRIPT%/*}/R" CMD INSTALL --no-docs --library="$OUT/library" \\
-        "$AT/fetched/${name}_$version.tar.gz" >&2
-done < "$AT/packages.lock"
-"""
+_BUILD = read_program("r_build.sh")
 
 R = Ecosystem(
     name="r",

@@ -5,45 +5,14 @@ Programs are compiled by rustc alone. So the layer holds one that knows the crat
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import Tool
+from runtimes.packages.programs import read_program
+from runtimes.packages.tools import Ecosystem, Tool
 
-_SET_UP = """\
-CARGO="${RUSTC%/*}/cargo"
-if [ ! -x "$CARGO" ]; then echo "cargo is not beside rustc" >&2; exit 1; fi
-mkdir -p "$TMPDIR/work/src"; cd "$TMPDIR/work"
-: > src/lib.rs
-"""
+_SET_UP = read_program("rust_set_up.sh")
 
-_REGISTRY = """\
-mkdir -p "$CARGO_HOME"
-cat > "$CARGO_HOME/config.toml" <<END
-[source.crates-io]
-replace-with = "named"
-[source.named]
-registry = "sparse+$REGISTRY/"
-[http]
-cainfo = "$SSL_CERT_FILE"
-END
-"""
+_REGISTRY = read_program("rust_registry.sh")
 
-_LOCK = (
-    _SET_UP
-    + _REGISTRY
-    + """\
-printf '[package]\\nname = "packages"\\nversion = "0.0.0"\\nedition = "2021"\\n[dependencies]\\n' \\
-    > Cargo.toml
-while IFS= read -r spec; do
-    case "$spec" in
-        "") ;;
-        *@*) printf '%s = "%s"\\n' "${spec%@*}" "${spec#*@}" >> Cargo.toml ;;
-        *) printf '%s = "*"\\n' "$spec" >> Cargo.toml ;;
-    esac
-done < "$IN/wanted"
-"$CARGO" generate-lockfile
-cp Cargo.toml Cargo.lock "$OUT"
-"""
-)
+_LOCK = _SET_UP + _REGISTRY + read_program("rust_lock.sh")
 
 # A project's own manifest has targets that are not here: its dependencies are what counts.
 _FETCH = (
@@ -52,44 +21,10 @@ _FETCH = (
 export CARGO_HOME="$OUT/cargo"
 """
     + _REGISTRY
-    + """\
-cp "$IN/Cargo.toml" "$IN/Cargo.lock" .
-if grep -E '^source = "(git|path)|^source = "registry\\+' Cargo.lock |
-    grep -v 'registry+https://github.com/rust-lang/crates.io-index"' >&2; then
-    echo "the lock holds crates of no registry" >&2; exit 1
-fi
-"$CARGO" fetch --locked
-cp Cargo.toml Cargo.lock "$OUT"
-"""
+    + read_program("rust_fetch.sh")
 )
 
-_BUILD = (
-    _SET_UP
-    + """\
-cp "$AT/Cargo.toml" "$AT/Cargo.lock" .
-cp -r "$AT/cargo" "$TMPDIR/cargo"
-export CARGO_HOME="$TMPDIR/cargo" CARGO_TARGET_DIR="$TMPDIR/target"
-"$CARGO" build --release --offline --locked --message-format=json > "$TMPDIR/made"
-mkdir -p "$OUT/deps" "$OUT/bin"
-cd "$CARGO_TARGET_DIR/release"
-find deps \\( -name '*.rlib' -o -name '*.so' \\) ! -name 'libpackages-*' -exec cp {} "$OUT/deps" \\;
-find build \\( -name '*.a' -o -name '*.so' \\) -exec cp {} "$OUT/deps" \\;
-cd "$TMPDIR/work"
-{
-    printf '%s\\n' -L "dependency=$AT/deps" -L "native=$AT/deps"
-    "$CARGO" tree --offline --locked --depth 1 --prefix none -f '{lib} {p}' 2>/dev/null |
-        sed 1d | sort -u | while read -r lib name version _; do
-        file="$(grep -E "#($name@)?${version#v}\\"" "$TMPDIR/made" |
-            grep -o "/lib$lib-[^\\"/]*\\.\\(rlib\\|so\\)\\"" | head -n 1)"
-        if [ -n "$file" ]; then
-            file="${file#/}"; printf '%s\\n' --extern "$lib=$AT/deps/${file%?}"
-        fi
-    done
-} > "$OUT/args"
-printf '#!/bin/sh\\nexec "%s" "$@" "@%s/args"\\n' "$RUSTC" "$AT" > "$OUT/bin/rustc"
-chmod 755 "$OUT/bin/rustc"
-"""
-)
+_BUILD = _SET_UP + read_program("rust_build.sh")
 
 RUST = Ecosystem(
     name="rust",

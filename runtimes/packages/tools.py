@@ -1,4 +1,4 @@
-"""The programs that phases need besides a toolchain, and where they lie. Loaded by every run."""
+"""The row of an ecosystem, and the programs that its phases need. Loaded by every run."""
 
 from __future__ import annotations
 
@@ -6,28 +6,26 @@ import glob
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from base.remedy import Remedy
+from runtimes.packages.programs import read_program
+
+GET: Final = read_program("tools_get.sh")
 
 
 class Tool(NamedTuple):
-    """A program that an ecosystem's phases need, and how to get one that is missing.
-
-    One that is `packed` lies in a package of npm's, of one of these names, all of which it needs;
-    another may need all of the folder so many levels `above` it. One that is no program is the last
-    of the `folders`, which are globs. One that is `portable` runs in other systems than this
-    machine's, too.
-    """
+    """A program that an ecosystem's phases need, and how to get one that is missing."""
 
     name: str
     hint: str
-    packed: tuple[str, ...] = ()
-    above: int = 0
-    folders: tuple[str, ...] = ()
-    portable: bool = False
+    packed: tuple[str, ...] = ()  # it lies in one of these packages of npm's, and needs all
+    above: int = 0  # how many levels above it the folder lies that it needs as a whole
+    folders: tuple[str, ...] = ()  # globs; what is no program is the last folder of these
+    portable: bool = False  # whether it runs in other systems than this machine's, too
 
 
 SHARED: Final = "/usr/share/nodejs"
@@ -86,3 +84,48 @@ def find_tools() -> Iterator[str]:
     for tool in TOOLS:
         if found := find_tool(tool):
             yield found[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ecosystem:
+    """A registry of some languages' packages, and a program of the shell for each phase.
+
+    The phase `lock` reads the file `wanted` in the folder IN, and writes the lock's files to OUT.
+    `fetch` finds these in IN, and fills OUT with what their digests allow. It runs nothing of that.
+    `build` finds what was fetched at AT, in a cell without network, and adds to OUT.
+
+    The phases have these variables besides: REGISTRY, HOSTS, CUTOFF (an ISO date after which no
+    release counts, or nothing), PROGRAMS, a folder with those of `runtimes/packages/programs` that
+    the row names, TOOL, and the toolchain's executables by their roles in capitals.
+    """
+
+    name: str
+    title: str
+    languages: tuple[str, ...]
+    registry: str  # the address that the ecosystem's own client asks by default
+    hosts: tuple[str, ...]  # further names from which its files come
+    spec: str  # a pattern of what a person may name; each is a line of `wanted`
+    lock: str
+    fetch: str
+    at: str  # where cells show the layer
+    env: Mapping[str, str]  # the variables by which programs find the layer
+    lock_name: str  # the first of the lock's files
+    lists_requirements: bool = False  # whether `wanted_files` are lists in pip's form
+    locked_by: str = ""  # what stands in a list of packages that is a lock already
+    lock_files: tuple[tuple[str, ...], ...] = ()  # a project's files that are a lock already
+    wanted_files: tuple[str, ...] = ()  # a project's lists of packages that are yet to be locked
+    shown: tuple[tuple[str, str], ...] = ()  # (path in the layer, path in the cell)
+    paths: Mapping[str, str] = field(default_factory=dict)  # executables by role: the layer's own
+    arguments: tuple[str, ...] = ()  # stand at `{packages}` in the toolchain's templates
+    build: str = ""
+    tools: tuple[Tool, ...] = ()  # on PATH in the phases
+    lock_tools: Mapping[str, Tool] = field(default_factory=dict)  # by the lock file that needs them
+    programs: tuple[str, ...] = ()
+    complaints: tuple[tuple[str, str], ...] = ()  # (pattern of what the tools say, what it means)
+    missing: str = ""  # a pattern of a line that says a package is not there; its group is the name
+    published: Mapping[str, str] = field(default_factory=dict)  # the registry's, by missing name
+    cooldown: bool = True  # whether the tool can leave young releases out
+    beside: tuple[Tool, ...] = ()  # in the folder of the toolchain's executable
+    pinned_here: bool = False  # the registry has no digests; the first fetch's are pinned
+    extra_env: Mapping[str, str] = field(default_factory=dict)  # of the phases
+    version: int = 1  # a part of every key: a row that makes other layers counts it up

@@ -12,7 +12,6 @@ from base.bounded_run import (
     BoundedRunError,
     Bounds,
     CannotStartError,
-    Finished,
     TookTooLongError,
     TooMuchOutputError,
     run_bounded,
@@ -22,40 +21,41 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 ROOMY = Bounds(60.0, 8 << 20)
 
 
-def run(script: str, bounds: Bounds = ROOMY, **more) -> Finished:
+def run(script: str, bounds: Bounds = ROOMY, **more):
     return run_bounded(["/bin/sh", "-c", script], bounds, environment=ENVIRONMENT, **more)
 
 
 @pytest.mark.parametrize(
     ("script", "given", "wanted"),
     [
-        ("printf said", b"", Finished(0, b"said", b"")),
-        ("printf wrong >&2; exit 3", b"", Finished(3, b"", b"wrong")),
-        ("cat", b"given", Finished(0, b"given", b"")),
-        ("true", b"x" * (1 << 20), Finished(0, b"", b"")),
-        ("kill -9 $$", b"", Finished(-9, b"", b"")),
-        ('printf %s "$SECRET"', b"", Finished(0, b"", b"")),
+        ("printf said", b"", (0, b"said", b"")),
+        ("printf wrong >&2; exit 3", b"", (3, b"", b"wrong")),
+        ("cat", b"given", (0, b"given", b"")),
+        ("true", b"x" * (1 << 20), (0, b"", b"")),
+        ("kill -9 $$", b"", (-9, b"", b"")),
+        ('printf %s "$SECRET"', b"", (0, b"", b"")),
     ],
     ids=["output", "errors", "input", "input-unread", "killed", "environment"],
 )
 def test_a_program_that_ends_is_told_whole(monkeypatch, script, given, wanted):
     monkeypatch.setenv("SECRET", "1")
-    assert run(script, given=given) == wanted
+    done = run(script, given=given)
+    assert (done.returncode, done.stdout, done.stderr) == wanted
 
 
 def test_much_input_and_output_do_not_wait_for_each_other():
     given = b"0123456789" * 400_000
-    assert run("cat", given=given).output == given
+    assert run("cat", given=given).stdout == given
 
 
 def test_it_runs_in_the_folder(tmp_path: Path):
-    assert run("pwd -P", folder=tmp_path).output.decode().strip() == str(tmp_path.resolve())
+    assert run("pwd -P", folder=tmp_path).stdout.decode().strip() == str(tmp_path.resolve())
 
 
 def test_errors_without_end_are_cut():
     done = run("head -c 1000000 /dev/zero >&2")
-    assert done.code == 0
-    assert 64 * 1024 <= len(done.errors) < 256 * 1024
+    assert done.returncode == 0
+    assert 64 * 1024 <= len(done.stderr) < 256 * 1024
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_no_descriptor_is_inherited(tmp_path: Path):
         listed = "import os; print(sorted(os.listdir('/proc/self/fd')))"
         command = [sys.executable, "-I", "-S", "-c", listed]
         done = run_bounded(command, ROOMY, environment=ENVIRONMENT)
-    assert eval(done.output) == ["0", "1", "2", "3"]  # the last is that of the list itself
+    assert eval(done.stdout) == ["0", "1", "2", "3"]  # the last is that of the list itself
 
 
 def test_one_family_of_errors_covers_all():

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from base import queues
-from base.queues import take_place, wait_turn
+from base import locks
+from base.locks import take_place, wait_turn
 
 CHILD = """
 import sys
-from base.queues import Place, wait_turn
-wait_turn(Place(int(sys.argv[1]), int(sys.argv[2])))
+from base.locks import wait_turn
+wait_turn(int(sys.argv[1]), int(sys.argv[2]))
 print(sys.argv[2], flush=True)
 """
 
@@ -28,17 +28,17 @@ def test_children_have_their_turn_by_number_whichever_is_quicker(tmp_path):
     children = [
         subprocess.Popen(
             [sys.executable, "-c", CHILD, *map(str, place)],
-            pass_fds=[place.descriptor], stdout=saying,
+            pass_fds=[place[0]], stdout=saying,
         )
         for place in reversed(places)
     ]  # fmt: skip
     os.close(saying)
     for place in places:
-        os.close(place.descriptor)
-    wait_turn(first)
-    os.close(first.descriptor)
+        os.close(place[0])
+    wait_turn(*first)
+    os.close(first[0])
     with os.fdopen(said) as read:
-        assert read.read().split() == [str(place.number) for place in places]
+        assert read.read().split() == [str(number) for _, number in places]
     assert [child.wait() for child in children] == [0] * len(children)
 
 
@@ -46,19 +46,19 @@ def test_who_dies_is_not_waited_for(tmp_path):
     path = str(tmp_path / "queue")
     before = take_place(path)
     place = take_place(path)
-    os.close(before.descriptor)
-    wait_turn(place)
-    os.close(place.descriptor)
+    os.close(before[0])
+    wait_turn(*place)
+    os.close(place[0])
 
 
 def test_the_file_begins_anew_before_it_is_long(tmp_path, monkeypatch):
-    monkeypatch.setattr(queues, "BYTES_MAX", 3)
+    monkeypatch.setattr(locks, "_QUEUE_BYTES_MAX", 3)
     path = tmp_path / "queue"
     places = [take_place(str(path)) for _ in range(7)]
-    assert [place.number for place in places] == [1, 2, 3, 1, 2, 3, 1]
+    assert [number for _, number in places] == [1, 2, 3, 1, 2, 3, 1]
     assert path.stat().st_size == 1
     for place in places:
-        os.close(place.descriptor)
+        os.close(place[0])
 
 
 @pytest.mark.parametrize("make", [lambda path: path.symlink_to("x"), Path.mkdir, os.mkfifo])

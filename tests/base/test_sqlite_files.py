@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from base.sqlite_files import SchemaError, connect, connect_read_only, copy_into, migrate
+from base.stores.sqlite_files import (
+    SchemaError,
+    connect,
+    connect_read_only,
+    copy_into,
+    has_damage,
+    is_damage,
+    migrate,
+    open_current,
+    transaction,
+)
 
 
 def first(db: sqlite3.Connection) -> None:
@@ -106,3 +116,43 @@ def test_a_file_may_have_any_name(tmp_path: Path, name: bytes):
     assert {os.fsencode(one.name) for one in tmp_path.iterdir()} == {name, name + b".copy"}
     with closing(connect_read_only(f"{path}.copy")) as db:
         assert columns(db) == ["name"]
+
+
+def test_a_file_that_is_made_is_its_owners_alone(path: Path):
+    with closing(open_current(path.parent / "new" / "file.db", (first, second))) as db:
+        assert columns(db) == ["name", "size"]
+        made = [path.parent / "new" / name for name in ("file.db", "file.db-wal")]
+        assert [one.stat().st_mode & 0o777 for one in made] == [0o600, 0o600]
+
+
+def test_a_file_without_a_number_has_the_first_step_where_its_table_says_so(path: Path):
+    with closing(connect(path)) as db:
+        first(db)
+    with pytest.raises(SchemaError):
+        open_current(path, (first, second))
+    with closing(open_current(path, (first, second), unnumbered="thing")) as db:
+        assert columns(db) == ["name", "size"]
+        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_a_transaction_that_fails_leaves_nothing(path: Path):
+    with closing(open_current(path, (first,))) as db:
+        with pytest.raises(ValueError, match="amid it"), transaction(db):
+            refuse(db)
+        assert columns(db) == ["name"]
+        with transaction(db):
+            db.execute("INSERT INTO thing VALUES ('kept')")
+        assert db.execute("SELECT name FROM thing").fetchall() == [("kept",)]
+
+
+def test_damage_is_told_from_other_failures(path: Path):
+    path.write_bytes(b"no database" * 100)
+    assert has_damage(path)
+    with pytest.raises(sqlite3.DatabaseError) as damage:
+        connect(path)
+    wrapped = RuntimeError("of a store")
+    wrapped.__cause__ = damage.value
+    assert is_damage(damage.value)
+    assert is_damage(wrapped)
+    assert not is_damage(sqlite3.OperationalError("no code"))
+    assert not is_damage(OSError("no cause"))

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.commands import (
-    Found,
     drop_repeated,
     is_synopsis,
     package_scripts,
@@ -51,7 +50,7 @@ def test_scripts_of_packages_are_found(tmp_path: Path):
     (tmp_path / "package.json").write_text('{"scripts": {"test": "jest ", "no": 1}}')
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "package.json").write_text("[1]")
-    assert [one.command for one in package_scripts([tmp_path])] == ["jest"]
+    assert [command for command, _ in package_scripts([tmp_path])] == ["jest"]
 
 
 def test_forms_are_no_commands():
@@ -64,11 +63,11 @@ def test_forms_are_no_commands():
 
 def test_a_sample_has_each_command_once_small_origins_whole_and_none_that_bash_cannot_read():
     texts = ["ls", "ls ", "# nothing", "", "if", *(f"echo {number}" for number in range(9))]
-    found = [Found(text, "ci") for text in texts] + [Found("id", "manual")]
+    found = [(text, "ci") for text in texts] + [("id", "manual")]
     sample = sample_evenly(drop_repeated(found), 4, random.Random(1))
     assert len(sample) == 4
-    assert Found("id", "manual") in sample
-    assert "if" not in {one.command for one in sample}
+    assert ("id", "manual") in sample
+    assert "if" not in {command for command, _ in sample}
 
 
 @pytest.mark.parametrize(
@@ -88,13 +87,13 @@ def test_a_refusal_is_plain_where_the_command_names_what_the_rule_names(
     command, rules, refused, suspect, tmp_path
 ):
     some = parse_rules(RULE_SETS[rules], str(tmp_path))
-    (ruling,) = judge([Found(command, "ci")], some, str(tmp_path))
+    (ruling,) = judge([(command, "ci")], some, str(tmp_path))
     assert (not ruling.verdict.allowed, ruling.is_suspect) == (refused, suspect)
 
 
 def test_every_rule_that_refuses_has_a_pattern_and_all_rule_sets_are_judged(tmp_path):
     denied = [text for lists in RULE_SETS.values() for text in lists.get("deny", ())]
     assert set(denied) <= set(PLAIN)
-    found = judge_all([Found("sudo id", "ci"), Found("ls", "manual")], tmp_path)
+    found = judge_all([("sudo id", "ci"), ("ls", "manual")], tmp_path)
     assert [one.verdict.allowed for one in found["everyday"]] == [False, True]
     assert [one.verdict.allowed for one in found["documented"]] == [True, True]

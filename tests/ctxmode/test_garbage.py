@@ -23,8 +23,8 @@ def test_a_verb_works_with_the_collector_on_and_ends_without_it(started, argumen
 
 LOADING = """
 import gc
-from ctxmode import garbage
-garbage.pause()
+from ctxmode import command_line
+command_line.pause_collection()
 from ctxmode.mcp import stdio
 stdio.load_what_calls_need()
 print(gc.isenabled(), gc.get_freeze_count() > 0)

@@ -19,16 +19,18 @@ from typing import Any
 import pytest
 import trio
 
+from base.secrets import find_form, find_secrets, redact
 from ctxmode import crash_report
 from ctxmode.doctor.report import anonymous
 from ctxmode.hosts.hooks import verdicts
 from ctxmode.hosts.hooks.calls import Ruling
 from ctxmode.insight import rendering
-from ctxmode.mcp import consent, log_messages, server
+from ctxmode.mcp import client as consent
+from ctxmode.mcp import conversation, server
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.protocol import ProtocolError
 from ctxmode.mcp.tool import Reply
-from ctxmode.operations import audit, library, project_maps, refused_runs
+from ctxmode.operations import audit, project_maps, refused_runs
 from ctxmode.render.redaction import redact_answer
 from executor.model import Refusal
 from executor.run.capture import Capture
@@ -36,10 +38,8 @@ from fleet import packing
 from kb import Origin, Store
 from kb.model import SourceSpec
 from memory.gate import Gate
-from memory.pages.redaction import redact as redact_page
-from policy.secrets import find_secrets, redact
-from policy.secrets.detector import find_form
-from tests.policy.spellings import CASES, core_of, reveal
+from memory.pages.cleaning import redact as redact_page
+from tests.base.spellings import CASES, core_of, reveal
 
 Door = Callable[[str, Path], str]
 GATE = Gate(find_secrets)
@@ -61,7 +61,7 @@ def strings(value: Any) -> Iterator[str]:
 
 @contextmanager
 def open_store(folder: Path) -> Iterator[Store]:
-    with Store.open(folder / "kb.db", redact=library._secrets) as store:
+    with Store.open(folder / "kb.db", redact=find_secrets) as store:
         yield store
 
 
@@ -100,7 +100,7 @@ def log_message(text: str, _: Path) -> str:
         sent.append(message["data"])
 
     record = logging.LogRecord("ctxmode", logging.WARNING, "", 1, "%s", (text,), None)
-    trio.run(log_messages.tell, SimpleNamespace(tell=tell), deque([record]), frozenset(["warning"]))
+    trio.run(conversation.tell, SimpleNamespace(tell=tell), deque([record]), frozenset(["warning"]))
     return sent[0]
 
 
@@ -150,7 +150,7 @@ DOORS: dict[str, Door] = {
     "a session's call": lambda text, _: str(GATE.clean_value({"a": [text, {"b": text}]}, 20_000)),
     "the ends of a session's output": lambda text, _: GATE.clean_ends(f"{text}\nend", 100_000),
     "a page": lambda text, _: redact_page(text, find_secrets)[0],
-    "a map and a pack": lambda text, _: project_maps.redact(text).text,
+    "a map and a pack": lambda text, _: project_maps.redact(text)[0],
     "a map's words": lambda text, _: project_maps.hide_secrets(text.encode()).decode(),
     "progress": progress,
     "a log message": log_message,

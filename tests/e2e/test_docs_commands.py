@@ -15,6 +15,7 @@ import pytest
 
 from ctxmode import command_line
 from ctxmode.commands.table import VERBS
+from ctxmode.parsing import verb_parser
 from tests import needs
 from tests.e2e import docs_needs, docs_project, docs_recipes
 from tests.e2e.docs_blocks import Block, blocks, fits
@@ -163,7 +164,7 @@ def test_a_block_says_what_it_is(block):
 
 def examples(verb: str) -> list[str]:
     """What the verb's help shows below `examples:`, and is run here."""
-    text = command_line.EPILOG if verb == "help" else VERBS[verb].load().__doc__
+    text = command_line.EPILOG if verb == "help" else verb_parser(VERBS[verb]).description
     shown = re.search(r"^examples?:\n((?:  .*\n?)+)", text, re.MULTILINE)
     assert shown is not None, f"{verb} --help shows no example"
     return [line.strip() for line in shown[1].splitlines()]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import trio
 
-from base.sqlite_files import connect_read_only
+from base.stores.sqlite_files import connect_read_only
 from ctxmode.config.locations import load_config
 from ctxmode.operations.run_records import list_runs
 from ctxmode.operations.usage import CallRecord, record

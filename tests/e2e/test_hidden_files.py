@@ -37,7 +37,7 @@ from kb import Store
 from kb.ignoring import Ignores
 from memory.facts.model import Author
 from policy import RuleFileError, Subject, find_hidden_paths, judge, load_rules
-from runtimes.shims import resolve
+from runtimes.places import resolve
 
 MARK = "zebrafinch"
 CONTROL, DENIED, LINKED = "plain.txt", "denied.txt", "linked.txt"

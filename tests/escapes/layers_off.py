@@ -20,12 +20,11 @@ from typing import Any
 import executor.run.runner as runner_module
 from executor import LocalEngine
 from executor.cells.cell import Cell, Spawner
-from executor.containers import container
-from executor.containers.container import Container
+from executor.containers import box as container
+from executor.containers.box import Container
 from executor.containers.create import ContainerSpec
 from executor.containers.place import ContainerPlace
-from executor.engine.job import Job
-from executor.engine.layout import Layout
+from executor.engine.box import Job, Layout
 from executor.engine.seccomp import build_judged as judged_calls
 from executor.pool.cells import CellPool, StartedCell
 from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer
@@ -91,7 +90,7 @@ def older_landlock(packed: Packed, kind: str) -> None:
     signal_scope(packed, kind)
     if kind == "cell" and "judged" in packed.data:
         judged = judged_calls(abi=5)
-        packed.data["judged"] = {"filter": packed.blob(judged.program), "kinds": judged.kinds}
+        packed.data["judged"] = (packed.blob(judged[0]), judged[1])
 
 
 def landlock(packed: Packed, kind: str) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import trio
 
 import kb
-from ctxmode.config.profiles import PROJECT_FILE, USER_FILE, load_profiles
+from ctxmode.config.engine_settings import PROJECT_FILE, USER_FILE, load_profiles
 from ctxmode.errors import ContextModeError
 from executor import Limits, Request, Result, Settings, Status
 from executor.pool.pool import BURST_MAX
@@ -329,7 +329,7 @@ async def _a_project_can_not_loosen_anything(arena: Arena) -> None:
     for text in texts.values():
         project_file.write_text(text)
         try:
-            loaded = load_profiles(arena.project, user_home).by_name
+            loaded = load_profiles(arena.project, user_home)[0]
         except ContextModeError:
             continue
         analyze = loaded["analyze"]
@@ -344,7 +344,7 @@ async def _a_project_can_not_loosen_anything(arena: Arena) -> None:
     (user_home / USER_FILE).parent.mkdir(parents=True, exist_ok=True)
     (user_home / USER_FILE).write_text('[profiles.mine]\nbase = "build"\nnetwork = ["evil.net"]\n')
     project_file.unlink()
-    assert load_profiles(arena.project, user_home).by_name["mine"].network.is_open
+    assert load_profiles(arena.project, user_home)[0]["mine"].network.is_open
 
 
 async def _hostile_output_is_indexed(arena: Arena) -> None:

@@ -19,7 +19,7 @@ import os, sys
 from pathlib import Path
 {before}
 import trio
-from executor import *
+from executor import Caller, Limits, Profile, Request, RequestError, Settings, Status, open_engine
 
 async def main():
     async with open_engine(

@@ -16,8 +16,10 @@ from ctxmode.config.files import PROJECT_FILE, read
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.hooks import run as hooks
 from executor import Request, open_engine
-from policy import Decision, RuleSource, Subject, evaluate, find_hidden_paths
+from policy import Decision, Subject, find_hidden_paths
 from policy.claude import Anchors, parse_rule
+from policy.decide import evaluate
+from policy.model import RuleSource
 from policy.rules import Rules
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Stopped

@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 
+from base.secrets import find_secrets
 from ctxmode.render.redaction import redact_answer
 from ctxmode.render.results import streams_text
 from executor import Limits, Status
 from kb import Origin, SourceSpec, Store
-from policy.secrets import find_secrets
+from tests.base.spellings import CASES, core_of, reveal
 from tests.escapes.arena import Arena
 from tests.escapes.attack import STARTED, Attack, Stopped, python
-from tests.policy.spellings import CASES, core_of, reveal
 
 SHOWN_BYTES = 3500  # of what an answer shows as a whole
 PRINT = """

@@ -18,16 +18,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from executor.model import Limits, Request
 from executor.profile import ANALYZE
 from executor.project.view.search import ProjectSearch
-from fleet import file_reading, forms, packing
-from fleet.blob_cache import BlobCache
-from fleet.layout import find_missing
+from fleet import forms, packing
+from fleet import snapshot as snapshots
+from fleet.blob_cache import BlobCache, find_missing
 from fleet.model import PROTOCOL, Order
 from fleet.seal import ServedKey, open_order, seal_order
 from fleet.snapshot import ChangedError, Snapshot, take
 from fleet.travel import Guard, Terms
 from fleet.tree import digest_of
 from policy import HiddenPaths
-from policy.hiding import HiddenPattern
 from policy.rules import Rules
 from tests.fleet.laying_out import lay_out
 
@@ -51,7 +50,7 @@ class Plant:
 
 def _deny(*patterns: str) -> Callable[[Path, ProjectSearch], object]:
     def deny(project: Path, search: ProjectSearch) -> None:
-        found = tuple(HiddenPattern(pattern, str(project)) for pattern in patterns)
+        found = tuple((pattern, str(project)) for pattern in patterns)
         search.deny(HiddenPaths((), found))
 
     return deny
@@ -160,7 +159,7 @@ def test_without_the_guard_it_has_it(
     one: Plant, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(Guard, "keeps", lambda *_: False)
-    monkeypatch.setattr(file_reading, "find_form", lambda _: "")
+    monkeypatch.setattr(snapshots, "find_form", lambda _: "")
     snapshot = take(plant(one, project), Terms(leave_out=()), {})
     dumped = dump(snapshot, tmp_path / "worker")
     assert any(secret in dumped for secret in SECRETS)

@@ -17,9 +17,9 @@ import yaml
 from ctxmode.commands import worker
 from ctxmode.config.cluster import load_cluster
 from ctxmode.config.locations import Config
-from ctxmode.mcp.http.fleet_metrics import GAUGES
-from fleet.joint_rules import load_operator_rules
-from fleet.keys import load_served_keys
+from ctxmode.mcp.http.metrics import GAUGES
+from fleet.seal import load_served_keys
+from fleet.slot import load_operator_rules
 
 EXAMPLES = Path(__file__).parents[2] / "examples/fleet"
 SCHEMAS = json.loads(Path(__file__).with_name("kubernetes.json").read_text())

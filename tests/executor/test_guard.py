@@ -321,14 +321,14 @@ async def test_a_text_that_holds_up_its_judge_is_refused_and_the_server_goes_on(
     """The stand-in is a program that loops in C, as scanners of grammars have done."""
     deny(project, "Read(.env)")
     held_up = (
-        "import itertools\nfrom executor.run import judge_process\n"
+        "import itertools\nfrom executor.run import judge_process\nfrom policy import judging\n"
         "judge_process.SECONDS = 0.2\n"
-        "judge_process.judge = lambda *_: sum(itertools.repeat(0))\n"
+        "judging.judge = lambda *_: sum(itertools.repeat(0))\n"
     )
     serve = "serve(int(sys.argv[1]))\n"
-    code = JUDGE.arguments[1].replace(serve, held_up + serve)
+    code = JUDGE[0][1].replace(serve, held_up + serve)
     with monkeypatch.context() as patched:
-        patched.setattr(judge, "JUDGE", JUDGE._replace(arguments=("-c", code)))
+        patched.setattr(judge, "JUDGE", (("-c", code), *JUDGE[1:]))
         # The one that waits is the usual one; it is lost, and the next is held up.
         first = await guarded(Request("shell", "echo ran"))
         await guarded.lose_judges()

@@ -15,8 +15,8 @@ from executor.model import (
     Connection,
     Isolation,
     Layer,
+    LeftOut,
     Limits,
-    NotCommitted,
     Refusal,
     Request,
     Result,
@@ -88,7 +88,7 @@ results = st.builds(
         )
     ),
     refusals_omitted=count,
-    not_committed=several(st.builds(NotCommitted, text, text, text)),
+    not_committed=several(st.builds(LeftOut, text, text, text)),
     changes_id=maybe_text,
     persists=st.booleans(),
     verdict=st.none() | st.dictionaries(text, text, max_size=2),

@@ -14,7 +14,6 @@ from executor.project.view import search as project_search
 from executor.project.view.record import SETTLED_NS
 from executor.project.view.search import ProjectSearch
 from policy import HiddenPaths
-from policy.hiding import HiddenPattern
 from tests.executor.project_layout import lay_out
 from tests.processes import DEADLINE_S
 
@@ -169,7 +168,7 @@ def test_what_rules_deny_is_secret_too(project: Path, literal, patterns, expecte
     assert found(search) == []
     denied = HiddenPaths(
         tuple(os.path.normpath(project / name) for name in literal),
-        tuple(HiddenPattern(spec, anchor and str(project / anchor)) for spec, anchor in patterns),
+        tuple((spec, anchor and str(project / anchor)) for spec, anchor in patterns),
     )
     search.deny(denied)
     assert found(search) == expected
@@ -218,7 +217,7 @@ def test_a_folder_that_changed_while_a_long_search_went_on_is_listed_again(proje
 def test_a_search_that_takes_too_long_is_refused_with_what_to_do(tmp_path, monkeypatch):
     (tmp_path / "a.pem").touch()
     search = ProjectSearch(tmp_path)
-    search.deny(HiddenPaths((), (HiddenPattern("x*", None),)))
+    search.deny(HiddenPaths((), (("x*", None),)))
     assert found(search) == ["a.pem"]
     monkeypatch.setattr(project_search, "SECONDS_MAX", -1.0)
     (tmp_path / "b.pem").touch()

@@ -126,7 +126,7 @@ def test_a_folder_exchanged_since_leads_to_nothing(project: Path, tmp_path: Path
 
 
 def test_a_large_project_is_refused(project: Path, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(work_copy, "ENTRIES_MAX", 3)
+    monkeypatch.setattr(work_copy, "COPY_ENTRIES_MAX", 3)
     for number in range(5):
         (project / str(number)).touch()
     with pytest.raises(RequestError, match="too large to be copied"):

@@ -16,10 +16,10 @@ from executor.engine.engine import Completed
 from executor.model import Isolation, Request, Result, Status, Stream, Usage
 from executor.settings import Settings
 from fleet import forms
+from fleet.cluster import ClusterSettings, Send
 from fleet.front import Fleet, open_fleet
-from fleet.handing_over import hand_over
+from fleet.handed_files import hand_over
 from fleet.model import Order
-from fleet.settings import ClusterSettings, Send
 from fleet.worker import Fetch
 from tests.fleet.memory_engine import MemoryEngine
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fleet.blob_cache import BlobCache
-from fleet.layout import renew
+from fleet.blob_cache import BlobCache, renew
 from fleet.tree import Digest, build
 
 _EMPTY = build(())

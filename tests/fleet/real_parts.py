@@ -23,10 +23,9 @@ from executor import LocalEngine, open_engine
 from executor.engine.engine import Completed
 from executor.model import Request
 from executor.settings import Settings
-from fleet.cluster import Credentials
+from fleet.cluster import ClusterSettings, Credentials, Fallback, Send
 from fleet.front import Fleet, open_fleet
-from fleet.keys import make_key
-from fleet.settings import ClusterSettings, Fallback, Send
+from fleet.seal import make_key
 from tests.fleet.dask.scheduler import DaskScheduler, dask_scheduler
 
 CHECKOUT = Path(__file__).parents[2]

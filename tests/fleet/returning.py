@@ -23,7 +23,7 @@ from executor.run.remote_commits import RemoteCommits
 from fleet.blob_cache import BlobCache
 from fleet.bringing_back import Landing, bring_back
 from fleet.errors import BlobError
-from fleet.handing_over import hand_over
+from fleet.handed_files import hand_over
 from fleet.model import Delivery, Order
 from fleet.snapshot import Snapshot, take
 from fleet.travel import Terms

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from ctxmode.render.health import cluster_lines
-from fleet.cluster import Credentials
-from fleet.examining import FleetHealth, list_inside
-from fleet.settings import ClusterSettings
+from fleet.cluster import ClusterSettings, Credentials
+from fleet.front import FleetHealth, list_inside
 
 AWAY = Path("/away")
 PEMS = Credentials(AWAY / "ca.pem", AWAY / "front.pem", AWAY / "front.key")

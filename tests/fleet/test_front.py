@@ -14,9 +14,9 @@ import policy
 from executor import Caller
 from executor.errors import RequestError
 from executor.model import Request, Status
+from fleet.cluster import Fallback, Send
 from fleet.journal import JournalError
 from fleet.model import Cause
-from fleet.settings import Fallback, Send
 from fleet.turns import Quota
 from policy import Decision
 from policy.model import RuleSource

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import policy
-from executor.caller import Caller, refusal
 from executor.model import Status
+from executor.request import Caller, refusal
 from fleet import forms
-from fleet.joint_rules import consent_by, join, load_operator_rules, relocate
+from fleet.slot import consent_by, join, load_operator_rules, relocate
 from policy.model import Decision, RuleSource, Subject
 from policy.rules import DEFAULT_RULES, Rule, Rules
 

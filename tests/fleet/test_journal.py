@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 import trio
 
-from base import sqlite_files
+from base.stores import sqlite_files
 from fleet.journal import (
     _COUNT_WAITING,
     STEPS,

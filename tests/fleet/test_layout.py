@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from executor.project.view.tree import DEPTH_MAX
-from fleet import layout
-from fleet.blob_cache import BlobCache
+from fleet import blob_cache
+from fleet.blob_cache import LAID_OUT_NS, BlobCache, find_missing, renew
 from fleet.errors import BlobError
-from fleet.layout import LAID_OUT_NS, find_missing, renew
 from fleet.snapshot import Snapshot
 from fleet.tree import Digest, Entry, TreeError, build, digest_of
 from tests.fleet.conftest import Take
@@ -187,13 +186,13 @@ def test_a_tree_of_too_many_bytes_is_refused(
     content = digest_of(b"xyz")
     cache.add(content, [b"xyz"])
     root = add_tree(cache, [Entry(f"{n}", content) for n in range(10)])
-    monkeypatch.setattr(layout, "BYTES_MAX", 29)
+    monkeypatch.setattr(blob_cache, "TREE_BYTES_MAX", 29)
     with pytest.raises(TreeError):
         find_missing(root, cache)
     with pytest.raises(TreeError):
         lay_out(root, cache, tmp_path / "laid")
     assert not (tmp_path / "laid").exists()
-    monkeypatch.setattr(layout, "BYTES_MAX", 30)
+    monkeypatch.setattr(blob_cache, "TREE_BYTES_MAX", 30)
     lay_out(root, cache, tmp_path / "laid")
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.joint_rules import relocate
+from fleet.slot import relocate
 from policy.decide import evaluate_read
 from policy.model import Decision, RuleSource
 from policy.path_patterns import match_path

@@ -12,7 +12,7 @@ import trio
 import trio.testing
 
 from executor.engine.engine import Completed, FileSpool
-from executor.model import Artifact, Limits, NotCommitted, Request, Result, Status, Stream
+from executor.model import Artifact, LeftOut, Limits, Request, Result, Status, Stream
 from executor.profile import ANALYZE
 from executor.project.store.manifest import Change
 from executor.run.capture import Capture
@@ -328,7 +328,7 @@ async def test_a_hard_link_shows_no_file_that_the_worker_did_not_have(ends: Ends
 
 async def test_a_worker_says_only_which_names_it_refused(ends: Ends):
     """What is held, closed or conflicting is for the front to say."""
-    told = (NotCommitted("x", "refused", "a fifo"), NotCommitted("y", "conflict", "a lie"))
+    told = (LeftOut("x", "a fifo", "refused"), LeftOut("y", "a lie", "conflict"))
     outcome = with_result(not_committed=told, persists=True, changes_id="../../x", session="s")
     result = (await ends.bring_back(deliver(ends, outcome, FILES))).result
     assert result.not_committed == told[:1]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import policy
-from ctxmode.trial.questions import INPUT_NAME, QUESTIONS, SampleProgram, load_programs
+from ctxmode.trial.corpus import INPUT_NAME, QUESTIONS, SampleProgram, load_programs
 from executor import Caller, LocalEngine, Request
 from executor.engine.engine import Completed
-from executor.instance.removal import remove
+from executor.instance.lock import remove
 from executor.model import MIB, Limits, Result, Status
 from policy.model import Decision, RuleSource
 from policy.rules import Rule
@@ -155,7 +155,7 @@ async def compare_answers(
 ) -> None:
     program: SampleProgram = PROGRAMS[language]
     result = await compare(front, Request(language, program.code, timeout_s=60), project)
-    expected = QUESTIONS[program.question].answer((project / INPUT_NAME).read_bytes())
+    expected = QUESTIONS[program.question][1]((project / INPUT_NAME).read_bytes())
     assert (result.worker, result.stdout.text.strip()) == (WORKER, str(expected))
     if with_failure:
         failed = await compare(front, Request(language, FAIL[language], timeout_s=60), project)

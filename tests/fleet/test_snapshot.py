@@ -12,13 +12,12 @@ from executor.errors import RequestError
 from executor.project.view.search import ProjectSearch
 from executor.project.view.tree import DEPTH_MAX
 from executor.project.view.tree import Tree as OpenTree
-from fleet import file_reading, travel
-from fleet.file_reading import SEARCHED_BYTES_MAX
-from fleet.snapshot import ChangedError, Snapshot, take
+from fleet import snapshot as snapshots
+from fleet import travel
+from fleet.snapshot import SEARCHED_BYTES_MAX, ChangedError, Snapshot, take
 from fleet.travel import BYTES_MAX_CEILING, StaysHereError, Terms
 from fleet.tree import digest_of, read_tree
 from policy import HiddenPaths
-from policy.hiding import HiddenPattern
 from tests.fleet.conftest import Take
 
 # Put together here, so that this file holds none.
@@ -44,7 +43,7 @@ def write(project: Path, files: dict[str, bytes]) -> None:
 
 def settle(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have everything be old enough to be known by its times."""
-    monkeypatch.setattr(file_reading, "SETTLED_NS", -(10**18))
+    monkeypatch.setattr(snapshots, "SETTLED_NS", -(10**18))
 
 
 def test_files_folders_and_links_travel(project: Path, snap: Take):
@@ -109,8 +108,8 @@ def test_a_secret_stays_under_every_other_name(project: Path, snap: Take):
     "denied",
     [
         lambda project: HiddenPaths((f"{project}/private",)),
-        lambda project: HiddenPaths((), (HiddenPattern("/private/**", str(project)),)),
-        lambda _: HiddenPaths((), (HiddenPattern("inner", None),)),
+        lambda project: HiddenPaths((), (("/private/**", str(project)),)),
+        lambda _: HiddenPaths((), (("inner", None),)),
     ],
 )
 def test_what_rules_deny_to_read_stays(project: Path, denied):
@@ -131,7 +130,7 @@ def test_a_file_of_several_names_stays_where_denied_folders_are_too_large_to_tel
     search = ProjectSearch(project)
     search.deny(HiddenPaths((f"{project}/private",)))
     assert set(paths(take(search, Terms(), {}))) == {"c", "d", "f"}
-    monkeypatch.setattr(travel, "ENTRIES_MAX", 2)
+    monkeypatch.setattr(travel, "COPY_ENTRIES_MAX", 2)
     assert set(paths(take(search, Terms(entries_max=9), {}))) == {"d"}
 
 
@@ -175,7 +174,7 @@ def test_a_token_is_known_without_reading_it_again(
     settle(project, monkeypatch)
     write(project, {"a": TOKEN, "b": b"b"})
     snap(known)
-    monkeypatch.setattr(file_reading, "_examine", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr(snapshots, "_examine", lambda *_: pytest.fail("it was read"))
     snapshot = snap(known)
     assert set(paths(snapshot)) == {"b"}
     assert snapshot.left_out == {"a": "github-token"}
@@ -192,9 +191,9 @@ def test_only_what_changed_is_read_again(
     os.utime(project / "b", ns=(0, 0))
     (project / "a").rename(project / "e")
     read: list[int] = []
-    examine = file_reading._examine
+    examine = snapshots._examine
     monkeypatch.setattr(
-        file_reading, "_examine", lambda fd, size: read.append(size) or examine(fd, size)
+        snapshots, "_examine", lambda fd, size: read.append(size) or examine(fd, size)
     )
     second = snap(known)
     # A new name is a change to the kernel, too.
@@ -226,7 +225,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_twice_more(
     project: Path, snap: Take, monkeypatch: pytest.MonkeyPatch
 ):
     write(project, {"log": b"1"})
-    examine, times = file_reading._examine, []
+    examine, times = snapshots._examine, []
 
     def write_meanwhile(descriptor: int, size: int):
         found = examine(descriptor, size)
@@ -236,7 +235,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_twice_more(
                 log.write(b"2")
         return found
 
-    monkeypatch.setattr(file_reading, "_examine", write_meanwhile)
+    monkeypatch.setattr(snapshots, "_examine", write_meanwhile)
     until = 2
     assert paths(snap()) == {"log": digest_of(b"122")}
     assert len(times) == 3
@@ -311,14 +310,14 @@ def test_a_file_that_becomes_another_meanwhile_is_not_read(
     project: Path, snap: Take, monkeypatch: pytest.MonkeyPatch, exchange
 ):
     write(project, {"a/b": b"1", ".env": b"SECRET"})
-    read_all = file_reading.FileReading.read_all
+    read_all = snapshots.FileReading.read_all
 
     def exchange_first(self, *given):
         (project / "a" / "b").unlink()
         exchange(project / "a" / "b", project / ".env")
         return read_all(self, *given)
 
-    monkeypatch.setattr(file_reading.FileReading, "read_all", exchange_first)
+    monkeypatch.setattr(snapshots.FileReading, "read_all", exchange_first)
     assert paths(snap()) == {"a": None}
 
 

@@ -16,9 +16,8 @@ from executor.model import Limits, Result
 from executor.profile import PROFILES
 from fleet import forms
 from fleet.bringing_back import Landing, bring_back
-from fleet.keys import write_public
 from fleet.model import PROTOCOL, Delivery, Order
-from fleet.seal import seal_order
+from fleet.seal import seal_order, write_public
 from fleet.slot import WorkerTerms
 from fleet.snapshot import take
 from fleet.travel import Terms

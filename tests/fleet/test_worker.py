@@ -168,7 +168,7 @@ async def test_a_slot_in_which_a_project_broke_is_opened_anew(
     assert shown(await do("cat a")) == "one"
     (project / "b").write_text("two")
     with monkeypatch.context() as patched:
-        patched.setattr("fleet.layout.BYTES_MAX", 1)
+        patched.setattr("fleet.blob_cache.TREE_BYTES_MAX", 1)
         assert "1 bytes" in (await do("cat a"))["message"]
     assert shown(await do("cat a b")) == "onetwo"
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from images import groups
-from images.groups import Group
-from images.naming import LABEL, repository, toolchains_reference
+from images.groups import LABEL, Group, repository, toolchains_reference
 
 ABSENT = "not applicable: no container engine answers here; .ci/engine starts one"
 NO_IMAGES = "not applicable: no image is current here; context-mode images build"

@@ -5,7 +5,7 @@ import io
 import sys
 import tarfile
 
-from images import context, groups
+from images import groups
 
 
 def members(archive: bytes) -> dict[str, tarfile.TarInfo]:
@@ -15,11 +15,11 @@ def members(archive: bytes) -> dict[str, tarfile.TarInfo]:
 
 def test_the_same_files_make_the_same_bytes():
     entries = {"b/c": b"#!/bin/sh\n", "a": b"x"}
-    assert context.archive(entries) == context.archive(dict(reversed(entries.items())))
+    assert groups.archive(entries) == groups.archive(dict(reversed(entries.items())))
 
 
 def test_files_are_root_s_and_only_scripts_may_be_run():
-    made = members(context.archive({"b/c": b"#!/bin/sh\n", "a": b"x"}))
+    made = members(groups.archive({"b/c": b"#!/bin/sh\n", "a": b"x"}))
     assert {name: (m.mode, m.uid, m.uname, m.mtime) for name, m in made.items()} == {
         "b": (0o755, 0, "", 0),
         "b/c": (0o755, 0, "", 0),
@@ -28,18 +28,23 @@ def test_files_are_root_s_and_only_scripts_may_be_run():
 
 
 def test_toolchains_are_given_the_dockerfile_and_the_scripts():
-    made = context.for_toolchains(groups.group("web"))
+    made = groups.for_toolchains(groups.group("web"))
     assert {"Dockerfile", "build/install", "build/install-npm", "build/finish"} == set(made)
 
 
 def test_an_image_is_given_this_program_s_part():
-    expected = {"agent/__main__.py", "agent/hello.py", "spawner/wire.py", "runtimes/registry.py"}
-    assert {f"ctxmode/{name}" for name in expected} <= set(context.for_image())
+    expected = {
+        "agent/__main__.py",
+        "agent/hello.py",
+        "spawner/messages.py",
+        "runtimes/registry.py",
+    }
+    assert {f"ctxmode/{name}" for name in expected} <= set(groups.for_image())
 
 
 def test_an_image_s_part_imports_only_what_it_holds():
-    held = {name.split("/")[1] for name in context.for_image() if name.startswith("ctxmode/")}
-    for name, content in context.for_image().items():
+    held = {name.split("/")[1] for name in groups.for_image() if name.startswith("ctxmode/")}
+    for name, content in groups.for_image().items():
         for node in ast.parse(content).body if name.endswith(".py") else ():
             absolute = isinstance(node, ast.ImportFrom) and not node.level
             names = [node.module] if absolute else []
@@ -54,4 +59,4 @@ def test_what_tools_leave_beside_sources_is_no_content(tmp_path):
     (tmp_path / "__pycache__").mkdir()
     for name in ("a.py", ".a.py.swp", "__pycache__/a.cpython-311.pyc"):
         (tmp_path / name).touch()
-    assert list(context.source_files(tmp_path)) == [tmp_path / "a.py"]
+    assert list(groups.source_files(tmp_path)) == [tmp_path / "a.py"]

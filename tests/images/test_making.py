@@ -5,8 +5,8 @@ import trio
 
 from images import inventory, making
 from images.errors import ImageError
+from images.groups import BASE_LABEL, LABEL, reference, toolchains_reference
 from images.making import Order
-from images.naming import BASE_LABEL, LABEL, reference, toolchains_reference
 
 STAGED = "FROM ${BASE} AS installed\nARG STAGE\nLABEL context-mode.stage=${STAGE} test=NAME\n"
 GOOD = (

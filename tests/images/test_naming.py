@@ -4,24 +4,24 @@ import re
 
 import pytest
 
-from images import naming
+from images import groups
 from images.groups import GROUPS
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
 def test_a_name_is_local_and_tells_group_and_content(group):
     assert re.fullmatch(
-        rf"localhost/context-mode/{group.name}:[0-9a-f]{{16}}", naming.reference(group)
+        rf"localhost/context-mode/{group.name}:[0-9a-f]{{16}}", groups.reference(group)
     )
 
 
 def test_every_group_has_a_name_of_its_own():
-    assert len({naming.reference(group) for group in GROUPS}) == len(GROUPS)
+    assert len({groups.reference(group) for group in GROUPS}) == len(GROUPS)
 
 
 def test_the_image_is_named_after_more_than_its_toolchains():
     group = GROUPS[0]
-    assert naming.reference(group) != naming.toolchains_reference(group)
+    assert groups.reference(group) != groups.toolchains_reference(group)
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ def test_the_image_is_named_after_more_than_its_toolchains():
     [{"a": b"One", "b": b"two"}, {"c": b"one", "b": b"two"}, {"a": b"onet", "b": b"wo"}, {}],
 )
 def test_a_digest_changes_with_every_name_and_content(other):
-    assert naming.digest(other) != naming.digest({"a": b"one", "b": b"two"})
+    assert groups.digest(other) != groups.digest({"a": b"one", "b": b"two"})
 
 
 def test_a_digest_is_the_same_in_any_order():
-    assert naming.digest({"a": b"1", "b": b"2"}) == naming.digest({"b": b"2", "a": b"1"})
+    assert groups.digest({"a": b"1", "b": b"2"}) == groups.digest({"b": b"2", "a": b"1"})

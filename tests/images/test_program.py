@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from images import context, settings
+from images import groups, settings
 from tests.ctxmode.runner_logs import COMMANDS, github
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ def sources() -> dict[str, bytes]:
     paths = [
         path
         for top in (ROOT / name for name in names)
-        for path in (context.source_files(top) if top.is_dir() else [top])
+        for path in (groups.source_files(top) if top.is_dir() else [top])
     ]
     entries = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
     host = dict(settings.of_host().for_own_base().files)
@@ -44,7 +44,7 @@ def image(api, base):
     stage = uuid.uuid4().hex
     tag = f"localhost/context-mode/program-test:{stage}"
     output = api.build(
-        fileobj=io.BytesIO(context.archive(sources())),
+        fileobj=io.BytesIO(groups.archive(sources())),
         custom_context=True,
         dockerfile=DOCKERFILE,
         tag=tag,

@@ -43,7 +43,7 @@ def filled(folder: Path, ages: dict[str, list[int]]) -> None:
 def kept(folder: Path, name: str) -> list[int]:
     """How old the sources are that a store still has whole."""
     with Store.open(folder / f"{name}.sqlite3") as store:
-        assert store.check().ok
+        assert store.check() == ()
         return sorted(int(s.label.split()[1]) for s in store.sources() if s.complete)
 
 

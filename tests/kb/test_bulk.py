@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import kb
 from kb import Store, bulk, indexing
 from kb.access import Access
 from kb.model import SourceSpec
 from kb.redaction import Span
+from tests.kb.folders import index_paths
 
 SOURCES = [
     (f"{n}.{suffix}", text.replace("NUMBER", str(n)).encode() * 20)
@@ -62,7 +62,7 @@ def test_it_stores_what_single_additions_store(tmp_path: Path, preparation: str)
         assert addition.bytes_indexed == sum(indexed.bytes_indexed for indexed in added)
         assert rows(many) == rows(one)
         assert words(many) == words(one)
-        assert many.check().ok
+        assert many.check() == ()
 
 
 def test_versions_of_one_source_supersede_each_other_within_a_transaction(
@@ -76,7 +76,7 @@ def test_versions_of_one_source_supersede_each_other_within_a_transaction(
                 one.add(SourceSpec("a.md", name="a.md", origin="file"), text.encode())
                 addition.add(SourceSpec("a.md", origin="file", name="a.md"), text.encode())
         assert rows(many) == rows(one)
-        assert many.check().ok
+        assert many.check() == ()
         assert not many.search("first")[0].hits
         (hit,) = many.search("first", include_superseded=True)[0].hits
         assert hit.superseded
@@ -137,7 +137,7 @@ def test_what_was_stored_before_a_failure_stays(tmp_path: Path, preparation: str
         kept = {source.label for source in store.sources()}
         assert kept == {indexed.label for indexed in addition.indexed}
         assert kept <= {label for label, _ in SOURCES}
-        assert store.check().ok
+        assert store.check() == ()
 
 
 def test_secrets_are_taken_out_wherever_a_source_is_prepared(
@@ -162,7 +162,7 @@ def test_a_folder_is_indexed_in_bulk(tmp_path: Path, preparation: str) -> None:
     for label, data in SOURCES:
         (root / label).write_bytes(data)
     with Store.open(tmp_path / "kb.db") as store:
-        report = kb.index_paths(store, root)
+        report = index_paths(store, root)
         assert sorted(report.indexed) == sorted(label for label, _ in SOURCES)
-        assert kb.index_paths(store, root).unchanged == len(SOURCES)
-        assert store.check().ok
+        assert index_paths(store, root).unchanged == len(SOURCES)
+        assert store.check() == ()

@@ -7,10 +7,9 @@ import random
 import pytest
 
 from kb import Store, candidates, ranking
-from kb.filters import Filters, condition
+from kb.filters import Everything, Filters, condition
 from kb.model import SourceSpec
 from kb.query import parse
-from kb.selection import Everything
 
 COMMON = ("system", "network", "value")
 RARE = ("walrus", "quince", "ocelot")

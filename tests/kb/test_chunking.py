@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kb
-from kb import CAP_BYTES, CHUNKERS
+import kb.chunking
+import kb.chunks
+from kb import CHUNKERS
 from kb.chunkers import Chunker
+from kb.chunks import CAP_BYTES
 
 ADVERSARIAL = {
     "empty": b"",
@@ -47,7 +49,7 @@ ADVERSARIAL = {
 LANGUAGES = {"code": "python"}
 
 
-def check_chunks(data: bytes, document: kb.ChunkedDocument) -> None:
+def check_chunks(data: bytes, document: kb.chunks.ChunkedDocument) -> None:
     """Chunks tile the source exactly, in order, under the cap, with lines that agree."""
     position, line = 0, 1
     for chunk in document.chunks:
@@ -68,14 +70,14 @@ def check_chunks(data: bytes, document: kb.ChunkedDocument) -> None:
 @pytest.mark.parametrize("shape", sorted(ADVERSARIAL))
 def test_chunks_tile_any_source_under_the_cap(kind: str, shape: str) -> None:
     data = ADVERSARIAL[shape]
-    check_chunks(data, kb.chunk(data, kind=kind, language=LANGUAGES.get(kind)))
+    check_chunks(data, kb.chunking.chunk(data, kind=kind, language=LANGUAGES.get(kind)))
 
 
 @pytest.mark.parametrize("kind", sorted(CHUNKERS))
 @pytest.mark.parametrize("unit", [b"x", b"word "], ids=["word", "words"])
 def test_ten_megabytes_on_one_line_are_chunked_like_any(kind: str, unit: bytes) -> None:
     data = unit * (10_000_000 // len(unit))
-    document = kb.chunk(data, kind=kind, language=LANGUAGES.get(kind))
+    document = kb.chunking.chunk(data, kind=kind, language=LANGUAGES.get(kind))
     ends = [chunk.end_byte for chunk in document]
     assert ends[-1] == len(data)
     assert max(end - start for start, end in pairwise([0, *ends])) <= CAP_BYTES
@@ -97,16 +99,16 @@ def test_chunks_tile_real_files_taken_for_any_kind(kind: str) -> None:
     for path in real_files():
         data = path.read_bytes()
         if kind == "its own":
-            check_chunks(data, kb.chunk(data, name=path.name))
+            check_chunks(data, kb.chunking.chunk(data, name=path.name))
         else:
-            check_chunks(data, kb.chunk(data, kind=kind, language=LANGUAGES.get(kind)))
+            check_chunks(data, kb.chunking.chunk(data, kind=kind, language=LANGUAGES.get(kind)))
 
 
 @pytest.mark.parametrize("kind", sorted(CHUNKERS))
 @settings(max_examples=EXAMPLES)
 @given(data=st.binary(max_size=6000))
 def test_chunks_tile_arbitrary_bytes(kind: str, data: bytes) -> None:
-    check_chunks(data, kb.chunk(data, kind=kind, language=LANGUAGES.get(kind)))
+    check_chunks(data, kb.chunking.chunk(data, kind=kind, language=LANGUAGES.get(kind)))
 
 
 @pytest.mark.parametrize("kind", sorted(CHUNKERS))
@@ -128,12 +130,12 @@ def test_chunks_tile_arbitrary_bytes(kind: str, data: bytes) -> None:
 )  # fmt: skip
 def test_chunks_tile_any_mix_of_constructs(kind: str, text: list[str]) -> None:
     data = "".join(text).encode()
-    check_chunks(data, kb.chunk(data, kind=kind, language=LANGUAGES.get(kind)))
+    check_chunks(data, kb.chunking.chunk(data, kind=kind, language=LANGUAGES.get(kind)))
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="unknown kind 'poem': use one of asciidoc"):
-        kb.chunk(b"x", kind="poem")
+        kb.chunking.chunk(b"x", kind="poem")
 
 
 def test_a_failing_chunker_still_keeps_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,6 +144,6 @@ def test_a_failing_chunker_still_keeps_the_source(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setitem(CHUNKERS, "markdown", Chunker("markdown", failing))
     data = b"text\n" * 1000
-    document = kb.chunk(data, kind="markdown")
+    document = kb.chunking.chunk(data, kind="markdown")
     check_chunks(data, document)
     assert document.notes == ("markdown: RuntimeError: no; the rest is cut as text",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import kb
+import kb.chunking
 from kb import grammars
 from kb.chunkers import code
 
@@ -152,7 +152,9 @@ SAMPLES = {
 def titles(source: str, language: str) -> list[str]:
     """The paths of definitions in order, without the marks where enclosing ones go on."""
     return [
-        " > ".join(mark.title) for mark in code.marks(source.encode(), language) if mark.identifiers
+        " > ".join(mark.title)
+        for mark in code.code_marks(source.encode(), language)
+        if mark.identifiers
     ]
 
 
@@ -170,7 +172,7 @@ def test_every_language_has_a_sample() -> None:
 def test_broken_programs_still_become_chunks(language: str) -> None:
     source, _ = SAMPLES[language]
     for broken in (source[: len(source) // 2], source[len(source) // 3 :], "}}}((( " + source * 3):
-        document = kb.chunk(broken.encode(), language=language)
+        document = kb.chunking.chunk(broken.encode(), language=language)
         assert "".join(chunk.text for chunk in document) == broken
 
 
@@ -185,6 +187,6 @@ def test_broken_programs_still_become_chunks(language: str) -> None:
     ],
 )
 def test_what_a_parser_would_not_end_on_is_cut_as_text(language: str, data: bytes) -> None:
-    document = kb.chunk(data, language=language)
+    document = kb.chunking.chunk(data, language=language)
     assert document.chunks[-1].end_byte == len(data)
     assert titles("x" * 20_000 + "\n" + SAMPLES[language][0], language) == []

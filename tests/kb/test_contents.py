@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kb import Store
-from kb.contents import Section, contents
 from kb.model import SourceSpec
+from kb.reading import Section, contents
 
 
 @pytest.fixture

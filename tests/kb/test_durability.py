@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-import kb
+import kb.errors
 from kb import SearchState, Store
 from kb.model import SourceSpec
 from kb.schema import STEPS
@@ -74,7 +74,7 @@ def test_eight_writers_and_four_readers_lose_nothing(tmp_path: Path) -> None:
         ]
         assert sorted(versions) == list(range(1, 8 * 12 + 1))
         assert len(store.search("writerw3", limit=20)[0].hits) >= 12
-        assert store.check().ok
+        assert store.check() == ()
 
 
 def test_what_was_acknowledged_survives_a_killed_writer(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_what_was_acknowledged_survives_a_killed_writer(tmp_path: Path) -> None:
         for source_id in acknowledged:
             assert store.source(source_id).complete
             assert b"common text" in store.text(source_id)
-        assert store.check().ok
+        assert store.check() == ()
 
 
 def test_a_full_disk_is_a_clear_error_and_what_was_kept_stays_readable(tmp_path: Path) -> None:
@@ -111,13 +111,13 @@ with kb.Store.open(Path(sys.argv[1])) as store:
     try:
         for n in range(200):
             store.add(kb.SourceSpec(f"large {n}"), f"pears {n} ".encode() * 5000)
-    except kb.StoreFullError as error:
+    except kb.errors.StoreFullError as error:
         print("full" if "purge old sources" in str(error) or "full" in str(error) else error)
     print(len(store.search("apples")[0].hits))
 """
     assert finish(start(program, path)) == ["full", "1"]
     with Store.open(path) as store:
-        assert store.check().ok
+        assert store.check() == ()
 
 
 def test_a_read_only_file_is_searched_but_not_written(
@@ -131,9 +131,9 @@ def test_a_read_only_file_is_searched_but_not_written(
     with Store.open(path) as store:
         assert "read-only" in store.notices[0]
         assert store.search("apples")[0].hits
-        with pytest.raises(kb.StoreReadOnlyError, match="make it writable"):
+        with pytest.raises(kb.errors.StoreReadOnlyError, match="make it writable"):
             store.add(SourceSpec("b"), b"pears")
-        assert store.check().ok
+        assert store.check() == ()
 
 
 def test_damage_inside_the_file_is_reported_and_indexes_are_rebuilt(tmp_path: Path) -> None:
@@ -145,8 +145,8 @@ def test_damage_inside_the_file_is_reported_and_indexes_are_rebuilt(tmp_path: Pa
         db.execute("DELETE FROM chunk_fts_data WHERE id > 10")
     db.close()
     with Store.open(path) as store:
-        assert not store.check().ok
-        assert store.repair().ok
+        assert store.check()
+        assert store.repair() == ()
         assert len(store.search("apples")[0].hits) > 0
 
 
@@ -162,7 +162,7 @@ def test_a_file_of_another_release_is_refused_not_touched(
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(f"PRAGMA user_version = {version}")
     db.close()
-    with pytest.raises(kb.StoreUnavailableError, match=advice):
+    with pytest.raises(kb.errors.StoreUnavailableError, match=advice):
         Store.open(path)
     assert not list(tmp_path.glob("*.corrupt-*"))
     with closing(sqlite3.connect(path)) as db, db:
@@ -197,4 +197,4 @@ def test_a_queued_source_that_is_superseded_is_still_indexed_as_history(tmp_path
         assert store.search("line2500")[0].state is SearchState.NO_MATCH
         (hit, *_) = store.search("line2500", include_superseded=True)[0].hits
         assert hit.source_id == old.source_id
-        assert store.check().ok
+        assert store.check() == ()

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import kb
-from kb import Filters, Store
+from kb import Store
+from kb.filters import Filters
 from kb.model import SourceSpec
 
 

@@ -11,9 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from kb.ignore_pattern import CHARS_MAX, STARS_MAX, PatternTooLargeError, ignore_pattern
-from kb.ignoring import PATTERNS_MAX, Ignores
-from kb.walking import Selection, Walk
+from kb import ignoring
+from kb.ignoring import (
+    PATTERN_CHARS_MAX,
+    PATTERNS_MAX,
+    STARS_MAX,
+    Ignores,
+    PatternTooLargeError,
+    ignore_pattern,
+)
+from kb.walking import Selection, Walk, Why
 from tests.needs import need
 
 SECONDS_MAX = 20.0
@@ -114,7 +121,7 @@ def test_a_line_is_matched_without_trying_every_way(line: str, path: str, other:
     assert time.monotonic() - started < SECONDS_MAX
 
 
-@pytest.mark.parametrize("line", ["a" * (CHARS_MAX + 1), "*a" * (STARS_MAX + 1)])
+@pytest.mark.parametrize("line", ["a" * (PATTERN_CHARS_MAX + 1), "*a" * (STARS_MAX + 1)])
 def test_a_line_over_the_bounds_is_not_obeyed_and_told(tmp_path: Path, line: str) -> None:
     with pytest.raises(PatternTooLargeError):
         ignore_pattern(line)
@@ -147,3 +154,34 @@ def test_what_is_no_file_ignores_nothing(tmp_path: Path, target: str):
     (tmp_path / ".gitignore").unlink()
     (tmp_path / ".gitignore").write_text("file\n")  # the control
     assert Ignores().within(tmp_path).match(str(tmp_path / "file"), is_folder=False)
+
+
+def walked(root: Path) -> tuple[set[str], set[str]]:
+    """The files that a walk gives, and what it leaves out as ignored."""
+    walk = Walk(root, Selection())
+    files = {entry.relative for entry in walk.files()}
+    return files, {one.path for one in walk.skipped if one.why is Why.IGNORED}
+
+
+def test_git_itself_says_what_is_ignored_in_its_working_trees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("git")
+    (tmp_path / "inner").mkdir()
+    for top, pattern in ((tmp_path, "*.log\nbuild/"), (tmp_path / "inner", "*.tmp")):
+        subprocess.run(["git", "init", "-q", str(top)], check=True)
+        (top / ".gitignore").write_text(f"{pattern}\n")
+        (top / "x.tmp").touch()
+    (tmp_path / "build").mkdir()
+    for name in ("tracked.log", "other.log", "build/made"):
+        (tmp_path / name).touch()
+    subprocess.run(["git", "-C", str(tmp_path), "add", "-f", "tracked.log"], check=True)
+    marker = tmp_path.with_name("started")
+    setting = ["config", "core.fsmonitor", f"touch {marker}; false"]
+    subprocess.run(["git", "-C", str(tmp_path), *setting], check=True)
+    always = {".gitignore", "x.tmp", "inner/.gitignore"}
+    ignored = {"other.log", "build", "inner/x.tmp"}
+    assert walked(tmp_path) == (always | {"tracked.log"}, ignored)
+    assert not marker.exists()
+    monkeypatch.setattr(ignoring.shutil, "which", lambda *_, **__: None)
+    assert walked(tmp_path) == (always, ignored | {"tracked.log"})

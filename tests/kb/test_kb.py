@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-import kb
+import kb.tokens
 from kb.filetypes import KIND_OF_LANGUAGE
 
 
@@ -30,7 +30,7 @@ def test_every_kind_that_a_language_means_has_a_chunker() -> None:
     ("content", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("日本", 2), (b"\xff", 1)]
 )
 def test_tokens_are_estimated_from_bytes(content: str | bytes, tokens: int) -> None:
-    assert kb.estimate_tokens(content) == tokens
+    assert kb.tokens.estimate_tokens(content) == tokens
 
 
 def test_full_text_search_is_available_here() -> None:

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
-import kb
-from kb import CAP_BYTES, Store
-from kb.chunks import TARGET_BYTES
+import kb.chunking
+import kb.directory
+from kb import Store
+from kb.chunks import CAP_BYTES, TARGET_BYTES
 from kb.model import SourceSpec
+from tests.kb.folders import index_paths
 
 LARGE = {
     "one line of 2 MB": (b"x" * 2_000_000, "text"),
@@ -29,7 +31,7 @@ LARGE = {
 @pytest.mark.parametrize("what", LARGE)
 def test_nothing_becomes_one_huge_chunk(what: str) -> None:
     data, kind = LARGE[what]
-    document = kb.chunk(data, kind=kind)
+    document = kb.chunking.chunk(data, kind=kind)
     assert max(chunk.end_byte - chunk.start_byte for chunk in document) <= CAP_BYTES
     assert len(document) >= len(data) // CAP_BYTES
     assert len(document) <= 3 * len(data) // TARGET_BYTES
@@ -38,7 +40,7 @@ def test_nothing_becomes_one_huge_chunk(what: str) -> None:
 @pytest.mark.parametrize("name", ["a.py", "a.sh", "a.rb", "a.yaml", "Makefile"])
 def test_a_comment_is_no_heading(name: str) -> None:
     data = b"# not a heading\nvalue = 1\n\n# nor this\nother = 2\n" * 40
-    document = kb.chunk(data, name=name)
+    document = kb.chunking.chunk(data, name=name)
     assert document.kind != "markdown"
     assert not any(len(chunk.title) > 1 for chunk in document)
 
@@ -67,10 +69,10 @@ def test_a_change_that_keeps_the_old_time_is_seen(tmp_path: Path) -> None:
     path.write_text("apples\n")
     before = path.stat()
     with Store.open(tmp_path / "kb.db") as store:
-        kb.index_paths(store, root)
+        index_paths(store, root)
         path.write_text("pears and plums\n")
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert kb.index_paths(store, root).indexed == ("a.txt",)
+        assert index_paths(store, root).indexed == ("a.txt",)
         assert store.search("plums")[0].hits
 
 

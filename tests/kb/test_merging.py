@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb import Correction, Hit, QueryResult, SearchState
+from kb import Hit, QueryResult, SearchState
 from kb.merging import merge
 
 
@@ -47,7 +47,7 @@ def test_the_order_of_each_store_stays_and_scores_fall(hits, limit):
 
 
 def test_what_one_store_has_as_typed_is_no_mistake_in_another():
-    meant = (Correction("kettle", "settle"),)
+    meant = (("kettle", "settle"),)
     found = [
         result(
             replace(hit("they settle down"), corrections=meant), query="kettle", corrections=meant
@@ -89,7 +89,7 @@ def test_whatever_a_store_found_is_ranked(query):
 
 
 def test_what_a_mistyped_word_meant_counts_too():
-    meant = (Correction("retyr", "retry"),)
+    meant = (("retyr", "retry"),)
     found = [result(hit("noise"), query="retyr"), result(hit("a retry"), corrections=meant)]
     merged = merge(found, limit=2, budget_bytes=None)
     assert texts(merged) == ["a retry", "noise"]

@@ -9,12 +9,11 @@ from itertools import pairwise
 
 import pytest
 
-import kb
-from kb.chunkers import record_rows
-from kb.chunkers.record_rows import OWN_MAX
+import kb.chunking
+from kb.chunkers.record_rows import OWN_MAX, RECORDS
 from kb.chunking import chunk_next
+from kb.decoding import Plain
 from kb.detect import detect
-from kb.plain import Plain
 
 PYTEST = """\
 ============================= test session starts ==============================
@@ -311,7 +310,7 @@ FORMS = {
 
 
 def all_titles(data: bytes, kind: str | None = None) -> list[str]:
-    return [chunk.title_text for chunk in kb.chunk(data, kind=kind)]
+    return [chunk.title_text for chunk in kb.chunking.chunk(data, kind=kind)]
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -383,7 +382,7 @@ def test_failures_and_summaries_stand_alone() -> None:
         "____ test_{0} ____\n\n>   assert {0} == 1\nE   assert {0} == 1\n\ntest_a.py:{0}: Error\n"
     )
     data = "".join(failure.format(n) for n in range(2, 6)) + "=== 4 failed in 0.1s ===\n"
-    chunks = kb.chunk(data.encode(), kind="tests").chunks
+    chunks = kb.chunking.chunk(data.encode(), kind="tests").chunks
     assert [chunk.title[-1][:13] for chunk in chunks[:4]] == [
         f"FAILED test_{n}" for n in range(2, 6)
     ]
@@ -393,7 +392,7 @@ def test_failures_and_summaries_stand_alone() -> None:
 
 def test_endless_failures_share_chunks() -> None:
     data = b"".join(b"not ok %d - it\n" % n for n in range(4 * OWN_MAX))
-    assert len(kb.chunk(data, kind="tests")) < 2 * OWN_MAX
+    assert len(kb.chunking.chunk(data, kind="tests")) < 2 * OWN_MAX
 
 
 @pytest.mark.parametrize("kind", ["csv", "columns"])
@@ -434,7 +433,7 @@ def test_places_of_plain_text_are_those_of_the_output() -> None:
         assert byte in data[plain.place(at) : plain.place(at + 1) + 1]
 
 
-@pytest.mark.parametrize("rows", ["TESTS", "COMPILER", "STACKS", "PACKAGES", "TRACE", "PLAN"])
+@pytest.mark.parametrize("rows", sorted(RECORDS))
 @pytest.mark.parametrize(
     "unit",
     [b"_", b"=", b" ", b"- ", b"a:", b"a::b ", b"(", b"x(", b"=== RUN x\n", b"npm error\n",
@@ -442,6 +441,6 @@ def test_places_of_plain_text_are_those_of_the_output() -> None:
 )  # fmt: skip
 def test_patterns_take_any_repetition(rows: str, unit: bytes) -> None:
     data = unit * (100_000 // len(unit))
-    for mark in getattr(record_rows, rows).marks(data):
+    for mark in RECORDS[rows].marks(data):
         assert 0 <= mark.start < len(data)
     detect(data)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb import Correction, SearchState, Store
+from kb import SearchState, Store
 from kb.model import SourceSpec
 
 SECTION = "word " * 250
@@ -55,7 +55,7 @@ def test_sections_of_the_same_title_are_all_found(store: Store) -> None:
 def test_a_typo_in_one_of_two_words_is_corrected_and_told(store: Store) -> None:
     (result,) = store.search("authentcation elsewhere")
     assert result.hits[0].source == "other.txt"
-    assert result.corrections == (Correction("authentcation", "authentication"),)
+    assert result.corrections == (("authentcation", "authentication"),)
 
 
 def test_punctuated_text_is_found_word_by_word(store: Store) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import kb
+import kb.chunking
 from kb.chunkers import outline
 from kb.model import SourceSpec
 
@@ -17,7 +17,7 @@ FILLER = "filler words to give it some length. " * 14
 
 def titles(data: bytes | str, kind: str) -> list[str]:
     raw = data.encode() if isinstance(data, str) else data
-    return [chunk.title_text for chunk in kb.chunk(raw, kind=kind)]
+    return [chunk.title_text for chunk in kb.chunking.chunk(raw, kind=kind)]
 
 
 def test_json_titles_are_key_paths_with_the_record_named() -> None:
@@ -40,12 +40,12 @@ def test_json_titles_are_key_paths_with_the_record_named() -> None:
 
 def test_json_chunks_are_the_exact_text_not_serialised_anew() -> None:
     data = b'{ "a" : [1,2 , 3],\r\n  "b":"\\u00fc" }'
-    assert b"".join(chunk.text.encode() for chunk in kb.chunk(data, kind="json")) == data
+    assert b"".join(chunk.text.encode() for chunk in kb.chunking.chunk(data, kind="json")) == data
 
 
 def test_small_json_items_share_a_chunk() -> None:
     data = json.dumps([{"n": n} for n in range(1000)]).encode()
-    document = kb.chunk(data, kind="json")
+    document = kb.chunking.chunk(data, kind="json")
     assert len(document) < 15
     assert document.chunks[1].title[0].startswith("[")
 
@@ -104,7 +104,7 @@ def test_xml_titles_are_element_paths_with_identity() -> None:
 
 def test_csv_chunks_hold_whole_rows_and_know_the_columns() -> None:
     rows = [f'{n},"name {n}, with\nline break and ""quotes""",{FILLER[:60]}' for n in range(40)]
-    document = kb.chunk(("id,name,text\n" + "\n".join(rows)).encode(), kind="csv")
+    document = kb.chunking.chunk(("id,name,text\n" + "\n".join(rows)).encode(), kind="csv")
     assert document.chunks[0].title == ("id, name, text", "rows 1-14: 0 … 13")
     assert all("id" in chunk.identifiers for chunk in document)
     assert document.chunks[1].text.startswith("14,")
@@ -157,7 +157,7 @@ def test_notebook_cells_are_titled_by_heading_and_first_line() -> None:
     ]
     metadata = {"language_info": {"codemirror_mode": {"name": "ipython"}, "name": "python"}}
     data = json.dumps({"cells": cells, "metadata": metadata}, indent=1)
-    document = kb.chunk(data.encode(), name="a.ipynb")
+    document = kb.chunking.chunk(data.encode(), name="a.ipynb")
     found = [chunk.title_text for chunk in document]
     assert found[:3] == ["Load > cell 1", "Load > cell 2: import x", "Load > cell 2 outputs"]
     assert document.chunks[1].language == "python"
@@ -172,7 +172,7 @@ def test_log_entries_are_counted_by_pattern_and_traces_stand_whole() -> None:
         + '  File "a.py", line 1, in f\n    g()\n' * 10
         + "ValueError: bad value\n"
     )
-    document = kb.chunk(("".join(lines) + trace + "".join(lines)).encode(), kind="log")
+    document = kb.chunking.chunk(("".join(lines) + trace + "".join(lines)).encode(), kind="log")
     first = document.chunks[0]
     assert first.title[0].startswith("2024-05-01 10:00:00 - 2024-05-01 10:00:")
     assert "INFO request <*> served in <*>ms x" in first.title[0]
@@ -184,7 +184,9 @@ def test_log_entries_are_counted_by_pattern_and_traces_stand_whole() -> None:
 def test_java_traces_stand_whole() -> None:
     trace = "java.lang.IllegalStateException: no\n" + "\tat a.b.C(D.java:1)\n" * 20
     data = "started\n" + trace + "Caused by: x\n\tat e.F(G.java:2)\nnext line\n"
-    (traced,) = [c for c in kb.chunk(data.encode(), kind="log") if "IllegalState" in c.title[0]]
+    (traced,) = [
+        c for c in kb.chunking.chunk(data.encode(), kind="log") if "IllegalState" in c.title[0]
+    ]
     assert traced.text.startswith("java.lang")
     assert "Caused by" in traced.text
     assert "next line" not in traced.text
@@ -288,7 +290,7 @@ def test_what_is_nested_without_end_takes_no_memory_to_speak_of(
     monkeypatch.setattr(outline, "PARTS_MAX", 10_000)
     tracemalloc.start()
     try:
-        chunks = list(kb.chunk(BOMBS[name], kind=name.partition(" ")[0]))
+        chunks = list(kb.chunking.chunk(BOMBS[name], kind=name.partition(" ")[0]))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

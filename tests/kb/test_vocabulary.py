@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kb import Store, chunk, vocabulary, words
+from kb import Store, vocabulary, words
+from kb.chunking import chunk
+from kb.filters import Everything
 from kb.model import SourceSpec
 from kb.query import quote
-from kb.selection import Everything
 from kb.vocabulary import edit_distance
 
 WORDS = ("configuration", "authentication", "walrus", "parser", "socket", "index")
@@ -47,7 +48,7 @@ def test_every_single_edit_is_undone(store: Store, word: str) -> None:
     ("typed", "meant"), [("confguratoin", "configuration"), ("autentcation", "authentication")]
 )
 def test_two_edits_of_a_long_word_are_undone(store: Store, typed: str, meant: str) -> None:
-    assert store.search(typed)[0].corrections[0].used == meant
+    assert store.search(typed)[0].corrections[0][1] == meant
 
 
 @pytest.mark.parametrize(

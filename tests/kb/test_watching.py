@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kb import Store
+from kb.directory import watch
 from kb.walking import Selection
-from kb.watching import watch
 
 DEADLINE_S = 60
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-import kb
+import kb.chunking
 from kb import bulk, grammars, words, workers
 from kb.chunkers import CHUNKERS
 from kb.chunking import chunk_here, chunk_in_worker
@@ -94,7 +94,7 @@ def test_a_grammar_that_never_returns_is_killed_and_the_source_kept_as_text(
     monkeypatch.setattr(fresh_workers, "_entry", entry(tmp_path, change))
     monkeypatch.setitem(grammars.QUERIES, "cobol", "(comment) @lead")
     data = b"x = 1\n" * 1000
-    document = kb.chunk(data, kind="code", language="cobol")
+    document = kb.chunking.chunk(data, kind="code", language="cobol")
     assert b"".join(chunk.text.encode() for chunk in document) == data
     assert document.notes == (
         "code: chunking cobol failed: it did not end and was killed; cut as text",
@@ -150,7 +150,7 @@ def test_without_any_worker_sources_are_cut_as_text(
     fresh_workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes.sys, "executable", str(tmp_path / "nothing"))
-    document = kb.chunk(PROGRAM, name="program.py")
+    document = kb.chunking.chunk(PROGRAM, name="program.py")
     assert "no process for it" in document.notes[0]
     assert document.chunks[-1].end_byte == len(PROGRAM)
 
@@ -179,8 +179,8 @@ def test_a_worker_that_ended_while_idle_is_replaced(
 
 def test_workers_end_with_the_process_that_started_them() -> None:
     program = (
-        "import kb, time\nfrom kb.workers import processes\n"
-        "kb.chunk(b'def f(): pass', name='a.py')\n"
+        "import kb.chunking, time\nfrom kb.workers import processes\n"
+        "kb.chunking.chunk(b'def f(): pass', name='a.py')\n"
         "print(processes._pool._idle[0].process.pid, flush=True)\ntime.sleep(600)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -195,11 +195,11 @@ def test_workers_end_with_the_process_that_started_them() -> None:
 
 def test_a_forked_process_has_workers_of_its_own() -> None:
     program = (
-        "import kb, os\nfrom kb.workers import processes\n"
-        "kb.chunk(b'def f(): pass', name='a.py')\n"
+        "import kb.chunking, os\nfrom kb.workers import processes\n"
+        "kb.chunking.chunk(b'def f(): pass', name='a.py')\n"
         "first = processes._pool._idle[0].process.pid\n"
         "child = os.fork()\n"
-        "document = kb.chunk(b'def f(): pass', name='a.py')\n"
+        "document = kb.chunking.chunk(b'def f(): pass', name='a.py')\n"
         "same = processes._pool._idle[0].process.pid == first\n"
         "print('parent' if child else 'child', same, document.notes, flush=True)\n"
         "if child: os.waitpid(child, 0)\n"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from base.secrets import find_secrets
 from memory.gate import CONTEXT_CHARS, DEPTH_MAX, ITEMS_MAX, Gate
-from policy.secrets import find_secrets
-from tests.policy.secret_corpus import BASE64, POSITIVES, PRIVATE_KEYS, made
+from tests.base.secret_corpus import BASE64, POSITIVES, PRIVATE_KEYS, made
 
 TOKEN = "ghp_" + made(36)
 GATE = Gate(find_secrets)

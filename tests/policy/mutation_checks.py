@@ -30,9 +30,9 @@ from benchmarks.corpus import RULE_SETS, parse_rules
 from policy.cases import read_cases
 from policy.deadline import SECONDS
 from policy.judging import in_time
-from policy.undecided import TOO_LARGE, not_judged
+from policy.model import TOO_LARGE, not_judged
+from tests.base.ordinary_texts import TEXTS
 from tests.policy.mutations import Program, Seeds, mutate
-from tests.policy.ordinary_texts import TEXTS
 
 WALL_S = 30  # by the clock: the deadline has failed
 MEMORY_BYTES = 3 << 30

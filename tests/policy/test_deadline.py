@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from base.frames import take_frame, to_frame
 from policy import deadline
-from policy.deadline import pause_limit, results_of, take_frame, to_frame
+from policy.deadline import pause_limit, results_of
 
 
 def loop_in_c() -> bytes:

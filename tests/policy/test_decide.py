@@ -6,17 +6,16 @@ import pytest
 
 from policy import (
     Decision,
-    Redirect,
     Rules,
     Subject,
-    evaluate,
     evaluate_fetch,
     evaluate_read,
     evaluate_tool,
     evaluate_write,
 )
 from policy.claude import Anchors, parse_rule
-from policy.model import RuleSource
+from policy.decide import evaluate
+from policy.model import Redirect, RuleSource
 from policy.rules import DEFAULT_RULES, Rule
 
 ANCHORS = Anchors("/home/u", "/w", "/w")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.domain_patterns import host_of, match_domain
+from policy.matching import host_of, match_domain
 
 
 @pytest.mark.parametrize(

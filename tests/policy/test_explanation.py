@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from policy import Decision, Rules, RuleSource, Subject, explain
+from policy import Decision, Rules, Subject, explain
 from policy.explanation import underline
+from policy.model import RuleSource
 from policy.rules import Rule
 
 

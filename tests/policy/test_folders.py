@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from policy import folders
-from policy.folders import Folders
+from policy import matching
+from policy.matching import Folders
 
 
 def test_the_nearest_files_come_first_and_links_are_files(tmp_path: Path) -> None:
@@ -32,13 +32,13 @@ def test_no_more_than_some_entries_are_looked_at(
 ) -> None:
     for number in range(20):
         (tmp_path / str(number)).touch()
-    monkeypatch.setattr(folders, "ENTRIES_MAX", 5)
+    monkeypatch.setattr(matching, "ENTRIES_MAX", 5)
     assert len(Folders().files_below(str(tmp_path))) == 5
 
 
 def test_no_more_than_some_time_is_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "x").touch()
-    monkeypatch.setattr(folders, "SECONDS_MAX", -1.0)
+    monkeypatch.setattr(matching, "SECONDS_MAX", -1.0)
     assert Folders().files_below(str(tmp_path)) == ()
 
 

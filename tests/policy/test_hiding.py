@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policy import Decision, RuleSource, find_hidden_paths
+from policy import Decision, find_hidden_paths
 from policy.claude import Anchors, parse_rule
+from policy.model import RuleSource
 from policy.rules import Rules
 
 PROJECT = "/home/u/p"

@@ -8,19 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from policy import (
-    Decision,
-    RuleFileError,
-    RuleSource,
-    Subject,
-    evaluate,
-    find_hidden_paths,
-    load_rules,
-)
-from policy.claude import Anchors, parse_rule
-from policy.claude_settings import RULES_MAX
-from policy.decide import WORK_MAX
-from policy.domain_patterns import match_domain
+from policy import Decision, RuleFileError, Subject, find_hidden_paths, load_rules
+from policy.claude import RULES_MAX, Anchors, parse_rule
+from policy.decide import WORK_MAX, evaluate
+from policy.matching import match_domain
+from policy.model import RuleSource
 from policy.rules import Rules
 
 SECONDS_MAX = 20.0

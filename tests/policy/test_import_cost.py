@@ -10,9 +10,7 @@ import pytest
 # What takes a millisecond and more to load, or to make classes with.
 SLOW = "dataclasses inspect pathlib ipaddress urllib.parse base64 shlex subprocess logging"
 # Of the shell's conventions those that no plain command needs.
-SPECIAL = (
-    "braces consoles downloads embedded launchers embedded_languages repeaters scripts wrappers"
-)
+SPECIAL = "braces downloads embedded embedded_languages wrappers"
 
 
 def test_importing_the_policy_loads_no_grammar_and_nothing_heavy() -> None:
@@ -27,8 +25,8 @@ def test_importing_the_policy_loads_no_grammar_and_nothing_heavy() -> None:
 
 def test_judging_shell_loads_one_grammar_without_the_packs_own_imports() -> None:
     code = (
-        "import sys, policy\n"
-        "policy.evaluate(policy.Subject('shell', 'ls | wc'), policy.Rules())\n"
+        "import sys, policy.decide\n"
+        "policy.decide.evaluate(policy.Subject('shell', 'ls | wc'), policy.Rules())\n"
         "print('tree_sitter_language_pack' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -41,10 +39,10 @@ def test_judging_shell_loads_one_grammar_without_the_packs_own_imports() -> None
 def test_judging_a_plain_command_loads_only_what_it_needs(command) -> None:
     code = (
         "import sys; before = set(sys.modules)\n"
-        "import os, policy\n"
+        "import os, policy.decide\n"
         "rules = policy.load_rules('/nowhere/project', home='/nowhere')\n"
         "subject = policy.Subject('shell', sys.argv[1], surface='agent_shell')\n"
-        "verdict = policy.evaluate(subject, rules, real_path=policy.real_path)\n"
+        "verdict = policy.decide.evaluate(subject, rules, real_path=policy.real_path)\n"
         "assert verdict.allowed, verdict\n"
         "print(*sorted(set(sys.modules) - before))"
     )

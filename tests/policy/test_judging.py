@@ -11,21 +11,13 @@ from pathlib import Path
 import pytest
 
 import policy
-from policy import (
-    Decision,
-    Rules,
-    RuleSource,
-    Subject,
-    Verdict,
-    evaluate,
-    grammars,
-    judge,
-    judging,
-)
+from policy import Decision, Rules, Subject, Verdict, grammars, judge, judging
 from policy.cases import read_cases, subject_of
 from policy.claude import Anchors, parse_rule
+from policy.decide import evaluate
 from policy.explanation import explain
 from policy.judging import in_time
+from policy.model import RuleSource
 
 CASES = Path(__file__).with_name("cases")
 HOME, PROJECT = Path("/home/user"), Path("/home/user/project")

@@ -13,7 +13,6 @@ from policy import (
     RuleFileError,
     Rules,
     Subject,
-    evaluate,
     evaluate_fetch,
     evaluate_read,
     evaluate_tool,
@@ -22,8 +21,9 @@ from policy import (
     load_file,
     load_rules,
 )
+from policy.decide import evaluate
+from policy.load import main_checkout
 from policy.model import Surface
-from policy.trust import main_checkout
 
 
 @pytest.fixture

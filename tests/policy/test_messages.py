@@ -12,10 +12,8 @@ import pytest
 from policy import (
     Decision,
     Rules,
-    RuleSource,
     Subject,
     Verdict,
-    evaluate,
     evaluate_fetch,
     evaluate_read,
     evaluate_tool,
@@ -23,9 +21,9 @@ from policy import (
     messages,
 )
 from policy.claude import Anchors, parse_rule
-from policy.model import Match, Redirect
-from policy.rules import DEFAULT_RULES, RedirectTo, Rule
-from policy.undecided import TOO_LARGE
+from policy.decide import evaluate
+from policy.model import TOO_LARGE, Match, Redirect, RuleSource
+from policy.rules import DEFAULT_RULES, Rule
 
 ANCHORS = Anchors("/home/u", "/w", "/w")
 FILE = ".claude/settings.json"
@@ -211,7 +209,7 @@ HOSTILE = (
 def test_no_message_has_over_600_bytes_or_moves_a_terminal(
     hostile: str, decision: Decision, kind: str
 ) -> None:
-    to = RedirectTo("t" + hostile, {"a" + hostile: hostile, "b": "{path}{url}{command}"})
+    to = Redirect("t" + hostile, {"a" + hostile: hostile, "b": "{path}{url}{command}"})
     redirect = to if decision is Decision.REDIRECT else None
     source = RuleSource(hostile, 7)
     rule = Rule(

@@ -11,7 +11,7 @@ import pytest
 
 import policy
 from policy import judging
-from policy.undecided import TOO_LARGE
+from policy.model import TOO_LARGE
 from tests.policy.mutation_checks import (
     check,
     keep,

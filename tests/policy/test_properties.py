@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy import Decision, Subject, evaluate, load_file
+from policy import Decision, Subject, load_file
 from policy.analysis import WORK_PER_BYTE, analyse
+from policy.decide import evaluate
 from policy.effects import encode
 from runtimes import LANGUAGES
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from policy import Decision, Rules, Subject, evaluate
+from policy import Decision, Rules, Subject
 from policy.claude import Anchors, parse_rule
-from policy.decide import evaluate_search
-from policy.folders import Folders
+from policy.decide import evaluate, evaluate_search
+from policy.matching import Folders
 from policy.model import RuleSource
 
 DENIED = ("Read(./.env)", "Read(./.env.*)", "Read(./secrets/**)", "Read(./config/credentials.json)",

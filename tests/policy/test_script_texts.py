@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from policy import Decision, Subject, evaluate, load_file
+from policy import Decision, Subject, load_file
+from policy.decide import evaluate
 from policy.judging import BYTES_MAX, script_texts
 from policy.project_file import HiddenError
 

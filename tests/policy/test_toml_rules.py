@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from policy import Decision, RuleFileError, Rules, Subject, evaluate, load_file
+from policy import Decision, RuleFileError, Rules, Subject, load_file
+from policy.decide import evaluate
 
 GOOD = """\
 [[rule]]

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from base import sqlite_files
-from repomap import history, history_index
+from base.stores import sqlite_files
+from repomap import history
 from repomap import store as stores
-from repomap.errors import MapError
+from repomap.model import MapError
 from repomap.store import MapStore
 from tests.repomap.repositories import APP, commit_all, run_git, scan_folder, write_files
 from tests.repomap.test_scanning import dump
@@ -27,7 +27,7 @@ from tests.repomap.test_scanning import dump
 SCAN = """
 import sys
 from pathlib import Path
-from repomap.errors import MapError
+from repomap.model import MapError
 from repomap.store import MapStore
 from tests.repomap.repositories import scan_folder
 try:
@@ -271,7 +271,7 @@ def test_of_commits_that_say_too_much_the_latest_are_read(store, root, monkeypat
     note = "of the history the last 3 commits are read: more is too much at once"
     found = history.read_history(root, limit=300)
     assert (len(found.commits), found.fewer) == (3, note)
-    monkeypatch.setattr(history_index, "read_history", partial(history.read_history, limit=300))
+    monkeypatch.setattr(history, "read_history", partial(history.read_history, limit=300))
     for _ in range(2):  # what is known already has the same note
         assert scan_folder(store, root).notes == (note,)
 
@@ -284,7 +284,7 @@ def test_a_message_is_shared_by_its_files_and_of_a_file_the_latest_count(store, 
     assert {len(one.message) for one in found.commits} == {5, 4096, 32 * 1024 // 30}
     scan_folder(store, root)
     rows = store.db.execute("SELECT length(words) FROM indexed WHERE field = 'history'")
-    assert max(length for (length,) in rows) < history_index.HISTORY_CHARS
+    assert max(length for (length,) in rows) < history.HISTORY_CHARS
     asked = "SELECT count(*) FROM words_history WHERE words_history MATCH ?"
     assert store.db.execute(asked, ("word",)).fetchone() == (31,)
     assert store.db.execute(asked, ("begin",)).fetchone() == (0,)

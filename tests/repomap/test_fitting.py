@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from repomap.errors import MapInputError
 from repomap.fitting import fit
+from repomap.model import MapInputError
 from repomap.pack_model import Pack, PackRequest, Redaction
 from repomap.ranking import rank_by_centrality, rank_files
 from repomap.store import MapStore
@@ -151,7 +151,7 @@ def test_secrets_are_replaced_before_measuring_and_warned_of_without_their_value
 
     def redact(text: str) -> Redaction:
         lines = [n for n, line in enumerate(text.split("\n"), 1) if "sesame-open" in line]
-        return Redaction(text.replace("sesame-open", "[X]"), [(n, "password") for n in lines])
+        return (text.replace("sesame-open", "[X]"), [(n, "password") for n in lines])
 
     found = pack(store, root, ask("cart sesame-open", redact=redact))
     assert found.warnings == ("src/keys.py:1 [secret:password]",)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from repomap import git as git_room
-from repomap.errors import MapError
 from repomap.git import GitFailedError, GitTooLongError, run_git
 from repomap.history import list_changed, read_history, resolve_revision
+from repomap.model import MapError
 from tests.repomap.repositories import commit_all, write_files
 from tests.repomap.repositories import run_git as plain_git
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from repomap.graph import (
+from repomap.overview import (
     count_packages,
     find_cycles,
     name_package,

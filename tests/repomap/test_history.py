@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from repomap.errors import MapInputError
 from repomap.history import list_changed, read_history, resolve_revision
+from repomap.model import MapInputError
 from tests.repomap.repositories import commit_all, run_git, write_files
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from repomap.marks import HEADS, JSON_HEAD, MARK, is_marked
+from repomap.reading import HEADS, JSON_HEAD, MARK, is_marked
 from repomap.store import read_files
 from tests.repomap.repositories import scan_folder, write_files
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from repomap.fitting import fit
-from repomap.neighbours import BEST, EACH_MAX, find_neighbours
-from repomap.ranking import rank_files
+from repomap.ranking import BEST, EACH_MAX, find_neighbours, rank_files
 from tests.repomap.repositories import APP, ask, scan_folder, write_files
 
 FILES = {

@@ -139,8 +139,8 @@ def runners(tmp_path: Path) -> Iterator[Callable[[Language], list[Runner]]]:
     def of(language: Language) -> list[Runner]:
         candidates = runnable_candidates(language)
         if not candidates:
-            absent = missing(language)
-            pytest.skip(f"{language.title} does not run here: {absent.reason}; {absent.hint}")
+            reason, hint = missing(language)
+            pytest.skip(f"{language.title} does not run here: {reason}; {hint}")
         return [Runner(candidate, new_folder, project) for candidate in candidates]
 
     yield of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtimes.choice import choose
+from runtimes.discovery import choose
 from runtimes.model import Candidate, ProbeResult
 from runtimes.registry import language
 

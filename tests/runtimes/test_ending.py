@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from runtimes import prewarming
+import runtimes
 
-FOLDER = Path(prewarming.__file__).parent / "drivers"
+FOLDER = Path(runtimes.__file__).parent / "drivers"
 # As `wait.py` does it, but for what is told in the end: what was registered first comes last.
 RUN = """
 import atexit, gc, sys

@@ -6,8 +6,15 @@ import subprocess
 
 import pytest
 
-from runtimes.install import debian_packages, hint, install_script, npm_packages, platform
-from runtimes.registry import LANGUAGES, language
+from runtimes.registry import (
+    LANGUAGES,
+    debian_packages,
+    hint,
+    install_script,
+    language,
+    npm_packages,
+    platform,
+)
 
 
 @pytest.mark.parametrize(

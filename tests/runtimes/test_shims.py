@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtimes.shims import resolve
+from runtimes.places import resolve
 
 
 def executable(path: Path) -> Path:

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtimes.lexical import share_names
-from runtimes.toplevel import globalize, globalize_and_show
+from runtimes.toplevel import globalize, globalize_and_show, share_names
 
 OPENING = "(async () => { "
 REWRITTEN = [

@@ -9,12 +9,12 @@ import pytest
 
 from ctxmode import exit_codes, parsing
 from ctxmode.commands.table import VERBS
-from ctxmode.config.schema import PROFILE
 from ctxmode.config.settings import SETTINGS
 from ctxmode.hosts.setup.hosts import HOSTS
 from ctxmode.mcp import tools
 from ctxmode.mcp.http.metrics import Metrics
 from docs import language_table, verb_table
+from docs.config_schema import PROFILE
 from executor.model import Limits, Status
 from executor.profile import PROFILES
 from images import GROUPS

@@ -20,7 +20,7 @@ def test_every_module_is_short_enough_to_be_one_concept(modules):
 TYPED = (
     *("executor/spawner/", "executor/cells/", "executor/pool/", "executor/sessions/"),
     *("executor/containers/agent/", "executor/containers/box.py", "executor/containers/link.py"),
-    *("executor/containers/place.py", "executor/containers/container.py", "executor/engine/orders"),
+    *("executor/containers/place.py", "executor/containers/box.py", "executor/engine/orders"),
 )
 
 

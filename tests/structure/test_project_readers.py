@@ -18,9 +18,8 @@ BY_HAND = {
     "executor/project/git/host.py": "where a worktree belongs",
     "executor/project/rules/named_files.py": "commands that name files, of which none is shown",
     "executor/project/store/run_drafts.py": "drafts, of which digests are compared",
-    "policy/load.py": "the user's own rules",
+    "policy/load.py": "the user's own rules, and where a worktree belongs",
     "policy/project_file.py": "the function itself",
-    "policy/trust.py": "where a worktree belongs",
 }
 ROOMS = ("ctxmode/", "executor/", "policy/")  # which may import it; others are given what asks
 OPENING = {"open_plain", "read_plain", "read_head"}

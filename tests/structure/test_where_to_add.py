@@ -34,6 +34,13 @@ class Addition:
     generators: tuple[str, ...] = ()
 
 
+IMP_ROW = """[ctx_imp]
+hints = "reads"
+deadline = 30
+description = "WHEN: now.\\nWHEN NOT: later.\\nRETURNS: nothing.\\nEXAMPLE: {}"
+
+"""
+
 ADDITIONS = {
     "language": Addition(
         {
@@ -59,7 +66,7 @@ ADDITIONS = {
             .replace("ctx_stats", "ctx_imp")
         },
         {
-            "ctxmode/mcp/tools/__init__.py": ('    "ctx_stats",', '    "ctx_imp",\n'),
+            "ctxmode/mcp/tools/rows.toml": ("[ctx_stats]", IMP_ROW),
             "README.md": ("| `ctx_stats` |", "| `ctx_imp` | nothing |\n"),
             "docs/agents.md": ("| `ctx_stats`, `ctx_doctor`", "| `ctx_imp` | none |\n"),
         },
@@ -86,13 +93,13 @@ ADDITIONS = {
         ("docs/verb_table.py",),
     ),
     "chunker": Addition(
-        {"kb/chunkers/imp.py": '"""Imp."""\n\nfrom kb.chunkers.text import marks as marks\n'},
+        {"kb/chunkers/imp.py": '"""Imp."""\n\nfrom kb.chunks import no_marks as marks\n'},
         {
             "kb/chunkers/__init__.py": (
                 '    Chunker("markdown"',
                 '    Chunker("imp", imp.marks),\n',
             ),
-            "kb/filetypes.py": ('    "cfg": "ini",', '    "imp": "imp",\n'),
+            "kb/filetypes.json": ('    "cfg": "ini",', '    "imp": "imp",\n'),
         },
         "from kb.chunkers import CHUNKERS; assert CHUNKERS['imp'].marks",
         "tests/structure/test_documents.py tests/kb/test_chunking.py",
@@ -105,11 +112,12 @@ ADDITIONS = {
             "from ctxmode.hosts.adapters.claude_code import FOLDER_VARIABLES as FOLDER_VARIABLES\n"
         },
         {
-            "ctxmode/hosts/setup/hosts.py": (
-                '    Host(\n        "zed",',
-                '    Host("imp", "Imp", Places("~/.imp/mcp.json", ".imp/mcp.json"), _MCP, _words,\n'
-                '         Hooks(Places("~/.imp/hooks.json", ".imp/hooks.json"), _plain),\n'
-                '         source="nowhere"),\n',
+            "ctxmode/hosts/setup/hosts.toml": (
+                "[hosts.zed]",
+                '[hosts.imp]\ntitle = "Imp"\nsource = "nowhere"\n'
+                'servers = {user = "~/.imp/mcp.json", project = ".imp/mcp.json"}\n'
+                '[hosts.imp.hooks]\nentry = "plain"\n'
+                'places = {user = "~/.imp/hooks.json", project = ".imp/hooks.json"}\n\n',
             ),
             "docs/agents.md": ("| `zed`, ", "| `zed`, `imp`, "),
         },

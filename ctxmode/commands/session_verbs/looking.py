@@ -6,19 +6,118 @@ import argparse
 import shlex
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
+from ctxmode.errors import UsageError, why
 from ctxmode.launch import print_answer, print_json, tell
+from ctxmode.operations import figures
 from ctxmode.operations import sessions as operations
-from ctxmode.operations.session_answers import read_resume, read_texts
+from ctxmode.operations.session_answers import (
+    SUMMARY_BYTES_MAX,
+    awaits_summary,
+    parse_summary,
+    read_digest,
+    read_resume,
+    read_texts,
+)
+from ctxmode.operations.session_facts import keep_summary
 from ctxmode.render import highlight
-from memory.sessions import keeping, reading
-from memory.sessions.capture import capture_json, capture_turns
-from memory.sessions.event_reading import read_events, read_prompts
-from memory.sessions.model import Message, Session
-from memory.sessions.store import SessionStore
+from memory.sessions import (
+    Message,
+    Session,
+    SessionStore,
+    capture_turns,
+    keeping,
+    read_events,
+    read_prompts,
+    reading,
+)
+
+
+def queue(args: argparse.Namespace) -> int:
+    config = load_config(args.project)
+    listed = operations.list_sessions(config, status="completed", limit=None)
+    waiting = [one for one in listed if awaits_summary(one)]
+    if args.json:
+        rows = [{"id": one.id, "title": one.title, "last_at": one.last_at, "messages": one.messages}
+                for one in waiting]  # fmt: skip
+        print_json({"queue": rows})
+    elif waiting:
+        from ctxmode.render.session_tables import show_sessions  # noqa: PLC0415 - rich
+
+        show_sessions(waiting)
+    else:
+        sys.stdout.write("No session awaits a summary.\n")
+    return exit_codes.OK
+
+
+def digest(args: argparse.Namespace) -> int:
+    with operations.open_holding_store(load_config(args.project), args.id) as (store, session):
+        text = read_digest(store, session)
+    data = {"id": session.id, "text": text, "bytes": len(text.encode())}
+    print_answer(args, data, highlight.harmless(text).removesuffix("\n"))
+    return exit_codes.OK
+
+
+def summarize(args: argparse.Namespace) -> int:
+    summary = parse_summary(_read(args.file))
+    config = load_config(args.project)
+    with operations.open_holding_store(config, args.id, to_write=True) as (store, session):
+        tell(keep_summary(config, store, session, summary))
+    data = {"id": session.id, "status": "archived"}
+    print_answer(args, data, f"{session.id} is summarised and archived.")
+    return exit_codes.OK
+
+
+def _read(name: str) -> str:
+    try:
+        if name == "-":
+            data = sys.stdin.buffer.read(SUMMARY_BYTES_MAX + 1)
+        else:
+            with (Path.cwd() / name).open("rb") as file:
+                data = file.read(SUMMARY_BYTES_MAX + 1)
+    except OSError as error:
+        raise UsageError(f"{name}: {why(error)}") from error
+    if len(data) > SUMMARY_BYTES_MAX:
+        raise UsageError(f"{name} is too large", "A summary takes at most 1 MiB.")
+    return data.decode(errors="replace")
+
+
+def tools(args: argparse.Namespace) -> int:
+    config = load_config(args.project)
+    found, left_out = figures.read_tool_uses(config, agent=args.agent, everywhere=args.everywhere)
+    tell(left_out)
+    if args.json:
+        print_json({"tools": found})
+    elif not found:
+        sys.stdout.write("No tool was called in such a session.\n")
+    else:
+        from ctxmode.render.session_tables import show_tool_uses  # noqa: PLC0415 - rich
+
+        show_tool_uses(found)
+    return exit_codes.OK
+
+
+def compactions(args: argparse.Namespace) -> int:
+    config = load_config(args.project)
+    limit = None if args.all else 20
+    found, left_out = figures.read_compactions(
+        config, agent=args.agent, limit=limit, everywhere=args.everywhere
+    )
+    tell(left_out)
+    if args.json:
+        print_json({"compactions": [asdict(one) for one in found]})
+    elif not found:
+        sys.stdout.write("No such session was compacted.\n")
+    else:
+        from ctxmode.render.session_tables import show_compactions  # noqa: PLC0415 - rich
+
+        show_compactions(found)
+    return exit_codes.OK
+
 
 PARTS = {
     "tools": "which tools were called, how often, with what cost",
@@ -94,7 +193,7 @@ def _read_parts(store: SessionStore, session: Session, parts: set[str]) -> dict[
     found: dict[str, Any] = {}
     with store.database.reading() as db:
         if "tools" in parts:
-            found["tools"] = [asdict(one) for one in reading.read_tool_uses(db, [session.id])]
+            found["tools"] = reading.read_tool_uses(db, [session.id])
         if "compactions" in parts:
             found["compactions"] = [asdict(one) for one in reading.read_compactions(db, session.id)]
         if "errors" in parts:
@@ -110,7 +209,7 @@ def _read_parts(store: SessionStore, session: Session, parts: set[str]) -> dict[
     if parts & {"turns", "messages"}:
         messages = read_texts(store, session)
         if "turns" in parts:
-            found["turns"] = capture_json(capture_turns(messages, prompts))
+            found["turns"] = capture_turns(messages, prompts)
         if "messages" in parts:
             found["messages"] = [message_json(one) for one in messages]
     return found

@@ -17,19 +17,15 @@ from ctxmode import exit_codes
 from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.locations import Config, load_config
 from ctxmode.config.transcripts import Recording
-from ctxmode.hosts.setup.recorded import find_registered
+from ctxmode.hosts.setup.target import find_registered
 from ctxmode.launch import print_json, tell
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_sources import apply_choice, find_oldest
 from ctxmode.operations.session_store import find_users_store
 from ctxmode.operations.session_tracking import load_bounds
-from ctxmode.render.amounts import inflect, size
-from ctxmode.render.highlight import one_line
-from memory.sessions import keeping, reading
-from memory.sessions.importers import list_importers
-from memory.sessions.importers.importer import Importer
-from memory.sessions.model import SourceStatus
-from memory.sessions.sources import is_old
+from ctxmode.render.highlight import inflect, one_line, size
+from memory.sessions import SourceStatus, is_old, keeping, reading
+from memory.sessions.importers import Importer, list_importers
 
 PRIVATE = "What stands between <private> and </private> in a message is never kept."
 
@@ -41,14 +37,14 @@ def status(args: argparse.Namespace) -> int:
     if config.sessions_file.exists():
         with operations.open_sessions(config) as store, store.database.reading() as db:
             sources = reading.read_sources(db)
-    days = {load_bounds(config, path).keep_days for path in operations.list_stores(config)}
-    counted = operations.gather(config, partial(_count, days=days))
-    tell(counted.left_out)
+    days = {load_bounds(config, path)[0] for path in operations.list_stores(config)}
+    counted, left_out = operations.gather(config, partial(_count, days=days))
+    tell(left_out)
     own = [one for one in sources if not one.elsewhere]
     hosts = [_describe_host(one, config, recording, sources) for one in list_importers()]
     switches = _describe_switches(config, recording)
-    store_of = _describe_store(config, config.sessions_file, counted.found)
-    users_store = _describe_store(config, find_users_store(config), counted.found)
+    store_of = _describe_store(config, config.sessions_file, counted)
+    users_store = _describe_store(config, find_users_store(config), counted)
     if args.json:
         troubled = [asdict(one) for one in own if one.problem or one.bad_lines]
         told = {**recording._asdict(), "sources": _list_choices(recording)}
@@ -183,15 +179,15 @@ def _say_hooks(host: dict[str, Any]) -> str:
 def _describe_store(
     config: Config, path: Path, counted: Mapping[Path, tuple[int, dict[float, str]]]
 ) -> dict[str, Any]:
-    bounds = load_bounds(config, path)
+    keep_days, bytes_max = load_bounds(config, path)
     sessions, doubts = counted.get(path, (0, {}))
     return {
         "path": str(path),
         "sessions": sessions,
-        "doubt": doubts.get(bounds.keep_days, ""),
+        "doubt": doubts.get(keep_days, ""),
         "bytes": keeping.measure(path) if path.exists() else 0,
-        "bytes_max": bounds.bytes_max,
-        "keep_days": int(bounds.keep_days),
+        "bytes_max": bytes_max,
+        "keep_days": int(keep_days),
     }
 
 

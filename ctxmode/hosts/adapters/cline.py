@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall, refuse
 from ctxmode.hosts.hooks.json_text import read_json
 from ctxmode.hosts.hooks.tool_names import tool_call
-from ctxmode.hosts.hooks.unasked import refuse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxmode.hosts.adapters import claude_code
-from ctxmode.hosts.hooks.calls import Answer, Ruling, ToolCall
+from ctxmode.hosts.hooks.calls import Answer, Ruling, ToolCall, refuse
 from ctxmode.hosts.hooks.typed_shells import begins_prompt
-from ctxmode.hosts.hooks.unasked import refuse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -36,7 +36,6 @@ EVENTS: Mapping[str, Purpose] = {
     "postToolUseFailure": "act",
     "sessionEnd": "end",
 }
-OLDER = ("beforeShellExecution", "beforeReadFile", "beforeMCPExecution")
 _TOOLS = {"beforeShellExecution": "Shell", "beforeReadFile": "Read"}
 
 

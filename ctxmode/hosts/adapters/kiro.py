@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ctxmode.hosts.hooks.calls import Purpose, ToolCall
+from ctxmode.hosts.hooks.calls import Purpose, ToolCall, add_as_text, answer_by_code
 from ctxmode.hosts.hooks.tool_names import tool_call
-from ctxmode.hosts.hooks.unasked import add_as_text, answer_by_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

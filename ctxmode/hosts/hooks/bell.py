@@ -37,14 +37,14 @@ LOG_FILE = "bells.log"
 
 
 class Bell(NamedTuple):
-    """One event: the host that sent it, its purpose, and its fields. Stores are in `data_dir`."""
+    """One event of a host."""
 
     host: str
-    purpose: Purpose
-    event: Mapping[str, Any]
+    purpose: Purpose  # of the event
+    event: Mapping[str, Any]  # its fields
     project: str
     home: str
-    data_dir: str
+    data_dir: str  # the folder of the stores
     environ: Mapping[str, str]
 
     @property

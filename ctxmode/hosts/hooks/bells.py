@@ -21,9 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ctxmode.config.transcripts import SourceChoice
     from ctxmode.hosts.hooks.calls import Purpose
-    from memory.sessions.importers.importer import Found, Importer
-    from memory.sessions.importing import Imported
-    from memory.sessions.store import SessionStore
+    from memory.sessions import Imported, SessionStore
+    from memory.sessions.importers import Found, Importer
 
 RINGING_BEFORE = ("vscode-copilot", "cursor")
 """Hosts that ring before a compaction, so that at a prompt a look for the mark is enough."""
@@ -92,7 +91,7 @@ def _tell_pinned(bell: Bell) -> str:
     if not files or (bell.text("source", "trigger") == "resume" and not _is_after_compaction(bell)):
         return ""
     with _logged(bell), limit_time(PINNED_S):
-        from ctxmode.config.session_start import is_wanted  # noqa: PLC0415
+        from ctxmode.config.transcripts import is_wanted  # noqa: PLC0415
 
         if is_wanted(bell.project, config_home(bell), bell.environ):
             return pinned.tell_pinned(files)
@@ -108,7 +107,8 @@ def _logged(bell: Bell) -> Iterator[None]:
         log(bell, "the deadline passed")
     except Exception as error:
         # Of others the text may be a transcript's, which has passed no gate.
-        is_ours = type(error).__module__.startswith(("ctxmode.", "memory.", "sqlite3"))
+        rooms = ("ctxmode.", "memory.", "base.stores", "sqlite3")
+        is_ours = type(error).__module__.startswith(rooms)
         told = error if is_ours else getattr(error, "strerror", None)
         log(bell, f"{type(error).__name__}: {told}" if told else type(error).__name__)
 
@@ -151,7 +151,7 @@ def _ring(bell: Bell, agent: str, store_path: str, ends_at: float) -> str:
 def _import(
     store: SessionStore, importer: Importer, found: Found | None, deadline: float
 ) -> Imported:
-    from memory.sessions.importing import Imported  # noqa: PLC0415
+    from memory.sessions import Imported  # noqa: PLC0415
 
     return (
         Imported() if found is None else store.import_transcript(importer, found, deadline=deadline)
@@ -186,19 +186,19 @@ def _is_after_compaction(bell: Bell) -> bool:
 
 def _tell_opening(bell: Bell, agent: str, store_path: str) -> str:
     """Say what another beginning calls for. It only reads, so nothing of importing is loaded."""
-    from base.sqlite_files import connect_read_only  # noqa: PLC0415
-    from memory.sessions import opening  # noqa: PLC0415
+    from base.stores import connect_read_only  # noqa: PLC0415
+    from memory.sessions import delivering  # noqa: PLC0415
 
     now = time.time()
     with closing(connect_read_only(store_path, wait_s=STORE_WAIT_S)) as db:
         db.execute("BEGIN")
         if bell.text("source", "trigger") == "resume":
             session_id = f"{agent}:{bell.session}"
-            return opening.tell_changed_files(db, session_id, RESUMED_BYTES_MAX)
-        tasks = opening.tell_open_tasks(
+            return delivering.tell_changed_files(db, session_id, RESUMED_BYTES_MAX)
+        tasks = delivering.tell_open_tasks(
             db, _read_branch(bell.project), now - RECENT_S, STARTUP_BYTES_MAX
         )
-        return "\n".join(filter(None, (tasks, opening.tell_waiting(db, now - RECENT_S))))
+        return "\n".join(filter(None, (tasks, delivering.tell_waiting(db, now - RECENT_S))))
 
 
 def _deliver(
@@ -235,7 +235,7 @@ def _end(
     bell: Bell, store: SessionStore, importer: Importer, found: Found | None, ends_at: float
 ) -> str:
     """Read what is left, and note that the session ended."""
-    from memory.sessions.records import SessionRecord  # noqa: PLC0415
+    from memory.sessions import SessionRecord  # noqa: PLC0415
 
     done = _import(store, importer, found, ends_at - SNAPSHOT_S / 3)
     if (done.session_id or bell.host in TELLING) and not done.elsewhere:
@@ -257,7 +257,7 @@ _DOING: Mapping[Purpose, Callable[..., str]] = {
 def find_transcript(bell: Bell, importer: Importer, choice: SourceChoice) -> Found | None:
     """Find the transcript of the session that a bell is of, where a person lets it be read."""
     from ctxmode.operations.session_sources import is_chosen  # noqa: PLC0415
-    from memory.sessions.importers.importer import Found, Ground  # noqa: PLC0415
+    from memory.sessions.importers import Found, Ground  # noqa: PLC0415
 
     told = bell.text("transcript_path", "transcriptPath")
     if told and os.path.isabs(told) and importer.find_folder is None:

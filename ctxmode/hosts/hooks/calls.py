@@ -27,28 +27,18 @@ compacted. `turn`, `end` and `act`: a turn or the session ended, a tool has run.
 
 
 class ToolCall(NamedTuple):
-    """One tool call. `values` are what it is about: commands, paths or URLs, by its kind; of a
-    search, the folder and the patterns of names below it.
-
-    `cwd` is empty where the event does not say. `whole` says that a file is to be read in full. Of
-    a search it says that it shows what is in the files of its folder. `has_our_tools` is false for
-    callers that may not have them, such as subagents. `inputs` are all of the tool's arguments.
-
-    `edits` are the files that a patch within a command names. A command that is typed into begins a
-    prompt, to which the host hands text without asking. `instead` are arguments that do nothing,
-    for hosts that replace a call's.
-    """
+    """One tool call."""
 
     kind: CallKind
     name: str
-    values: tuple[str, ...]
-    cwd: str
-    whole: bool = True
-    has_our_tools: bool = True
-    inputs: Mapping[str, Any] = MappingProxyType({})
-    edits: tuple[str, ...] = ()
-    is_typed_into: bool = False
-    instead: Mapping[str, Any] | None = None
+    values: tuple[str, ...]  # commands, paths or URLs; of a search the folder and patterns of names
+    cwd: str  # empty where the event does not say
+    whole: bool = True  # a file is read in full; a search shows what is in the files
+    has_our_tools: bool = True  # false for callers that may not have them, such as subagents
+    inputs: Mapping[str, Any] = MappingProxyType({})  # all of the tool's arguments
+    edits: tuple[str, ...] = ()  # the files that a patch within a command names
+    is_typed_into: bool = False  # it begins a prompt, to which the host hands text without asking
+    instead: Mapping[str, Any] | None = None  # arguments that do nothing, to replace the call's
 
     def subjects(self) -> list[tuple[CallKind, str]]:
         """List what is judged: each value with its kind, then each edit."""
@@ -56,13 +46,20 @@ class ToolCall(NamedTuple):
         return [*values, *(("edit", path) for path in self.edits)]
 
 
+class Ground(NamedTuple):
+    """Where a call is made: its project, the person's home and environment."""
+
+    project: str
+    home: str
+    environ: Mapping[str, str]
+
+
 class Ruling(NamedTuple):
-    """What the host is told: nothing, advice, to ask the person, or not to do it. `instead` is the
-    call's."""
+    """What the host is told: nothing, advice, to ask the person, or not to do it."""
 
     kind: RulingKind
     text: str = ""
-    instead: Mapping[str, Any] | None = None
+    instead: Mapping[str, Any] | None = None  # the call's
 
 
 class Refusal(NamedTuple):
@@ -74,3 +71,26 @@ class Refusal(NamedTuple):
 Answer: TypeAlias = "Mapping[str, Any] | str | Refusal | None"
 """What a hook says: JSON or plain text on stdout, a refusal by its exit code, or nothing."""
 PASS = Ruling("pass")
+
+
+def refuse(ruling: Ruling) -> Ruling:
+    """The same ruling, with a question turned into a refusal that says so."""
+    if ruling.kind != "ask":
+        return ruling
+    why = (
+        "A person's consent is needed and cannot be asked for here; ask for it to be done by hand."
+    )
+    return ruling._replace(kind="deny", text=f"{ruling.text}\n{why}")
+
+
+def answer_by_code(ruling: Ruling, event_name: str) -> Refusal | None:
+    """A refusal by exit code 2 and stderr; silence for all else, advice included."""
+    del event_name
+    said = refuse(ruling)
+    return Refusal(said.text) if said.kind == "deny" else None
+
+
+def add_as_text(text: str, event_name: str) -> Answer:
+    """Plain text, which the host adds to its context."""
+    del event_name
+    return text

@@ -12,7 +12,7 @@ import sys
 import time
 from contextlib import suppress
 
-from base.queues import take_place, wait_turn
+from base.locks import take_place, wait_turn
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.hooks import bells
 from ctxmode.hosts.hooks.bell import log
@@ -20,7 +20,7 @@ from ctxmode.hosts.hooks.bell import log
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ctxmode.hosts.hooks.bell import Bell
-    from memory.sessions.store import SessionStore
+    from memory.sessions import SessionStore
 
 CHILD_S = 20.0
 """How long a child may take, with the time in which it waits for those before it."""
@@ -48,8 +48,8 @@ def capture(bell: Bell, event_name: str) -> None:
         place = take_place(os.path.join(bell.data_dir, QUEUE_FILE))
         if os.fork() == 0:
             try:
-                _leave_host(place.descriptor)
-                wait_turn(place)
+                _leave_host(place[0])
+                wait_turn(*place)
                 record(bell, event_name, now)
             finally:
                 os._exit(0)

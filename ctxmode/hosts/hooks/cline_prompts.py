@@ -11,7 +11,6 @@ import os
 
 from base.host_homes import find_place
 from ctxmode.hosts.hooks.json_text import read_json
-from ctxmode.hosts.hooks.turns import INPUT_BEGIN, unwrap_prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,35 +22,31 @@ RECORD_BYTES_MAX = 16 << 20
 FOLDER = "~/.cline/data/sessions"
 
 
-def read_prompt(bell: Bell) -> str:
-    """Read the last prompt of the session that an event is of; empty where there is none."""
+def read_texts(bell: Bell) -> Iterator[str]:
+    """Yield the user's texts in the session that an event is of, the last first.
+
+    Tools' results are messages of the user, too.
+    """
     from base.plain_files import open_plain  # noqa: PLC0415
 
     context = bell.event.get("sessionContext")
     session = context.get("rootSessionId") if isinstance(context, dict) else None
     if not isinstance(session, str) or not session.replace("_", "").replace("-", "").isalnum():
-        return ""
+        return
     folder = find_place(FOLDER, bell.home, bell.environ)
     path = os.path.join(folder, session, f"{session}.messages.json")
     try:
         with open_plain(path, follow=False) as file:
-            text = file.read(RECORD_BYTES_MAX + 1)
-        record = read_json(text) if len(text) <= RECORD_BYTES_MAX else None
+            record = file.read(RECORD_BYTES_MAX + 1)
+        kept = read_json(record) if len(record) <= RECORD_BYTES_MAX else None
     except (OSError, ValueError, RecursionError):
-        return ""
-    messages = record.get("messages") if isinstance(record, dict) else None
-    typed = _list_typed(messages if isinstance(messages, list) else [])
-    return next(typed, "")
-
-
-def _list_typed(messages: list[object]) -> Iterator[str]:
-    """List what a person typed, the last first: tools' results are messages of the user, too."""
-    for message in reversed(messages):
+        return
+    messages = kept.get("messages") if isinstance(kept, dict) else None
+    for message in reversed(messages if isinstance(messages, list) else []):
         if not isinstance(message, dict) or message.get("role") != "user":
             continue
         content = message.get("content")
-        parts = content if isinstance(content, list) else [{"text": content}]
-        for part in parts:
+        for part in content if isinstance(content, list) else [{"text": content}]:
             text = part.get("text") if isinstance(part, dict) else None
-            if isinstance(text, str) and INPUT_BEGIN in text and (typed := unwrap_prompt(text)):
-                yield typed
+            if isinstance(text, str):
+                yield text

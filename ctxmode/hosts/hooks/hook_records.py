@@ -10,9 +10,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memory.sessions.importers.cursor import name_call, part_prompt
-from memory.sessions.importers.stranger import code, fields, first_text, objects, params, text
-from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
+from memory.sessions import CompactionRecord, MessageRecord, Record, SessionRecord
+from memory.sessions.importers import cursor, stranger
 
 _DENIED = ("permission_denied", "denied", "rejected")
 
@@ -23,37 +22,41 @@ def list_records(
     """List what an event tells: the session, and what happened in it."""
     begin = SessionRecord(
         session,
-        agent_version=first_text(event, "cursor_version"),
+        agent_version=stranger.first_text(event, "cursor_version"),
         working_directory=folder,
     )
     return [begin, *_READERS.get(event_name, _nothing)(event, now)]
 
 
 def _prompt(event: Mapping[str, Any], now: float) -> Iterator[Record]:
-    own, _ = part_prompt(text(event.get("prompt")))
-    key = f"prompt:{first_text(event, 'generation_id') or now}"
-    kinds = (first_text(one, "type") for one in objects(event.get("attachments")))
+    own, _ = cursor.part_prompt(stranger.text(event.get("prompt")))
+    key = f"prompt:{stranger.first_text(event, 'generation_id') or now}"
+    kinds = (stranger.first_text(one, "type") for one in stranger.objects(event.get("attachments")))
     images = sum(kind == "image" for kind in kinds)
     if own or images:
         yield MessageRecord(key, key, "user", own, now, is_prompt=True, images=images)
 
 
 def _call(event: Mapping[str, Any], now: float) -> Iterator[Record]:
-    tool, given = name_call(text(event.get("tool_name")), params(event.get("tool_input")))
+    tool, given = cursor.name_call(
+        stranger.text(event.get("tool_name")), stranger.params(event.get("tool_input"))
+    )
     if tool.startswith("MCP:"):
         tool = f"mcp__{tool.removeprefix('MCP:')}"
     if not tool:
         return
-    call = f"call:{first_text(event, 'tool_use_id') or now}"
-    model = text(event.get("model"))
-    subagent = first_text(fields(given), "subagent_type") if tool == "Task" else ""
+    call = f"call:{stranger.first_text(event, 'tool_use_id') or now}"
+    model = stranger.text(event.get("model"))
+    subagent = (
+        stranger.first_text(stranger.fields(given), "subagent_type") if tool == "Task" else ""
+    )
     yield MessageRecord(
         call, call, "tool_call", at=now, tool=tool, params=given, call_id=call, model=model,
         subagent=subagent,
     )  # fmt: skip
     said, exit_code = _read_output(event.get("tool_output"))
-    problem = text(event.get("error_message"))
-    is_denied = text(event.get("failure_type")) in _DENIED
+    problem = stranger.text(event.get("error_message"))
+    is_denied = stranger.text(event.get("failure_type")) in _DENIED
     failed = event.get("hook_event_name") == "postToolUseFailure" or bool(problem)
     yield MessageRecord(
         f"{call}:result", f"{call}:result", "tool_result", problem or said, now, tool=tool,
@@ -68,21 +71,21 @@ def _failure(event: Mapping[str, Any], now: float) -> Iterator[Record]:
 
 def _read_output(output: object) -> tuple[str, int | None]:
     """Read the text and the exit code of a result: JSON as a text, of a shell with both."""
-    given = params(output)
+    given = stranger.params(output)
     if not isinstance(given, Mapping):
-        return text(output), None
-    ended = code(given.get("exitCode"))
-    ended = code(given.get("exit_code")) if ended is None else ended
-    streams = (first_text(given, name) for name in ("stdout", "output", "stderr", "error"))
+        return stranger.text(output), None
+    ended = stranger.code(given.get("exitCode"))
+    ended = stranger.code(given.get("exit_code")) if ended is None else ended
+    streams = (stranger.first_text(given, name) for name in ("stdout", "output", "stderr", "error"))
     said = "\n".join(filter(None, streams))
-    return said or text(output) or json.dumps(given, ensure_ascii=False), ended
+    return said or stranger.text(output) or json.dumps(given, ensure_ascii=False), ended
 
 
 def _compaction(event: Mapping[str, Any], now: float) -> Iterator[Record]:
     tokens = event.get("context_tokens")
     before = tokens if isinstance(tokens, int) and 0 <= tokens < 1 << 40 else None
-    key = first_text(event, "generation_id") or str(now)
-    yield CompactionRecord(key, now, first_text(event, "trigger"), tokens_before=before)
+    key = stranger.first_text(event, "generation_id") or str(now)
+    yield CompactionRecord(key, now, stranger.first_text(event, "trigger"), tokens_before=before)
 
 
 def _nothing(event: Mapping[str, Any], now: float) -> Iterator[Record]:

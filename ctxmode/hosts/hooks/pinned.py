@@ -10,7 +10,7 @@ from ctxmode.config.file_names import FACTS_SUFFIX, STORES_FOLDER, USER_FACTS, n
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.facts.model import Fact
+    from memory.facts import Fact
 
 TOKENS_MAX = 400
 WAIT_S = 0.1
@@ -26,7 +26,7 @@ def list_files(data_dir: str, project: str) -> list[str]:
 def tell_pinned(paths: list[str]) -> str:
     """Write the pinned facts as a recall does, as many as fit; empty where there are none."""
     from kb.tokens import estimate_tokens  # noqa: PLC0415 - few projects have facts
-    from memory.facts.recall_text import write_all, write_fact  # noqa: PLC0415
+    from memory.facts import write_all, write_fact  # noqa: PLC0415
 
     nearest: dict[str, Fact] = {}
     for path in paths:
@@ -42,8 +42,8 @@ def tell_pinned(paths: list[str]) -> str:
 
 def _read(path: str) -> list[Fact]:
     """Read the pinned facts of a file by title, but those of other sessions."""
-    from base.sqlite_files import connect_read_only  # noqa: PLC0415
-    from memory.facts.reading import read_live  # noqa: PLC0415
+    from base.stores import connect_read_only  # noqa: PLC0415
+    from memory.facts import read_live  # noqa: PLC0415
 
     condition = "s.pinned AND s.scope != 'session' AND (s.expires_at IS NULL OR s.expires_at > ?)"
     with closing(connect_read_only(path, wait_s=WAIT_S)) as db:

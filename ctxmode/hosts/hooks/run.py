@@ -157,7 +157,8 @@ def _judge(  # noqa: PLR0913 - what a call is judged by
     text: bytes,
     environ: Mapping[str, str],
 ) -> tuple[Answer, Log]:
-    from ctxmode.hosts.hooks.rulings import Ground, ruling  # noqa: PLC0415 - not for what passes in silence
+    from ctxmode.hosts.hooks.calls import Ground  # noqa: PLC0415 - not for what passes in silence
+    from ctxmode.hosts.hooks.servers import ruling  # noqa: PLC0415 - as above
 
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
     project = _project(call.cwd, home, environ)
@@ -194,7 +195,7 @@ def deny(host: str, event_name: str, why: str) -> Answer:
 
 
 def _project(cwd: str, home: str, environ: Mapping[str, str]) -> str:
-    from ctxmode.config.project import find_project  # noqa: PLC0415 - not for what passes in silence
+    from ctxmode.config.file_names import find_project  # noqa: PLC0415 - not for what passes in silence
 
     given = environ.get("CONTEXT_MODE_PROJECT_DIR") or environ.get("CLAUDE_PROJECT_DIR")
     here = os.path.realpath(given or cwd or os.getcwd())

@@ -2,11 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from ctxmode.hosts.hooks.rulings import Ground
-from policy.deadline import pause_limit
+from ctxmode.hosts.hooks.calls import Ground, Ruling, ToolCall
+from policy.deadline import HOOK_SECONDS, pause_limit, results_of
+
+# Only the child loads the policy: two processes that share much pay for each page that one
+# changes.
+
+
+def ruling(
+    call: ToolCall, ground: Ground, is_callable: Callable[[], bool]
+) -> tuple[Ruling, list[dict[str, Any]]]:
+    """What to tell the host, and the verdicts behind it, as JSON. `is_callable` says whether our
+    tools are, and is asked only where a rule redirects to one.
+
+    A caller that may lack our tools is advised where another would be redirected. Rules that
+    cannot be read deny: nothing is allowed unread.
+    """
+
+    def steps(*, is_judged: bool) -> Iterator[bytes]:
+        with pause_limit():
+            from ctxmode.hosts.hooks import verdicts  # noqa: PLC0415 - loads the policy
+
+        yield from verdicts.steps(call, ground, is_callable, is_judged=is_judged)
+
+    results = results_of(lambda: steps(is_judged=True), HOOK_SECONDS)
+    if results == [b""]:
+        results = results_of(lambda: steps(is_judged=False), HOOK_SECONDS)
+    if not any(results):
+        return Ruling("deny", "The rules cannot be read in time, so nothing is allowed."), []
+    said, verdicts = json.loads(results[-1])
+    return Ruling(*said), verdicts
+
 
 STARTING_SECONDS = 5.0
 _POLL_SECONDS = 0.05
@@ -23,7 +55,7 @@ def is_callable(host: str, data: str, ground: Ground) -> bool:
     if _is_any_alive(data):
         return True
     with pause_limit():
-        from ctxmode.hosts.setup.registered import is_registered  # noqa: PLC0415 - few calls wait
+        from ctxmode.hosts.setup.target import is_registered  # noqa: PLC0415 - few calls wait
 
         if not is_registered(host, ground.project, ground.home, ground.environ):
             return False

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from base.secrets import Secret
     from ctxmode.hosts.hooks.bell import Bell
-    from memory.gate import SecretSpan
-    from memory.sessions.records import Record
+    from memory.sessions import Record
 
     ParseLine = Callable[[Mapping[str, Any], dict[str, object]], Iterator[Record]]
 
@@ -91,7 +91,7 @@ def capture_turn(bell: Bell) -> None:
 
 
 def _capture(bell: Bell, told: Turn) -> None:
-    from memory.pages.buffers import Buffers  # noqa: PLC0415 - not where nothing is captured
+    from memory.pages import Buffers  # noqa: PLC0415 - not where nothing is captured
 
     buffers = Buffers(os.path.join(bell.project, DRAFTS_FOLDER), find_secrets=_find_secrets)
     if bell.purpose in ("prompt", "asked"):
@@ -100,9 +100,10 @@ def _capture(bell: Bell, told: Turn) -> None:
     if bell.purpose == "answered" and not told.answer:
         told = _read_transcript(bell, told, buffers.find_prompted_at(told.session))
     if bell.purpose == "answered" and not told.prompt and "sessionContext" in bell.event:
-        from ctxmode.hosts.hooks.cline_prompts import read_prompt  # noqa: PLC0415 - Cline alone
+        from ctxmode.hosts.hooks.cline_prompts import read_texts  # noqa: PLC0415 - Cline alone
 
-        told = told._replace(prompt=read_prompt(bell))
+        typed = (unwrap_prompt(text) for text in read_texts(bell) if INPUT_BEGIN in text)
+        told = told._replace(prompt=next(filter(None, typed), ""))
     buffers.append(
         told.session, key=told.key, user=told.prompt, assistant=told.answer, tools=told.tools
     )
@@ -113,7 +114,7 @@ def note_tool(project: str, text: bytes, tool: str) -> None:
     from contextlib import suppress  # noqa: PLC0415
 
     from ctxmode.hosts.hooks.json_text import read_json  # noqa: PLC0415
-    from memory.pages.buffers import Buffers  # noqa: PLC0415
+    from memory.pages import Buffers  # noqa: PLC0415
 
     with suppress(OSError, ValueError, RecursionError):
         session = read_turn(read_json(text)).session
@@ -147,8 +148,8 @@ def _find_part(event: Mapping[str, Any], way: Sequence[str]) -> Mapping[str, Any
     return part if isinstance(part, dict) else None
 
 
-def _find_secrets(text: str) -> Sequence[SecretSpan]:
-    from policy.secrets import find_secrets  # noqa: PLC0415 - with the first text
+def _find_secrets(text: str) -> Sequence[Secret]:
+    from base.secrets import find_secrets  # noqa: PLC0415 - with the first text
 
     return find_secrets(text)
 
@@ -179,7 +180,7 @@ def _read_transcript(bell: Bell, told: Turn, asked_at: float) -> Turn:
 def _find_answer(lines: list[bytes], parse_line: ParseLine, asked_at: float) -> tuple[str, bool]:
     """Return the last answer to the last prompt in a transcript, empty if there is none yet; and
     whether no tool was used after it."""
-    from memory.sessions.records import MessageRecord  # noqa: PLC0415
+    from memory.sessions import MessageRecord  # noqa: PLC0415
 
     answer, is_last, state = "", False, dict[str, object]()
     for line in lines:

@@ -11,15 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import policy
 from ctxmode.config.rules import load as load_rules
-from ctxmode.hosts.hooks.calls import PASS, Ruling, ToolCall
-from ctxmode.hosts.hooks.rulings import Ground
+from ctxmode.hosts.hooks.calls import PASS, Ground, Ruling, ToolCall
 from ctxmode.mcp.tools import NAMES as OWN_TOOLS
-from policy.decide import deny_undecided
-from policy.folders import Folders
+from policy import TOO_LARGE, Decision, Folders, Rules, Verdict, deny_undecided, not_judged
 from policy.messages import fit
-from policy.model import Decision, Verdict
-from policy.rules import Rules
-from policy.undecided import TOO_LARGE, not_judged
 
 TYPED_INTO = (
     "what is typed into it later is not told to hooks: give its commands in the call, as in bash -c"
@@ -62,7 +57,7 @@ def steps(
 
 def _pack(said: Ruling, verdicts: Sequence[Verdict]) -> bytes:
     if said.text:
-        from policy.secrets import redact  # noqa: PLC0415 - most calls pass in silence
+        from base.secrets import redact  # noqa: PLC0415 - most calls pass in silence
 
         said = said._replace(text=redact(said.text).text)
     return json.dumps((said, [verdict.to_json() for verdict in verdicts])).encode()

@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from base.strict_data import load_toml
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.setup.hosts import BY_NAME
-from ctxmode.hosts.setup.json_syntax import parse
+from ctxmode.hosts.setup.json_edits import parse
 from ctxmode.hosts.setup.target import Target, read
-from policy.toml_text import load_toml
 
 _SECONDS = {"SessionEnd": 1}  # for others 600, where a hook names none
 

@@ -6,12 +6,180 @@ matcher and a list of hooks; in others they are the hooks themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ctxmode.hosts.setup import json_edits
-from ctxmode.hosts.setup.json_syntax import parse
-from ctxmode.hosts.setup.ownership import Owner
+from ctxmode.hosts.setup.json_edits import parse
+
+# A file that was missing ends with a new line; one that was empty does not; blank lines that it
+# had stay behind ours. So it can be told which of them it was.
+
+
+def put_into(base: str | None, edit: Callable[[str], str]) -> Callable[[str | None], str]:
+    """Make an edit that puts something in, of one of a text that holds at least `base`; with None,
+    of one that leaves blank lines before what it puts in."""
+
+    def put(text: str | None) -> str:
+        if base is None:
+            return edit(text or "") + ("\n" if text is None else "")
+        if text is not None and text.strip():
+            return edit(text)
+        newline = "\r\n" if "\r\n" in (text or "") else "\n"
+        made = edit(base.replace("\n", newline)).rstrip()
+        if text is None:
+            return made + newline
+        return made + newline + text if text else made
+
+    return put
+
+
+def take_out(base: str, edit: Callable[[str], str]) -> Callable[[str | None], str | None]:
+    """Make an edit that takes something out, of one of a text; None if the file is to go.
+
+    An edit of a text without a base takes the end of its own last line with it.
+    """
+
+    def take(text: str | None) -> str | None:
+        if text is None or not text.strip():
+            return text
+        made = edit(text)
+        bare = base.replace("\n", "\r\n" if "\r\n" in made else "\n")
+        left = made.removeprefix(bare)
+        if made == text or left.strip():
+            return made
+        rest = left.removeprefix("\r").removeprefix("\n") if base else left
+        was_missing = left != rest if base else text.endswith("\n")
+        return rest or (None if was_missing else "")
+
+    return take
+
+
+BEGIN = "<!-- context-mode: begin (written by `context-mode setup`) -->"
+END = "<!-- context-mode: end -->"
+
+
+def put(text: str, ours: str) -> str:
+    """The text with ours between the markers; at its end if there are none yet, behind a blank
+    line, and the text ends with a new line as it did before.
+
+    Raises:
+        ValueError: there is one marker without the other.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    block = newline.join([BEGIN, *ours.strip().splitlines(), END])
+    place = _place(text)
+    if place is not None:
+        return text[: place[0]] + block + text[place[1] :]
+    gap = newline if text.strip() else ""
+    return text + gap + (block + newline if text.endswith("\n") else gap + block)
+
+
+def drop(text: str) -> str:
+    """The text without ours, its markers and what parted them from it.
+
+    Raises:
+        ValueError: there is one marker without the other.
+    """
+    place = _place(text)
+    if place is None:
+        return text
+    before, after = text[: place[0]], text[place[1] :]
+    gap = ("\r\n" if "\r\n" in text else "\n") if before.strip() else ""
+    if after:
+        return before.removesuffix(gap) + after.removeprefix("\r").removeprefix("\n")
+    return before.removesuffix(2 * gap)
+
+
+def _place(text: str) -> tuple[int, int] | None:
+    start, end = text.find(BEGIN), text.find(END)
+    if start < 0 and end < 0:
+        return None
+    if start < 0 or end < start or text.count(BEGIN) > 1 or text.count(END) > 1:
+        raise ValueError("its markers of context-mode do not make one pair")
+    return start, end + len(END)
+
+
+_PROGRAM = "context-mode"
+_SERVE = "serve"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The commands by which hosts call this program, besides its own name."""
+
+    command: Sequence[str]  # what is written
+    is_given: bool = False  # a person named it, and it takes the place of any other of ours
+    recorded: Sequence[str] = ()  # what the host's entry of our server has, if one word
+
+    def owns(self, words: Sequence[str]) -> bool:
+        """Return whether some words are a command of ours."""
+        own = (list(self.command), list(self.recorded))
+        return is_program(words) or (bool(words) and list(words) in own)
+
+    def owns_hook(self, line: str, adapter: str, event: str) -> bool:
+        """Return whether a line calls the hook of an event, and does nothing besides."""
+        words = _split(line)
+        return words[-3:] == ["hook", adapter, event] and self.owns(words[:-3])
+
+    def update_hook(self, line: str, adapter: str, event: str) -> str:
+        """Return what is written in the place of a line of ours: a command that a person chose
+        stays, unless they name another."""
+        words = _split(line)[:-3]
+        if not self.is_given and not is_program(words):
+            return line
+        return shlex.join([*self.command, "hook", adapter, event])
+
+    def is_called_by(self, line: str, adapter: str, event: str) -> bool:
+        """Return whether a person's line calls the hook of an event, as a wrapper does."""
+        ends = {words[-1] for words in (self.command, self.recorded) if words}
+        names = "|".join(map(re.escape, (_PROGRAM, "-m ctxmode", *sorted(ends))))
+        return re.search(rf"(?:{names})['\"]? +hook +{adapter} +{event}\b", line) is not None
+
+
+def is_program(words: Sequence[str]) -> bool:
+    """Return whether some words are this program, wherever it is installed."""
+    if len(words) == 1:
+        return os.path.basename(words[0]) == _PROGRAM
+    return list(words[1:]) == ["-m", "ctxmode"]
+
+
+def split_server(entry: Mapping[str, Any]) -> tuple[list[str], list[str]] | None:
+    """Split a server's command where it says `serve`: the program, and arguments behind that word.
+    None if the entry starts something else, such as a wrapper."""
+    words: list[str] = []
+    for given in (entry.get("command"), entry.get("args")):
+        words += (
+            map(str, given)
+            if isinstance(given, list)
+            else [given]
+            if isinstance(given, str)
+            else []
+        )
+    if _SERVE not in words:
+        return None
+    at = words.index(_SERVE)
+    program = words[:at]
+    return (program, words[at + 1 :]) if len(program) == 1 or is_program(program) else None
+
+
+def is_foreign(entry: Mapping[str, Any]) -> bool:
+    """Return whether a server by our name is a person's: it starts a wrapper, or is reached by its
+    address."""
+    has_address = any(name.lower().endswith("url") for name in entry)
+    return has_address or ("command" in entry and split_server(entry) is None)
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return []
+
 
 _LINES = ("command", "bash")
 _FOR_EVERY_TOOL = (None, "", "*", ".*")

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from ctxmode.hosts.adapters import find_adapter
 from ctxmode.hosts.hooks.calls import Purpose
-from ctxmode.hosts.setup.hook_program import WriteText
+
+
+class WriteText(Protocol):
+    """What makes the text of a file of ours; empty where it then has nothing to do."""
+
+    def __call__(self, command: Sequence[str], *, records_sessions: bool = True) -> str: ...
+
+
+def hook_program(host: str, event: str, *, is_for_sessions: bool) -> WriteText:
+    """What makes the text of a host's program from the command that it is to call."""
+
+    def text(command: Sequence[str], *, records_sessions: bool = True) -> str:
+        if is_for_sessions and not records_sessions:
+            return ""
+        line = shlex.join([*command, "hook", host, event])
+        return f"#!/bin/sh\n# Written by `context-mode setup {host}`.\nexec {line}\n"
+
+    return text
+
 
 Scope = Literal["user", "project"]
 Command = Sequence[str]
@@ -28,18 +47,14 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """A file of hooks: entries by event, in a list each. Which events, the host's adapter says.
-
-    `entry` makes an event's entry from the line to call and the pattern of tools, which is empty
-    for events that are about none. `base` is what a new file must hold. `left_out` are events that
-    are understood where somebody registered them, but not registered.
-    """
+    """A file of hooks: entries by event, in a list each. Which events, the host's adapter says."""
 
     places: Places
+    # Makes an event's entry from the line to call and the pattern of tools, empty without any.
     entry: Callable[[str, str], Mapping[str, Any]]
-    tools: str = ""
-    base: Mapping[str, Any] | None = None
-    left_out: tuple[str, ...] = ()
+    tools: str = ""  # the pattern for events that are about tools
+    base: Mapping[str, Any] | None = None  # what a new file must hold
+    left_out: tuple[str, ...] = ()  # not registered, but understood where somebody registered them
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,31 +86,24 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One row. `entry` makes the server's entry from its command.
-
-    `spoken` is the adapter that answers its hooks, where it is not named as the host. `extension`
-    is the file that an installed extension of ours has, with its server and hooks. `rules` are
-    files that the host always shows its model: for hosts whose hooks cannot put a text before a
-    conversation. `skill` is where it finds our skill. `outdated` are values that an earlier entry
-    of the server had, which are replaced; others stay. `source` names the documents, and `known`
-    says whether they were tried. `note` is what its user has to do besides.
-    """
+    """One row of the table of hosts."""
 
     name: str
     title: str
     servers: Places
     key: tuple[str, ...]
-    entry: Callable[[Command], Mapping[str, Any]]
+    entry: Callable[[Command], Mapping[str, Any]]  # makes the server's entry from its command
     hooks: Hooks | None = None
     plugins: tuple[WholeFile, ...] = ()
-    rules: Places | None = None
-    skill: Places | None = None
+    rules: Places | None = None  # files it always shows its model, if hooks cannot put a text first
+    skill: Places | None = None  # where it finds our skill
+    # Values that an earlier entry of the server had, which are replaced; others stay.
     outdated: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    spoken: str = ""
-    extension: str = ""
-    source: str = ""
-    known: Known = Known("2026-11")
-    note: str = ""
+    spoken: str = ""  # the adapter that answers its hooks, where it is not named as the host
+    extension: str = ""  # the file that an extension of ours has once it is installed
+    source: str = ""  # the documents that it is from
+    known: Known = Known("2026-11")  # whether it was tried
+    note: str = ""  # what its user has to do besides
 
     @property
     def adapter(self) -> str:

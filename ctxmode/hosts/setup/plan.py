@@ -12,32 +12,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from base.strict_data import load_toml
 from base.whole_files import replace_file
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.hosts import skill
 from ctxmode.hosts.routing import ROUTING
-from ctxmode.hosts.setup import hook_edits, json_edits, marked_text, toml_edits, whole_text
+from ctxmode.hosts.setup import hook_edits, json_edits, toml_edits
+from ctxmode.hosts.setup.hook_edits import Owner, is_foreign, is_program, split_server
 from ctxmode.hosts.setup.host import Command, Hooks, Host, Scope, WholeFile
 from ctxmode.hosts.setup.hosts import HOSTS
-from ctxmode.hosts.setup.json_syntax import find_value, parse
-from ctxmode.hosts.setup.ownership import Owner, is_foreign, is_program, split_server
-from ctxmode.hosts.setup.registered import find_server, has_server
-from ctxmode.hosts.setup.target import Target, inside, read
-from policy.toml_text import load_toml
+from ctxmode.hosts.setup.json_edits import find_value, parse
+from ctxmode.hosts.setup.target import Target, find_server, has_server, inside, read
 
 Edit = Callable[[str | None], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file. `before` of None: there is none yet; `after` of None: it is taken away. No link is
-    followed out of `root`. A program is made executable."""
+    """A change of one file."""
 
     path: Path
-    before: str | None
-    after: str | None
-    root: Path = Path("/")
-    is_program: bool = False
+    before: str | None  # None: there is none yet
+    after: str | None  # None: it is taken away
+    root: Path = Path("/")  # no link is followed out of it
+    is_program: bool = False  # it is made executable
 
 
 def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[FileChange, ...]:
@@ -123,9 +121,9 @@ def _server(host: Host, owner: Owner, *, remove: bool) -> Edit:
         return text
 
     if host.servers.user.endswith(".toml"):
-        return whole_text.take_out("", in_toml) if remove else whole_text.put_into(None, in_toml)
+        return hook_edits.take_out("", in_toml) if remove else hook_edits.put_into(None, in_toml)
     base = json_edits.write_base({})
-    return whole_text.take_out(base, in_json) if remove else whole_text.put_into(base, in_json)
+    return hook_edits.take_out(base, in_json) if remove else hook_edits.put_into(base, in_json)
 
 
 def _list_updates(host: Host, owner: Owner, found: object) -> Mapping[str, Any]:
@@ -150,7 +148,7 @@ def _list_updates(host: Host, owner: Owner, found: object) -> Mapping[str, Any]:
 
 def _skill(*, remove: bool) -> Edit:
     """Our skill; one of somebody else's in its place stays, since all works without it."""
-    put = whole_text.put_into("", lambda _: skill.skill_text())
+    put = hook_edits.put_into("", lambda _: skill.skill_text())
 
     def edit(text: str | None) -> str | None:
         if text and text.strip() and f"name: {skill.NAME}\n" not in text:
@@ -158,7 +156,7 @@ def _skill(*, remove: bool) -> Edit:
         if not text or not text.strip():
             return text if remove else put(text)
         blank = text[len(text.rstrip()) :]
-        take = whole_text.take_out("", lambda _: blank.removeprefix("\n"))
+        take = hook_edits.take_out("", lambda _: blank.removeprefix("\n"))
         return take(text) if remove else skill.skill_text().rstrip() + blank
 
     return edit
@@ -176,7 +174,7 @@ def _whole(host: Host, plugin: WholeFile, ours: str, owner: Owner, *, remove: bo
         blank = text[len(text.rstrip()) :]
         return blank.removeprefix("\n") if remove else ours.rstrip() + blank
 
-    return whole_text.take_out("", edit) if remove else whole_text.put_into("", edit)
+    return hook_edits.take_out("", edit) if remove else hook_edits.put_into("", edit)
 
 
 def _is_ours(host: Host, plugin: WholeFile, text: str, owner: Owner) -> bool:
@@ -192,8 +190,8 @@ def _is_ours(host: Host, plugin: WholeFile, text: str, owner: Owner) -> bool:
 
 def _rules(*, remove: bool) -> Edit:
     if remove:
-        return whole_text.take_out("", marked_text.drop)
-    return whole_text.put_into(None, lambda text: marked_text.put(text, ROUTING))
+        return hook_edits.take_out("", hook_edits.drop)
+    return hook_edits.put_into(None, lambda text: hook_edits.put(text, ROUTING))
 
 
 def hook_entries(host: Host, command: Command) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -225,7 +223,7 @@ def _hooks(host: Host, hooks: Hooks, owner: Owner, left_out: Container[str]) -> 
         return text
 
     base = json_edits.write_base(hooks.base or {})
-    return whole_text.take_out(base, edit) if is_removed else whole_text.put_into(base, edit)
+    return hook_edits.take_out(base, edit) if is_removed else hook_edits.put_into(base, edit)
 
 
 def _edit(path: Path, text: str | None, edit: Edit) -> str | None:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctxmode.hosts.setup.json_syntax import find_value
-from policy.toml_text import load_toml
+from base.strict_data import load_toml
+from ctxmode.hosts.setup.json_edits import find_value
 
 Value = str | bool | int | Sequence[str]
 _HEADER = re.compile(r"[ \t]*\[{1,2}[^\[\]\n]+\]{1,2}[ \t]*(?:#[^\n]*)?\r?")

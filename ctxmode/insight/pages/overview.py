@@ -3,26 +3,96 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import date
+from typing import Any
 
-from ctxmode.insight.charts import build_bars, build_columns, take_largest
-from ctxmode.insight.model import Asked, Data
+from ctxmode.insight.model import ROWS, Asked, Data, build_bars, build_columns, part, take_largest
 from ctxmode.insight.reading import Reader
+from ctxmode.operations import audit
 from ctxmode.operations.figures import (
     ToolFigures,
     compute_cache_share,
     read_tool_figures,
 )
 from ctxmode.operations.quotas import read_holdings
-from ctxmode.operations.run_records import count_by_status
+from ctxmode.operations.refused_runs import KeptRefusals, count_by_kind, list_refused
+from ctxmode.operations.run_records import ROWS_MAX, count_by_status, list_runs
 from ctxmode.operations.usage import DAY_S
-from memory.sessions.browsing import DayTokens, sum_tokens_by_day
-from memory.sessions.reading import count_sessions
+from executor import Refusal
+from memory.sessions import TokenCount, count_sessions, sum_tokens_by_day
+
+RUNS_SHOWN = 25
+ACTS_SHOWN = 100
+ACT_FIELDS = ("kind", "target", "by", "certainty", "count", "remedy")
+ALLOWED = ("allow", "ask, granted")
+
+
+def build_refusals(reader: Reader, asked: Asked) -> Data:
+    """Build the list of this project's refused programs, the latest first."""
+    project, at = str(reader.config.project), asked.number("at")
+    entries = reader.ask(lambda: list(audit.read(reader.config.log_dir))) or []
+    refused = [one for one in entries if _is_refused(one, project)]
+    refused.reverse()
+    rules: dict[str, int] = {}
+    for one in refused:
+        for rule in _list_rules(one):
+            rules[rule] = rules.get(rule, 0) + 1
+    acts = reader.runs(lambda db: list_refused(db, limit=RUNS_SHOWN)) or []
+    return part("/refusals", asked, [_build_row(one) for one in refused[at : at + ROWS + 1]]) | {
+        "total": len(refused),
+        "rules": build_bars(rules),
+        "acts": [_build_act(run, refusal) for run in acts for refusal in run.refusals][:ACTS_SHOWN],
+        "kinds": build_bars(reader.runs(count_by_kind) or {}),
+    }
+
+
+def _build_act(run: KeptRefusals, refusal: Refusal) -> Data:
+    return {
+        "run": run.number,
+        "at": run.at,
+        "language": run.language,
+        "status": run.status,
+    } | {name: getattr(refusal, name) for name in ACT_FIELDS}
+
+
+def _is_refused(entry: Mapping[str, Any], project: str) -> bool:
+    return entry.get("project") == project and entry.get("decision") not in ALLOWED
+
+
+def _list_rules(entry: Mapping[str, Any]) -> list[str]:
+    rules = entry.get("rules")
+    return [str(rule) for rule in rules] if isinstance(rules, list) else []
+
+
+def _build_row(entry: Mapping[str, Any]) -> Data:
+    at = entry.get("time")
+    texts = {key: str(entry.get(key, "")) for key in ("surface", "language", "decision", "excerpt")}
+    return texts | {
+        "at": at if isinstance(at, int | float) else None,
+        "rules": ", ".join(_list_rules(entry)),
+    }
+
+
+def build_runs(reader: Reader, asked: Asked) -> Data:
+    """Build the list of runs, of one status where that is asked for."""
+    status, at = asked.text("status"), asked.number("at")
+    rows = reader.runs(lambda db: list_runs(db, status=status, offset=at, limit=ROWS + 1)) or []
+    counts = reader.runs(count_by_status) or {}
+    return part("/runs", asked, [row._asdict() for row in rows]) | {
+        "status": status,
+        "statuses": build_bars(counts),
+        "total": sum(counts.values()),
+        "most": ROWS_MAX,
+    }
+
 
 DAYS = 30
 UNKNOWN = "unknown model"
 
 
-def build(reader: Reader, asked: Asked) -> Data:
+def build_overview(reader: Reader, asked: Asked) -> Data:
     """Build the overview."""
     today = int(time.time() // DAY_S)
     days = range(today - DAYS + 1, today + 1)
@@ -36,7 +106,7 @@ def build(reader: Reader, asked: Asked) -> Data:
         "tokens_kept": tools.tokens_kept,
         "runs_total": sum(runs.values()),
         "sessions": reader.sessions(count_sessions) or 0,
-        "on_disk": None if holdings is None else holdings.to_json(),
+        "on_disk": None if holdings is None else asdict(holdings),
         "cache_share": compute_cache_share(tokens),
         "kept": _kept_by_day(tools, days),
         "tools": build_bars({name: one.kept for name, one in tools.tools.items()}),
@@ -52,9 +122,10 @@ def _kept_by_day(tools: ToolFigures, days: range) -> Data:
     return build_columns(list(days), {"kept": kept, "returned": returned})
 
 
-def _tokens_by_model(tokens: list[DayTokens]) -> dict[str, dict[int, int]]:
+def _tokens_by_model(tokens: list[TokenCount]) -> dict[str, dict[int, int]]:
     series: dict[str, dict[int, int]] = {}
     for one in tokens:
         known = (one.input, one.output, one.cache_read, one.cache_write)
-        series.setdefault(one.model or UNKNOWN, {})[one.day] = sum(n or 0 for n in known)
+        day = (date.fromisoformat(one.day) - date(1970, 1, 1)).days
+        series.setdefault(one.model or UNKNOWN, {})[day] = sum(n or 0 for n in known)
     return take_largest(series)

@@ -7,7 +7,13 @@ page: hence Origin.
 
 from __future__ import annotations
 
+import hmac
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import trio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -16,7 +22,136 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ctxmode.mcp.http.tokens import Tokens
+from base.strict_data import strict_json
+from ctxmode.errors import UsageError, why
+
+SMALL_BYTES = 64 * 1024  # parsed in place: well below a millisecond
+
+
+async def receive_body(receive: Receive, bytes_max: int) -> list[Message]:
+    """Receive the messages of a body, up to its end or to more than `bytes_max`."""
+    messages: list[Message] = []
+    size = 0
+    while size <= bytes_max:
+        message = await receive()
+        messages.append(message)
+        size += len(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            break
+    return messages
+
+
+async def find_problem(messages: Sequence[Message], bytes_max: int) -> str:
+    """Say what is wrong with a body as JSON; nothing of one that is too large or cut off, which is
+    refused elsewhere."""
+    body = b"".join(message.get("body", b"") for message in messages)
+    if len(body) > bytes_max or messages[-1]["type"] != "http.request":
+        return ""
+    if len(body) <= SMALL_BYTES:
+        return _find_problem(body)
+    return await trio.to_thread.run_sync(_find_problem, body)
+
+
+def _find_problem(body: bytes) -> str:
+    try:
+        value = strict_json(body.decode("utf-8"))
+    except RecursionError:
+        return (
+            "the body is JSON that is nested too deep: send arguments as plain text or flat lists"
+        )
+    except UnicodeDecodeError as error:
+        return f"the body is not UTF-8: {error.reason} at byte {error.start}"
+    except ValueError as error:
+        return f"the body is not JSON as it is served: {error}"
+    if not isinstance(value, dict):
+        return "the body is not a JSON object: send one message of JSON-RPC"
+    return ""
+
+
+def replay(messages: Sequence[Message], receive: Receive) -> Receive:
+    """Give what was received once more, then what comes."""
+    left = list(reversed(messages))
+
+    async def receive_again() -> Message:
+        return left.pop() if left else await receive()
+
+    return receive_again
+
+
+TOKEN_CHARS_MIN = 20
+"""RFC 6750 leaves the length open; 20 characters of base64 are 120 bits."""
+
+VARIABLE = "CONTEXT_MODE_TOKEN"
+NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Who may come in."""
+
+    names: Mapping[str, str]  # by token
+    source: str  # where they were read
+
+    def name_of(self, given: str) -> str | None:
+        """Find whose token this is; the time it takes says nothing about the tokens."""
+        found = None
+        for token, name in self.names.items():
+            if hmac.compare_digest(token.encode(), given.encode()):
+                found = name
+        return found
+
+
+def load_tokens(file: Path | None, environ: Mapping[str, str], default: Path) -> Tokens:
+    """Load the tokens of `file`, else of CONTEXT_MODE_TOKEN, else of `default`, made if missing. A
+    line is a token, or a name and a token. A UsageError names a token that is too short, or a file
+    that others can read."""
+    if file is not None:
+        return Tokens(_read(file), str(file))
+    if given := environ.get(VARIABLE):
+        return Tokens(_parse(given, VARIABLE), VARIABLE)
+    try:
+        fd = os.open(default, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return Tokens(_read(default), str(default))
+    with os.fdopen(fd, "w") as made:
+        made.write(f"{secrets.token_urlsafe(32)}\n")
+    return Tokens(_read(default), str(default))
+
+
+def _read(file: Path) -> dict[str, str]:
+    try:
+        mode = file.stat().st_mode
+        text = file.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{file} cannot be read: {why(error)}", "Give a file with one token a line."
+        ) from error
+    if mode & 0o077:
+        raise UsageError(f"{file} can be read by others", f"Run: chmod 600 {file}")
+    return _parse(text, str(file))
+
+
+def _parse(text: str, place: str) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split()
+        if not words or line.startswith("#"):
+            continue
+        name, token = words if len(words) == 2 else ("default", words[0])
+        if len(words) > 2 or not NAME.fullmatch(name):
+            raise UsageError(
+                f"{place}:{number}: not a token", "A line is TOKEN, or NAME and TOKEN."
+            )
+        if len(token) < TOKEN_CHARS_MIN or not token.isascii():
+            raise UsageError(
+                f"{place}:{number}: a token has at least {TOKEN_CHARS_MIN} ASCII characters",
+                "Make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
+            )
+        names[token] = name
+    if not names:
+        raise UsageError(f"{place} holds no token", "Put one on a line of its own.")
+    return names
+
 
 BODY_S_MAX = 30.0
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -30,11 +165,11 @@ SENT_ONCE = (
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Who may come in. `hosts` are names without a port, `origins` whole origins."""
+    """Who may come in."""
 
     tokens: Tokens
-    hosts: frozenset[str]
-    origins: frozenset[str] = frozenset()
+    hosts: frozenset[str]  # names without a port
+    origins: frozenset[str] = frozenset()  # whole origins
 
     def admits_host(self, given: str) -> bool:
         """Tell whether requests to this Host, with a port or without, are meant for this server."""

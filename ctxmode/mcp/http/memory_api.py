@@ -26,24 +26,23 @@ from pydantic import (
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from base.strict_data import strict_json
 from ctxmode import crash_report
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.mcp.arguments import explain
-from ctxmode.mcp.http import bodies
+from ctxmode.mcp.http import gate
+from ctxmode.mcp.tool import explain
 from ctxmode.operations import facts
+from ctxmode.operations.ctxone_numbers import counterfactual
 from ctxmode.operations.fact_answers import (
     FactAnswer,
     FactRequest,
     answer,
     name_written_file,
 )
-from ctxmode.operations.fact_numbers import counterfactual
 from ctxmode.render import redaction
 from kb.tokens import estimate_tokens
-from memory.facts.model import MAIN, Author
-from memory.facts.recalling import DEFAULT_BUDGET
-from policy.strict_json import strict_json
+from memory.facts import DEFAULT_BUDGET, MAIN, Author
 
 PLACE = "api"
 BODY_BYTES_MAX = 1024 * 1024
@@ -98,14 +97,13 @@ class MergeBody(_Body):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One row. `path` has one group where an id or a name stands; `query` names the parameters,
-    each with the field that it fills, `body` is the form of what is sent."""
+    """One row of the routes."""
 
     method: str
-    path: str
+    path: str  # with one group where an id or a name stands
     action: str
-    query: Mapping[str, str]
-    body: type[Any] | None = None
+    query: Mapping[str, str]  # the parameters, each with the field that it fills
+    body: type[Any] | None = None  # the form of what is sent
     given: Mapping[str, Any] | None = None
 
 
@@ -149,7 +147,7 @@ async def answer_api(config: Config, path: str, scope: Scope, receive: Receive, 
         if wanted:
             asked["wanted"] = wanted
         if route.body is not None:
-            messages = await bodies.receive_body(receive, BODY_BYTES_MAX)
+            messages = await gate.receive_body(receive, BODY_BYTES_MAX)
             request = await trio.to_thread.run_sync(_read_body, route.body, messages)
         else:
             request = FactRequest(**(dict(route.given or {}) | asked))
@@ -252,12 +250,12 @@ def _act(config: Config, action: str, asked: FactRequest, name: str) -> tuple[in
         raise _RefusedError(400, error.message, error.hint) from error
     except ContextModeError as error:
         raise _RefusedError(503, error.message, error.hint) from error
-    found = answered or FactAnswer({"measured": stats.measured}, "")
+    found = answered or FactAnswer({"measured": stats}, "")
     if found.recalled_bytes:
         facts.count_recalled(config, found.recalled_bytes)
     _, data = redaction.redact_answer("", dict(found.data))
     sent = estimate_tokens(found.text or json.dumps(data, ensure_ascii=False))
-    data["counterfactual"] = counterfactual(sent, stats.live_bytes)
+    data["counterfactual"] = counterfactual(sent, stats["live_bytes"])
     return (409 if found.is_conflict else 200), data
 
 

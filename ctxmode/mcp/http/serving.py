@@ -6,25 +6,83 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from itertools import count, dropwhile
 from pathlib import Path
 
 from hypercorn.config import Config as Hypercorn
+from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.types import JSONRPCMessage
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from ctxmode.config.locations import Config, prepare_storage
-from ctxmode.mcp import log_messages
-from ctxmode.mcp.http import bodies
+from ctxmode.mcp import conversation
+from ctxmode.mcp.http import gate
 from ctxmode.mcp.http.connections import Connections, listen
-from ctxmode.mcp.http.events import RETRY_MS, Conversations
-from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate
+from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate, Tokens
 from ctxmode.mcp.http.memory_api import PLACE, answer_api
 from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.http.sdk_server import build_sdk_server
-from ctxmode.mcp.http.tokens import Tokens
 from ctxmode.mcp.projects import open_projects
 from ctxmode.mcp.server import Server
 from ctxmode.mcp.tools import Offer, list_offered
+
+EVENTS_MAX = 256
+BYTES_MAX = 4 * 1024 * 1024
+RETRY_MS = 1000
+"""How long a client is asked to wait before it takes up a stream again."""
+
+
+class Events(EventStore):
+    """The latest events of one conversation; the oldest are dropped beyond either limit."""
+
+    def __init__(self) -> None:
+        self._events: dict[str, tuple[str, JSONRPCMessage | None, int]] = {}
+        """By their ids: the stream, the message and its size in bytes."""
+        self._numbers = count(1)
+        self._bytes = 0
+
+    async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
+        """Keep an event of a stream and return its id; None is the event that opens a stream."""
+        size = 0 if message is None else len(message.model_dump_json())
+        event_id = str(next(self._numbers))
+        self._events[event_id] = stream_id, message, size
+        self._bytes += size
+        while len(self._events) > EVENTS_MAX or self._bytes > BYTES_MAX:
+            *_, dropped = self._events.pop(next(iter(self._events)))
+            self._bytes -= dropped
+        return event_id
+
+    async def replay_events_after(
+        self, last_event_id: str, send_callback: EventCallback
+    ) -> str | None:
+        """Send what came after an event of its stream, and return the stream; None if the event is
+        not known any more."""
+        if last_event_id not in self._events:
+            return None
+        known, *_ = self._events[last_event_id]
+        later = dropwhile(lambda one: one[0] != last_event_id, tuple(self._events.items()))
+        next(later)
+        for event_id, (stream, message, _) in later:
+            if stream == known and message is not None:
+                await send_callback(EventMessage(message, event_id))
+        return known
+
+
+class Conversations(StreamableHTTPSessionManager):
+    """The SDK's conversations with events of their own each: the SDK names streams by the ids of
+    requests, which are the same in every conversation."""
+
+    @property
+    def event_store(self) -> EventStore:
+        """A new store: the SDK asks once for each conversation."""
+        return Events()
+
+    @event_store.setter
+    def event_store(self, given: EventStore | None) -> None:
+        """Take no notice of what the SDK sets, which would be one for all."""
+
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 CONVERSATIONS_MAX = 256  # of each name of a token
@@ -35,30 +93,30 @@ ENDPOINT = "mcp"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen. `certificate` and `key` are files of PEM; without them it is plain HTTP."""
+    """Where to listen. Without a certificate it is plain HTTP."""
 
     host: str = "127.0.0.1"
     port: int = 8765
-    certificate: Path | None = None
-    key: Path | None = None
+    certificate: Path | None = None  # a file of PEM
+    key: Path | None = None  # a file of PEM
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What is served to whom. `others` are projects besides the first, by their names in URLs."""
+    """What is served to whom."""
 
     config: Config
     tokens: Tokens
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
-    others: Mapping[str, Path] = field(default_factory=dict)
+    others: Mapping[str, Path] = field(default_factory=dict)  # other projects, by name in URLs
     tools: Offer = field(default_factory=lambda: Offer(list_offered()))
 
 
 async def serve_http(site: Site, address: Address) -> None:
     """Serve until cancelled. A ContextModeError says that the address or the storage cannot be
     used."""
-    log_messages.configure()
+    conversation.configure()
     prepare_storage(site.config)
     listener = listen(address.host, address.port)
     port = listener.getsockname()[1]
@@ -123,11 +181,11 @@ class Endpoints:
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
-            messages = await bodies.receive_body(receive, BODY_BYTES_MAX)
-            if problem := await bodies.find_problem(messages, BODY_BYTES_MAX):
+            messages = await gate.receive_body(receive, BODY_BYTES_MAX)
+            if problem := await gate.find_problem(messages, BODY_BYTES_MAX):
                 await JSONResponse({"error": problem}, 400)(scope, receive, send)
                 return
-            receive = bodies.replay(messages, receive)
+            receive = gate.replay(messages, receive)
         name = scope["user"].username
         await self._conversations[name].handle_request(scope, receive, _explain_full(name, send))
 

@@ -1,37 +1,27 @@
-"""The tools, a module each; a new one is a file here and its name in `NAMES`.
+"""The tools: a row of `rows.toml` each, and a function.
 
-A module is loaded when its tool is first called.
+A function's module is loaded when its tool is first called.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from ctxmode.config.file_names import has_drafts
 
 if TYPE_CHECKING:
     from ctxmode.mcp.tool import Tool
 
-NAMES = (
-    "ctx_execute",
-    "ctx_execute_file",
-    "ctx_background",
-    "ctx_batch_execute",
-    "ctx_index",
-    "ctx_fetch_and_index",
-    "ctx_search",
-    "ctx_pack",
-    "ctx_session",
-    "ctx_memory",
-    "ctx_pages",
-    "ctx_purge",
-    "ctx_changes",
-    "ctx_stats",
-    "ctx_doctor",
-)
+_FILE = os.path.join(os.path.dirname(__file__), "rows.toml")
+with open(_FILE, encoding="utf-8") as _rows:
+    # Hooks ask for the names, and have no time to read all rows.
+    NAMES = tuple(re.findall(r"^\[(ctx_\w+)\]$", _rows.read(), re.MULTILINE))
 STAGED_ONLY = "ctx_changes"
 PAGES_ONLY = "ctx_pages"
 
@@ -55,10 +45,23 @@ class Offer:
         return self.with_pages or self.everywhere
 
 
+@cache
 def load(name: str) -> Tool:
-    """Return the row of one of `NAMES`."""
-    module = importlib.import_module(f"{__name__}.{name.removeprefix('ctx_')}")
-    return cast("Tool", module.TOOL)
+    """Load one of `NAMES`."""
+    from ctxmode.mcp.tool import build_tool  # noqa: PLC0415 - hooks want names alone
+
+    row, own = read_rows()[name], name.removeprefix("ctx_")
+    module = importlib.import_module(f"{__name__}.{row.get('module', own)}")
+    return build_tool(name, row, getattr(module, name))
+
+
+@cache
+def read_rows() -> Mapping[str, Any]:
+    """Read the rows of all tools, by their names."""
+    import tomllib  # noqa: PLC0415 - as above
+
+    with open(_FILE, "rb") as file:
+        return tomllib.load(file)
 
 
 def list_offered(*, staging: bool = False, pages: bool = False) -> tuple[str, ...]:

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import Literal
 
 import trio
-from pydantic import Field
 
 from ctxmode.errors import UsageError
-from ctxmode.mcp.arguments import Arguments
-from ctxmode.mcp.output_schemas import LIST, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool
+from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations import changes as kept_changes
 
 DIFF_BYTES_MAX = 16 * 1024
 NO_CONSENT = "nothing was applied: no person agreed to it"
 
 
-class ChangesArguments(Arguments):
-    id: str | None = None
-    action: Literal["show", "apply", "drop"] = "show"
-    paths: list[str] = Field([])
-
-
-async def _call(call: CallContext, given: ChangesArguments) -> Reply:
+async def ctx_changes(call: CallContext, given: Given) -> Reply:
     """List change sets, show one, apply it with a person's consent, or drop it."""
     known = kept_changes.ChangeSets(call.app.config)
     if given.id is None:
@@ -61,18 +51,3 @@ async def _call(call: CallContext, given: ChangesArguments) -> Reply:
     shown = text.encode()[:DIFF_BYTES_MAX].decode(errors="ignore")
     cut = "" if shown == text else f"\n[cut at {DIFF_BYTES_MAX} bytes: name a path]"
     return Reply(shown + cut, kept_changes.to_json(kept))
-
-
-TOOL = Tool(
-    name="ctx_changes",
-    description="""\
-WHEN: a run staged or held changes: list, show, apply (a person is asked) or drop them.
-WHEN NOT: the result says changed: they are in the project.
-RETURNS: change sets, a diff, what was applied.
-EXAMPLE: {"id":"3f9a","action":"apply"}""",
-    arguments=ChangesArguments,
-    annotations=RUNS_CODE,
-    call=_call,
-    deadline_s=lambda given: 120.0,
-    output_schema=object_schema({"changes": LIST}),
-)

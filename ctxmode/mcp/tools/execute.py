@@ -1,38 +1,15 @@
-"""`ctx_execute`: run a program."""
+"""Running programs: `ctx_execute`, over one file `ctx_execute_file`; `ctx_background`."""
 
 from __future__ import annotations
 
-from pydantic import Field
-
-from ctxmode.mcp.arguments import Arguments, Milliseconds, Strings
-from ctxmode.mcp.output_schemas import BACKGROUND, RUN, object_schema
+from ctxmode.mcp import reply
 from ctxmode.mcp.reply import Reply, background_reply, run_reply
-from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool, run_deadline, seconds
-from executor.model import Request
-from runtimes import LANGUAGES
+from ctxmode.mcp.tool import CallContext, Given, seconds
+from ctxmode.render import results
+from executor import Request
 
 
-class ExecuteArguments(Arguments):
-    language: str
-    code: str
-    timeout: Milliseconds | None = Field(None, description="ms; default 120000")
-    cwd: str | None = Field(None, description="in the project")
-    intent: str | None = Field(None, description="what you look for")
-    profile: str = Field(
-        "analyze", description="analyze: project changes are listed, not kept; build: kept"
-    )
-    artifacts: Strings = Field([], description="files to hand back, globs; images are shown")
-    session: str | None = Field(
-        None,
-        description="any name; its calls share variables (python, javascript, ruby, r, shell) "
-        "and /tmp, and see the project live, read-only under analyze",
-    )
-    fresh: bool = Field(False, description="empty the session first")
-    packages: Strings = Field([], description="to import")
-    background: bool = Field(False, description="get a handle for ctx_background")
-
-
-async def _call(call: CallContext, given: ExecuteArguments) -> Reply:
+async def ctx_execute(call: CallContext, given: Given) -> Reply:
     request = Request(
         given.language,
         code=given.code,
@@ -52,21 +29,25 @@ async def _call(call: CallContext, given: ExecuteArguments) -> Reply:
     return run_reply(await call.execute(request))
 
 
-TOOL = Tool(
-    name="ctx_execute",
-    description=f"""\
-WHEN: a command or a computation may print more than a few lines, or data should be counted, \
-filtered, joined or parsed: write a program that prints only the answer. Languages: \
-{", ".join(language.name for language in LANGUAGES)}.
-WHEN NOT: a short command that changes the machine (git commit, mkdir, install): use the host's \
-own shell, here the project is a copy and the network is off.
-RETURNS: what it printed up to 4 KB, then one line: status, exit code, times, sandbox, changed \
-files. Larger output: head and tail, or with intent the sections that match; all of it is kept \
-under an output_id for ctx_search.
-EXAMPLE: {{"language":"shell","code":"npm test 2>&1","intent":"failing tests"}}""",
-    arguments=ExecuteArguments,
-    annotations=RUNS_CODE,
-    call=_call,
-    deadline_s=run_deadline,
-    output_schema=object_schema(RUN | BACKGROUND),
-)
+async def ctx_execute_file(call: CallContext, given: Given) -> Reply:
+    request = Request(
+        given.language,
+        code=given.code,
+        bind_file=given.path,
+        timeout_s=seconds(given.timeout),
+        intent=given.intent,
+        packages=tuple(given.packages),
+    )
+    return run_reply(await call.execute(request))
+
+
+async def ctx_background(call: CallContext, given: Given) -> Reply:
+    if given.handle is None:
+        known = call.app.backgrounds(call.client.owner)
+        listed = [reply.describe_background(one, with_output=False) for one in known]
+        return Reply(results.backgrounds_text(known), {"background": listed})
+    wait_s = seconds(given.wait) or 0
+    owner = call.client.owner
+    return background_reply(
+        await call.app.background(given.handle, wait_s=wait_s, stop=given.stop, owner=owner)
+    )

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from dataclasses import asdict
 
-from ctxmode.mcp.arguments import Arguments, Strings
-from ctxmode.mcp.output_schemas import INTEGER, TEXT, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import ADDS, CallContext, Tool
+from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.render import results
 
 
-class IndexArguments(Arguments):
-    content: str | None = None
-    path: str | None = None
-    source: str | None = Field(None, description="label")
-    include: Strings = Field([], description="globs")
-    exclude: Strings = Field([], description="globs")
-    extensions: Strings = Field([])
-    maxDepth: int = Field(5, ge=0)  # noqa: N815 - the wire's name
-    maxFiles: int = Field(200, ge=1)  # noqa: N815
-    respectGitignore: bool = True  # noqa: N815
-    followSymlinks: bool = False  # noqa: N815
-
-
-async def _call(call: CallContext, given: IndexArguments) -> Reply:
+async def ctx_index(call: CallContext, given: Given) -> Reply:
     request = IndexRequest(
         content=None if given.content is None else given.content.encode("utf-8"),
         path=given.path,
@@ -42,22 +27,6 @@ async def _call(call: CallContext, given: IndexArguments) -> Reply:
     source = f', source="{answer.source}"' if answer.labelled else ""
     find = f'ctx_search(queries=["…"]{source})'
     text = f"{results.index_text(answer)}\nFind it: {find}"
-    data = {key: value for key, value in answer.to_json().items() if key != "left_out"}
+    data = {key: value for key, value in asdict(answer).items() if key != "left_out"}
     data["next"] = find
     return Reply(text, data)
-
-
-TOOL = Tool(
-    name="ctx_index",
-    description="""\
-WHEN: documents or code will be asked about more than once: a path (file or folder of the \
-project), or content with a source label.
-WHEN NOT: one question about one file: ctx_execute_file.
-RETURNS: how many sections became searchable, what was left out and why.
-EXAMPLE: {"path":"docs","source":"docs"}""",
-    arguments=IndexArguments,
-    annotations=ADDS,
-    call=_call,
-    deadline_s=lambda given: 300.0,
-    output_schema=object_schema({"source": TEXT, "sections": INTEGER}, ("source", "sections")),
-)

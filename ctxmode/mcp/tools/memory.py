@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal
-
-from pydantic import BeforeValidator, Field
 
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError
-from ctxmode.mcp.arguments import Arguments, Strings
-from ctxmode.mcp.output_schemas import object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import FORGETS, CallContext, Tool
+from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations.fact_answers import (
     FactAnswer,
     FactRequest,
@@ -24,43 +19,15 @@ from ctxmode.operations.facts import find_author, open_memory
 from ctxmode.operations.library import Library
 from ctxmode.operations.session_choice import list_owners
 from ctxmode.render.highlight import one_line
-from memory.facts.model import MAIN, Fact, Scope
-from memory.facts.recalling import DEFAULT_BUDGET
+from memory.facts import MAIN, Fact
 
-Action = Literal[
-    "remember", "recall", "forget", "pin", "unpin", "list", "show", "blame", "log", "branch",
-    "merge", "diff", "prime",
-]  # fmt: skip
-Kind = Literal["observe", "decide", "refine", "correct", "checkpoint"]
 PIN_SETTING = "memory.agents_pin"
 ASKED_CHARS = 600
 NOBODY = "No person can be asked here: one pins it with context-mode memory pin {id}."
 REFUSED = "A person did not agree; nothing was pinned."
 
 
-def _read_number(value: object) -> object:
-    """Return a confidence as text; some clients send the number."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return str(value) if is_number else value
-
-
-class MemoryArguments(Arguments):
-    action: Action
-    text: str = Field("", description="fact, query, Markdown")
-    key: str = Field("", description="writes it anew")
-    id: str = Field("", description="or path")
-    branch: str = MAIN
-    budget: int = DEFAULT_BUDGET
-    confidence: Annotated[str, BeforeValidator(_read_number)] = "medium"
-    why: str = ""
-    ttl: str = ""
-    context: str = ""
-    category: Kind = "observe"
-    tags: Strings = Field(default_factory=list)
-    scope: Scope | None = None
-
-
-async def _call(call: CallContext, given: MemoryArguments) -> Reply:
+async def ctx_memory(call: CallContext, given: Given) -> Reply:
     asked = _build_request(given)
     owners = list_owners(call.client.holder)
 
@@ -77,7 +44,7 @@ async def _call(call: CallContext, given: MemoryArguments) -> Reply:
     return Reply(text, dict(found.data), found.is_conflict, produced=found.recalled_bytes)
 
 
-def _build_request(given: MemoryArguments) -> FactRequest:
+def _build_request(given: Given) -> FactRequest:
     is_of_branches = given.action in ("branch", "merge", "diff")
     needs = {"remember": "text", "prime": "text", "merge": "id or branch", "diff": "id or branch"}
     is_asked = given.action == "blame" and given.text.strip()
@@ -108,8 +75,8 @@ def _build_request(given: MemoryArguments) -> FactRequest:
     )
 
 
-def _wanted(given: MemoryArguments) -> str:
-    return given.id or given.key
+def _wanted(given: Given) -> str:
+    return str(given.id or given.key)
 
 
 async def _require_consent(call: CallContext, asked: FactRequest) -> None:
@@ -141,19 +108,3 @@ def _look_up(library: Library, asked: FactRequest) -> tuple[str, Fact]:
         fact = memory.find(asked.wanted, branch=asked.branch)
     settings = load_settings(config.project, config.config_home)
     return str(settings.values[PIN_SETTING]), fact
-
-
-TOOL = Tool(
-    name="ctx_memory",
-    description="""\
-WHEN: something holds beyond this conversation: remember it; recall before work begins.
-WHEN NOT: outputs, files: ctx_search.
-RETURNS: facts within budget tokens, as data; ids. A branch's name is an id; merge's text: ours, \
-theirs, PATH=ours.
-EXAMPLE: {"action":"remember","text":"Deploys need staging.","key":"deploy"}""",
-    arguments=MemoryArguments,
-    annotations=FORGETS,
-    call=_call,
-    deadline_s=lambda given: 60.0,
-    output_schema=object_schema({}),
-)

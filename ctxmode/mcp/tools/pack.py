@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from pydantic import Field
-
-from ctxmode.mcp.arguments import Arguments, Strings
-from ctxmode.mcp.output_schemas import INTEGER, LIST, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import READS, CallContext, Tool
+from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations.library import Library
-from repomap.pack_model import BUDGET
-
-DEADLINE_S = 600.0
-"""Longer than a first scan and the wait for another's, which have deadlines of their own."""
 
 
-class PackArguments(Arguments):
-    task: str = ""
-    view: Literal["files", "signatures", "map"] = "files"
-    budget: int = BUDGET
-    paths: Strings = Field(default_factory=list)
-    since: str = Field("", description="revision")
-    tests: bool = True
-    format: Literal["markdown", "json"] = "markdown"
-
-
-async def _call(call: CallContext, given: PackArguments) -> Reply:
+async def ctx_pack(call: CallContext, given: Given) -> Reply:
     def act(library: Library) -> Reply:
         from ctxmode.operations.packs import PackAsked, make_pack  # noqa: PLC0415 - few ask
 
@@ -46,18 +26,3 @@ async def _call(call: CallContext, given: PackArguments) -> Reply:
         return Reply(pack.text, data, produced=len(pack.text.encode()))
 
     return await call.app.read(act)
-
-
-TOOL = Tool(
-    name="ctx_pack",
-    description="""\
-WHEN: a task in this repository begins; view map: what the project is made of.
-WHEN NOT: one passage is sought: ctx_search.
-RETURNS: the files that it is about, best first, whole or in parts, within budget tokens.
-EXAMPLE: {"task":"cart total is wrong"}""",
-    arguments=PackArguments,
-    annotations=READS,
-    call=_call,
-    deadline_s=lambda given: DEADLINE_S,
-    output_schema=object_schema({"used_tokens": INTEGER, "files": LIST}),
-)

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from pydantic import Field
-
 from ctxmode.errors import UsageError
-from ctxmode.mcp.arguments import Arguments
-from ctxmode.mcp.output_schemas import INTEGER, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import FORGETS, CallContext, Tool
+from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations.library import age_s
 from ctxmode.operations.purging import PurgeRequest
 from ctxmode.render import results
 
 
-class PurgeArguments(Arguments):
-    confirm: bool
-    scope: Literal["project", "session"] | None = None
-    sessionId: str | None = None  # noqa: N815
-    source: str | None = Field(None, description="part of a label, or output_id")
-    kind: str | None = None
-    olderThan: str | None = Field(None, description="age: 12h, 7d")  # noqa: N815
-
-
-async def _call(call: CallContext, given: PurgeArguments) -> Reply:
+async def ctx_purge(call: CallContext, given: Given) -> Reply:
     if not given.confirm:
         return Reply("Purge cancelled. Pass confirm: true to proceed.", {"sources": 0})
     if given.sessionId is not None and given.scope == "project":
@@ -49,19 +34,3 @@ async def _call(call: CallContext, given: PurgeArguments) -> Reply:
     if request.everything:
         counts["sessions"] = sessions
     return Reply(results.purge_text(purged, sessions), counts)
-
-
-TOOL = Tool(
-    name="ctx_purge",
-    description="""\
-WHEN: kept text should be forgotten for good: all of the project, or what fits source, kind, \
-sessionId and olderThan together.
-WHEN NOT: something changed: index or run it again, the newer version is found.
-RETURNS: how much was forgotten; nothing is without confirm.
-EXAMPLE: {"confirm":true,"source":"docs/old.md"}""",
-    arguments=PurgeArguments,
-    annotations=FORGETS,
-    call=_call,
-    deadline_s=lambda given: 120.0,
-    output_schema=object_schema({"sources": INTEGER}, ("sources",)),
-)

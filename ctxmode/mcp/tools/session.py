@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Literal
 
 import trio
-from pydantic import BeforeValidator, Field
 
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.hosts.agents import name_agent
-from ctxmode.mcp.arguments import Arguments
-from ctxmode.mcp.output_schemas import LIST, TEXT, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import ADDS, CallContext, Tool
+from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations import session_answers as answers
 from ctxmode.operations.library import Library
 from ctxmode.operations.session_choice import (
@@ -29,39 +24,20 @@ from ctxmode.operations.session_choice import (
     refuse_if_off,
 )
 from ctxmode.operations.sessions import list_notices, open_sessions
-from ctxmode.render import session_texts
-from memory.sessions.digesting import DIGEST_BYTES_MAX
-from memory.sessions.model import Session
-from memory.sessions.resuming import RESUME_BYTES
-from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX
-from memory.sessions.store import SessionStore
+from ctxmode.render import fact_texts
+from memory.sessions import (
+    DIGEST_BYTES_MAX,
+    RESUME_BYTES,
+    SNAPSHOT_BYTES_MAX,
+    Session,
+    SessionStore,
+)
 from memory.texts import cut_bytes
 
-ID_CHARS_MAX = 300
 NOTHING_YET = "Nothing happened in it yet."
 
 
-def _read_text(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
-    """Return a summary as text; some clients send the object itself."""
-    if not isinstance(value, dict):
-        return value
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:  # nested too deeply, so it is no summary
-        return value
-
-
-class SessionArguments(Arguments):
-    id: Annotated[str, Field(max_length=ID_CHARS_MAX)] | None = Field(
-        None, description="none: your latest"
-    )
-    about: Literal["snapshot", "resume", "queue", "digest", "summarize"] = "snapshot"
-    text: Annotated[str | None, BeforeValidator(_read_text)] = Field(
-        None, description="the summary"
-    )
-
-
-async def _call(call: CallContext, given: SessionArguments) -> Reply:
+async def ctx_session(call: CallContext, given: Given) -> Reply:
     if (given.about == "summarize") != (given.text is not None):
         raise UsageError("about summarize and text need each other", "Give both or none.")
     agent = name_agent(call.client.name)
@@ -89,22 +65,20 @@ def _tell_damage(library: Library, answer: Callable[[Library], Reply]) -> Reply:
     return Reply(text, {**reply.data, "text": text})
 
 
-def _answer(
-    library: Library, given: SessionArguments, agent: str, owners: tuple[str, ...], own: str
-) -> Reply:
+def _answer(library: Library, given: Given, agent: str, owners: tuple[str, ...], own: str) -> Reply:
     wanted = (given.id or "").strip()
     is_queue = given.about == "queue" and not wanted
     if not library.config.sessions_file.exists():
         if is_queue:
-            return _reply(session_texts.queue_text(()), ())
+            return _reply(fact_texts.queue_text(()), ())
         raise UsageError("no session is kept yet", NONE_KEPT)
     with open_sessions(library.config) as store:
         if is_queue:
             waiting = _clean(store, answers.list_waiting(store, owners))
-            return _reply(session_texts.queue_text(waiting), waiting[: session_texts.SHOWN_MAX])
+            return _reply(fact_texts.queue_text(waiting), waiting[: fact_texts.SHOWN_MAX])
         chosen = _clean(store, choose_sessions(store, wanted, agent, owners, own=own))
         if len(chosen) > 1:
-            return _reply(session_texts.choice_text(chosen, given.about), chosen)
+            return _reply(fact_texts.choice_text(chosen, given.about), chosen)
         (session,) = chosen
         if given.text is not None:
             from ctxmode.operations.session_facts import keep_summary  # noqa: PLC0415 - few do
@@ -124,7 +98,7 @@ def _clean(store: SessionStore, sessions: Sequence[Session]) -> list[Session]:
 
 def _read(store: SessionStore, session: Session, about: str) -> str:
     unread = count_unread(store, session)
-    end = session_texts.behind_text(unread) if unread else ""
+    end = fact_texts.behind_text(unread) if unread else ""
     if about == "snapshot":
         room = _measure_room(SNAPSHOT_BYTES_MAX, end)
         text = store.build_snapshot(session.id, bytes_max=room) or NOTHING_YET
@@ -132,7 +106,7 @@ def _read(store: SessionStore, session: Session, about: str) -> str:
         room = _measure_room(RESUME_BYTES, end)
         text = answers.read_resume(store, session, bytes_max=room)[1]
     else:
-        end = "\n".join(filter(None, (session_texts.keep_text(session), end)))
+        end = "\n".join(filter(None, (fact_texts.keep_text(session), end)))
         room = _measure_room(DIGEST_BYTES_MAX, end)
         text = answers.read_digest(store, session)
     text = cut_bytes(store.clean(text).removesuffix("\n"), room)
@@ -149,20 +123,3 @@ def _reply(text: str, sessions: Sequence[Session]) -> Reply:
         for one in sessions
     ]
     return Reply(text, {"sessions": rows, "text": text})
-
-
-TOOL = Tool(
-    name="ctx_session",
-    description="""\
-WHEN: the conversation was compacted, an earlier session goes on, or summaries are due.
-WHEN NOT: one detail is sought: ctx_search with kind:session.
-RETURNS: snapshot: goal, rules, tasks, files, commands in 2 KB; resume: last summary, messages \
-since; queue: sessions that await a summary; digest: what to summarise; summarize keeps text and \
-archives.
-EXAMPLE: {"about":"snapshot"}""",
-    arguments=SessionArguments,
-    annotations=ADDS,
-    call=_call,
-    deadline_s=lambda given: 60.0,
-    output_schema=object_schema({"sessions": LIST, "text": TEXT}, ("sessions",)),
-)

@@ -1,19 +1,17 @@
-"""`ctx_stats`: count what the tools produced, returned and kept."""
+"""How things stand: `ctx_stats` counts what was kept, `ctx_doctor` tells what works here."""
 
 from __future__ import annotations
 
 from ctxmode.doctor.diagnosis import list_prewarmed
-from ctxmode.mcp.arguments import NoArguments
-from ctxmode.mcp.output_schemas import OBJECT, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import READS, CallContext, Tool
+from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations.figures import build_stats_json, read_tool_figures
 from ctxmode.operations.quotas import read_holdings
 from ctxmode.render import health
 from ctxmode.render.usage_table import usage_text
 
 
-async def _call(call: CallContext, given: NoArguments) -> Reply:
+async def ctx_stats(call: CallContext, given: Given) -> Reply:
     del given
     config = call.app.config
     usage, holdings = await call.app.read(
@@ -25,16 +23,7 @@ async def _call(call: CallContext, given: NoArguments) -> Reply:
     return Reply("\n".join([usage_text(usage), *lines]), data)
 
 
-TOOL = Tool(
-    name="ctx_stats",
-    description="""\
-WHEN: the user asks what these tools have kept out of the conversation.
-WHEN NOT: in the course of other work.
-RETURNS: bytes produced, returned and kept, per tool and in all.
-EXAMPLE: {}""",
-    arguments=NoArguments,
-    annotations=READS,
-    call=_call,
-    deadline_s=lambda given: 30.0,
-    output_schema=object_schema({"tools": OBJECT, "total": OBJECT}, ("total",)),
-)
+async def ctx_doctor(call: CallContext, given: Given) -> Reply:
+    del given
+    diagnosis = await call.app.doctor()
+    return Reply(health.doctor_text(diagnosis), diagnosis.to_json())

@@ -17,11 +17,10 @@ from pathlib import Path
 import runtimes
 from executor.spawner.confine import landlock_abi, leave_root
 from executor.spawner.kernel import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, prctl, reason
-from executor.spawner.oom_score import score
-from executor.spawner.wire import Description, send
+from executor.spawner.messages import Description, send
+from executor.spawner.proc import score
 
-from .frames import MESSAGE, PROTOCOL, frame, pack
-from .messages import FoundLanguage, FromAgent, Hello
+from .messages import MESSAGE, PROTOCOL, FoundLanguage, FromAgent, Hello, frame, pack
 from .multiplexer import SERVER_OUT, Multiplexer
 from .supervision import supervise
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from executor.spawner.messages import ConsumptionMessage
 
-from .frames import (
+from .messages import (
     ACK,
     ACK_BYTES,
     AGENT_CHANNELS,
@@ -25,12 +25,12 @@ from .frames import (
     WINDOW_BYTES,
     BrokenStreamError,
     Frames,
+    FromAgent,
     frame,
     pack,
     parse_acknowledged,
 )
-from .messages import FromAgent
-from .orders import carry_out
+from .supervision import carry_out
 
 GROUPS = Path("/sys/fs/cgroup")  # version 2: the container's own group; version 1: one a controller
 MEMORY_PEAK = ("memory.peak", "memory/memory.max_usage_in_bytes")
@@ -115,12 +115,12 @@ class Multiplexer:
             raise BrokenStreamError("the server has hung up")
         for kind, number, content in self._frames.feed(data):
             if kind == ORDER:
-                opened = carry_out(content, self._control)
-                for port, listener in opened.listeners:
+                read, written, listeners = carry_out(content, self._control)
+                for port, listener in listeners:
                     self._listeners[listener.fileno()] = (listener, port)
-                for name, ours in opened.written:
+                for name, ours in written:
                     self._open(name, source=ours)
-                for name, ours in opened.read:
+                for name, ours in read:
                     self._open(name, target=ours)
                 continue
             channel = self._channels.get(number)
@@ -252,11 +252,9 @@ class Multiplexer:
 def _read_consumption() -> ConsumptionMessage:
     """Return what the container's control group counted; what nothing tells is none or nought."""
     peak = _first(MEMORY_PEAK)
-    return {
-        "peak_memory_bytes": int(peak) if peak.isdigit() else None,
-        "oom_kills": _event(_first(MEMORY_EVENTS), "oom_kill"),
-        "fork_refusals": _event(_first(PROCESS_EVENTS), "max"),
-    }
+    oom_kills = _event(_first(MEMORY_EVENTS), "oom_kill")
+    refusals = _event(_first(PROCESS_EVENTS), "max")
+    return int(peak) if peak.isdigit() else None, oom_kills, refusals
 
 
 def _first(names: tuple[str, ...]) -> str:

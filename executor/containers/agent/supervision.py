@@ -1,21 +1,94 @@
-"""A box made of the whole container: the spawner's supervisor at work in what Docker has built."""
+"""A box made of the whole container: the server's orders, and the spawner's supervisor for them."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import stat
 import tarfile
 from collections.abc import Sequence
+from typing import cast
 
-from executor.spawner import artifacts, bundle, notices, project, session, tree
+from executor.spawner import artifacts, changes, notices, session, tree
 from executor.spawner.cell import RUN_FDS
 from executor.spawner.confine import Confinement
 from executor.spawner.kernel import StepError, open_absolute, open_beneath
-from executor.spawner.messages import ContainerDescription, RunDescription, RunReport
-from executor.spawner.supervisor import PrewarmedRun, Supervisor, measure, outcome
+from executor.spawner.messages import (
+    ContainerDescription,
+    Description,
+    RunDescription,
+    RunReport,
+    send,
+)
+from executor.spawner.supervisor import Supervisor, measure, outcome
 from executor.spawner.view import FOLDER
-from executor.spawner.wire import Description, send
+
+from .messages import AgentOrder, unpack
+
+NO_CHANGE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
+
+
+Opened = tuple[list[tuple[int, int]], list[tuple[int, int]], list[tuple[int, socket.socket]]]
+"""The agent's ends of what an order opened: of what the program reads and of what it writes, by
+the numbers of their channels; and listeners by port."""
+
+
+def carry_out(content: bytes, control: socket.socket) -> Opened:
+    """Pass an order on, its descriptors being made here.
+
+    Raises:
+        OSError: the supervisor is gone, or there are no descriptors left.
+    """
+    said, blob = unpack(content)
+    order = cast("AgentOrder", said)  # the server is trusted
+    opened: Opened = ([], [], [])
+    if order["order"] == "stop":
+        control.send(b"stop")
+        return opened
+    read, written, listeners = opened
+    size: int = order["size"]
+    fds = [_in_memory(blob[:size])]
+    rest = blob[size:]
+    for number, kind in order["channels"]:
+        if kind == "read":
+            reader, writer = os.pipe2(os.O_CLOEXEC)
+            read.append((number, writer))
+            fds.append(reader)
+        elif kind == "written":
+            reader, writer = os.pipe2(os.O_CLOEXEC)
+            written.append((number, reader))
+            fds.append(writer)
+        elif isinstance(kind, int):
+            fds.append(_in_memory(rest[:kind]) if kind else _nothing())
+            rest = rest[kind:]
+    for port in order.get("listen", ()):
+        listeners.append((port, _listener(port)))
+    socket.send_fds(control, [order["order"].encode()], fds)
+    for fd in fds:
+        os.close(fd)
+    return opened
+
+
+def _in_memory(content: bytes) -> int:
+    fd = os.memfd_create("ctxmode", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    view = memoryview(content)
+    while view:
+        view = view[os.write(fd, view) :]
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, NO_CHANGE)  # whoever may open it by /proc
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def _nothing() -> int:
+    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _listener(port: int) -> socket.socket:
+    listener = socket.create_server(("127.0.0.1", port))
+    listener.setblocking(False)
+    return listener
+
 
 # What programs are not even to read of the image: what a cell has not, either.
 HIDDEN = frozenset({"boot", "etc", "media", "mnt", "root", "run", "srv", "sys", "var"})
@@ -47,7 +120,7 @@ def supervise(
         return  # the server is gone or has changed its mind
     run: Description[RunDescription] = Description(fds[0])
     tree.place_files(run)
-    before = project.look(given, tree.Handles())
+    before = changes.look_at_project(given, tree.Handles())
     confinement = Confinement(
         given["access"],
         False,
@@ -56,14 +129,14 @@ def supervise(
         cell.blob(given["notices"]),
         cell.blob(given["heavy_notices"]),
     )
-    prewarmed = PrewarmedRun(notices.of_cell(given, tree.Handles()))
-    supervisor = Supervisor(control, run.data, confinement, fds[1:], prewarmed)
+    watched = notices.of_cell(given, tree.Handles())
+    supervisor = Supervisor(control, run.data, confinement, fds[1:], watched)
     supervisor.population.own_kernel = given["own_kernel"]
     phase, status = supervisor.run_steps()
     for fd in fds[1:]:
         os.close(fd)  # when the program's copies are gone too, end of file is seen
     supervisor.population.end_all()
-    changed = project.what_changed(given, tree.Handles(), before)
+    changed = changes.list_changes(given, tree.Handles(), before)
     report: RunReport = {
         **outcome(phase, status),
         **measure(supervisor, changed),
@@ -99,7 +172,7 @@ def _hand_over(
     top = open_absolute(folder, FOLDER)
     try:
         paths = (path.rstrip("/") for path, _, _ in changed)
-        fd = bundle.pack(top, (path for path in paths if _is_plain(top, path)))
+        fd = artifacts.pack(top, (path for path in paths if _is_plain(top, path)))
     finally:
         os.close(top)
     send(control, {"changes": len(changed)}, [fd])
@@ -109,7 +182,7 @@ def _hand_over(
 def _is_plain(top: int, path: str) -> bool:
     """Return whether a file, a folder or a link is there."""
     try:
-        entry = open_beneath(top, path, bundle.ITSELF)
+        entry = open_beneath(top, path, artifacts.ITSELF)
     except StepError:
         return False
     try:

@@ -12,14 +12,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from executor.model import LeftOut
 from executor.project.apply import staging
-from executor.project.apply.arrangement import Arrangement
-from executor.project.apply.operations import Operation, execute, is_as_expected, left_as_changed
+from executor.project.apply.arrangement import (
+    Arrangement,
+    Operation,
+    execute,
+    is_as_expected,
+    left_as_changed,
+)
 from executor.project.apply.staging import Preparing, remove
 from executor.project.git.host import GitError, HostGit
 from executor.project.git.taking import Taking, take
-from executor.project.plan.plan import Plan
-from executor.project.store.manifest import ChangeSet, CommitError, LeftOut, decode, encode
+from executor.project.plan.conflicts import Plan
+from executor.project.store.manifest import ChangeSet, CommitError, decode, encode
 from executor.project.view.record import is_below
 from executor.project.view.tree import FOLDER_FLAGS, Tree, open_tree, split
 

@@ -1,16 +1,154 @@
-"""The steps of a plan, in their order, and where contents are prepared for them."""
+"""The steps of a plan, in their order; each may be repeated after a kill."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
 import stat
+from dataclasses import dataclass
 from functools import partial
 
-from executor.project.apply.operations import Operation, expect
-from executor.project.plan.conflicts import SPECIAL_BITS, is_set_in_place
-from executor.project.plan.plan import Plan
+from executor.model import LeftOut
+from executor.project.git.taking import Taking
+from executor.project.plan.conflicts import SPECIAL_BITS, Plan, is_set_in_place
 from executor.project.store.manifest import Change
-from executor.project.view.record import is_below
-from executor.project.view.tree import split
+from executor.project.view.contents import Attributes, set_attributes
+from executor.project.view.record import EntryState, is_below, state_of
+from executor.project.view.tree import Tree, split
+
+ANY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One step on one path."""
+
+    kind: str  # put, delete, attributes or take
+    path: str
+    entry: str  # file, folder, link or repository
+    expected: EntryState | None = None  # what has to be there; None: nothing
+    temporary: str = ""  # the name of what is put, in the same folder
+    mode: int = -1  # of attributes; -1: as it is
+    mtime_ns: int = -1
+    xattrs: Attributes | None = None
+    unit: int = 0  # of the repository that is taken, or whose working tree this is in
+    taking: Taking | None = None
+
+
+def expect(info: os.stat_result | None, *, at_any_time: bool = False) -> EntryState | None:
+    """Return what a step expects at its path, where this is now.
+
+    Of one of several hard links any time of change: steps on others of them set it.
+    """
+    if info is None:
+        return None
+    is_any = at_any_time or info.st_nlink > 1
+    return state_of(info)._replace(ctime_ns=ANY) if is_any else state_of(info)
+
+
+def is_as_expected(info: os.stat_result | None, expected: EntryState | None) -> bool:
+    """Return whether an entry is what it was: a folder whatever is in it."""
+    if info is None or expected is None:
+        return info is None and expected is None
+    if stat.S_ISDIR(expected.mode):
+        return stat.S_ISDIR(info.st_mode)
+    return expected == expect(info, at_any_time=expected.ctime_ns == ANY)
+
+
+def execute(operation: Operation, project: Tree) -> LeftOut | None:
+    """Do one step; where someone else has been at its path, leave that and say so."""
+    folder, name = split(operation.path)
+    try:
+        descriptor = project.folder(folder)
+    except OSError:
+        return None if operation.kind == "delete" else left_as_changed(operation)
+    try:
+        is_done = _STEPS[operation.kind](operation, descriptor, name)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EBUSY) and operation.kind == "delete":
+            return LeftOut(operation.path, "it holds what the run did not delete", "kept")
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR):
+            why = os.strerror(error.errno or errno.EIO)
+            return LeftOut(operation.path, f"it can't be written: {why}", "closed")
+        is_done = False
+    return None if is_done else left_as_changed(operation)
+
+
+def left_as_changed(operation: Operation) -> LeftOut:
+    """Say that someone else has been at the path of a step."""
+    return LeftOut(operation.path, "it was changed meanwhile by someone else", "conflict")
+
+
+def _put(operation: Operation, folder: int, name: str) -> bool:
+    info, expected = _info(name, folder), operation.expected
+    if _info(operation.temporary, folder) is None:
+        return True  # it is in place already
+    # Folders can't be renamed over, nor over anything else: what is replaced goes before.
+    is_folder = operation.entry == "folder"
+    makes_way = expected is not None and (is_folder or stat.S_ISDIR(expected.mode))
+    if not is_as_expected(info, expected) and not (info is None and makes_way):
+        return False
+    if info is not None and is_folder:
+        os.unlink(name, dir_fd=folder)
+    os.rename(operation.temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    return True
+
+
+def _delete(operation: Operation, folder: int, name: str) -> bool:
+    info = _info(name, folder)
+    if info is None:
+        return True
+    if not is_as_expected(info, operation.expected):
+        return False
+    (os.rmdir if stat.S_ISDIR(info.st_mode) else os.unlink)(name, dir_fd=folder)
+    return True
+
+
+def _set(operation: Operation, folder: int, name: str) -> bool:
+    """Set mode, times and attributes of an entry, which is held open: no other can come between."""
+    try:
+        descriptor = os.open(name or ".", os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return False
+    try:
+        info = os.fstat(descriptor)
+        place = f"/proc/self/fd/{descriptor}"
+        times = (info.st_atime_ns, operation.mtime_ns)
+        if not _may_be_set(info, operation):
+            return False
+        if operation.entry == "link":
+            os.utime(name, ns=times, dir_fd=folder, follow_symlinks=False)
+            return True
+        if operation.xattrs is not None:
+            set_attributes(place, operation.xattrs)
+        if operation.mode >= 0 and stat.S_IMODE(info.st_mode) != operation.mode:
+            os.chmod(place, operation.mode)
+        if operation.mtime_ns >= 0 and info.st_mtime_ns != operation.mtime_ns:
+            # A folder of someone else's who lets us write has its own times, and loses nothing.
+            with contextlib.suppress(*(PermissionError,) * (operation.entry == "folder")):
+                os.utime(place, ns=times)
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _may_be_set(info: os.stat_result, operation: Operation) -> bool:
+    expected = operation.expected
+    if expected is None or stat.S_ISDIR(expected.mode):
+        return stat.S_ISDIR(info.st_mode)
+    is_same = (info.st_ino, info.st_size) == (expected.inode, expected.size)
+    return is_same and info.st_mtime_ns in (expected.mtime_ns, operation.mtime_ns)
+
+
+_STEPS = {"put": _put, "delete": _delete, "attributes": _set}
+
+
+def _info(name: str, folder: int) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
 
 
 class Arrangement:

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from base import capabilities
-from executor.instance import removal
-from executor.project.apply.operations import ANY, is_as_expected
-from executor.project.plan.conflicts import is_folder
-from executor.project.plan.plan import Plan
-from executor.project.store.manifest import Change, ChangeSet, LeftOut
-from executor.project.view.attributes import remove_layers, set_attributes
-from executor.project.view.contents import NEW_FILE, copy
+from executor.instance import lock
+from executor.model import LeftOut
+from executor.project.apply.arrangement import ANY, is_as_expected
+from executor.project.plan.conflicts import Plan, is_folder
+from executor.project.store.manifest import Change, ChangeSet
+from executor.project.view.contents import NEW_FILE, copy, remove_layers, set_attributes
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree, split
 
@@ -203,7 +202,7 @@ def remove(name: str, folder: int) -> None:
     except FileNotFoundError:
         return
     except (IsADirectoryError, PermissionError):
-        removal.remove(Path(f"/proc/{os.getpid()}/fd/{folder}/{name}"))
+        lock.remove(Path(f"/proc/{os.getpid()}/fd/{folder}/{name}"))
 
 
 def _is_as_new(source: int, folder: int) -> bool:

@@ -3,13 +3,158 @@ and index. It is made by git in a sandbox."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from executor.project.git.history import Repositories, Repository
 from executor.project.git.host import REF_FORMAT, GitError, parse_refs
-from executor.project.git.scratch import KNOWN, Scratch
+from executor.project.store.manifest import ChangeSet
+from executor.project.view.record import Record
+from executor.project.view.tree import Tree, split
+
+# Nothing else of it is there: no configuration, hooks, alternates, grafts or attributes.
+
+# gitrepository-layout(5): what says which commits are checked out, and where refs are.
+_TREES = r"(?:worktrees/[^/]+/)?"
+_REFS = re.compile(
+    rf"(?:packed-refs|(?:refs|reftable)(?:/.*)?|logs/refs/stash"
+    rf"|{_TREES}(?:HEAD|index|sharedindex\.[0-9a-f]+)|worktrees/[^/]+/(?:commondir|gitdir))\Z",
+    re.DOTALL,
+)
+_TREE = re.compile(r"worktrees/[^/]+/HEAD\Z", re.DOTALL)
+_OBJECTS = re.compile(
+    r"objects/(?:[0-9a-f]{2}/[0-9a-f]{38,62}|pack/pack-[0-9a-f]{40,64}\.(?:pack|idx))\Z"
+)
+KNOWN = "known"
+"""The file with the host's tips, which need not travel, each after a `^`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A repository in a folder of its own."""
+
+    folder: Path
+    format: str  # the kind of its objects' names
+    trees: tuple[str, ...]  # folders of its working trees, "" first
+    objects: tuple[Path, ...]  # folders of the host with more of its objects
+
+    def borrow(self, places: Iterable[str]) -> None:
+        """Have it find the objects of other folders at these places.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        lines = "".join(f"{place}\n" for place in places)
+        (self.folder / "objects/info/alternates").write_text(lines)
+
+
+class ScratchWriter:
+    """Copies what may be read of a repository out of a view."""
+
+    def __init__(
+        self, changes: ChangeSet, repositories: Repositories, project: Tree, contents: Tree
+    ) -> None:
+        self._record: Record = changes.record
+        self._repositories = repositories
+        self._changed = {change.path: change for change in changes.changes}
+        self._project = project
+        self._contents = contents
+        self._made = set[Path]()
+
+    def write(
+        self,
+        repository: Repository,
+        folder: Path,
+        kind: str,
+        objects: Iterable[Path],
+        tips: Iterable[str],
+    ) -> Scratch:
+        """Write it into a new folder. The host has a `kind` of names, "" for a new repository,
+        folders of `objects`, and commits that are `tips`.
+
+        Raises:
+            OSError: something can't be read or written.
+            GitError: a link stands for a part of it.
+        """
+        # A run sees no others.
+        objects = [each for each in objects if each.is_relative_to(self._record.project)]
+        left = self._find_left(repository)
+        if left is not None:
+            objects.append(left)
+        (folder / "refs").mkdir(parents=True)
+        (folder / "objects" / "info").mkdir(parents=True)
+        trees = {""}
+        for path in self._paths(repository):
+            inside = path[len(repository.prefix) :]
+            if _REFS.match(inside) or (left is None and _OBJECTS.match(inside)):
+                self._copy(path, folder / inside)
+            if _TREE.match(inside):
+                trees.add(split(inside)[0])
+        kind = kind or self._guess_format(repository)
+        _write_settings(folder, kind)
+        (folder / KNOWN).write_text("".join(f"^{name}\n" for name in tips))
+        return Scratch(folder, kind, tuple(sorted(trees)), tuple(objects))
+
+    def _paths(self, repository: Repository) -> Iterator[str]:
+        """Paths of refs and indexes as the run left them, and of new objects."""
+        prefix = repository.prefix
+        for path, kind in self._record.kinds():
+            if kind != stat.S_IFREG or not path.startswith(prefix) or path in self._changed:
+                continue
+            if _REFS.match(path[len(prefix) :]):
+                yield path
+        for path, change in self._changed.items():
+            if change.change == "deleted" or self._repositories.of(path) is not repository:
+                continue
+            inside = path[len(prefix) :]
+            if change.kind == "link" and (_REFS.match(inside) or inside.startswith("objects")):
+                raise GitError(f"{inside} is a link, which is not followed")
+            if change.kind == "file":
+                yield path
+
+    def _copy(self, path: str, to: Path) -> None:
+        change = self._changed.get(path)
+        is_new = change is not None and change.change in ("created", "modified")
+        if to.parent not in self._made:
+            to.parent.mkdir(parents=True, exist_ok=True)
+            self._made.add(to.parent)
+        source = (self._contents if is_new else self._project).open(path)
+        with open(source, "rb", buffering=0) as file, open(to, "xb", buffering=0) as out:
+            shutil.copyfileobj(file, out, 1 << 20)
+
+    def _find_left(self, repository: Repository) -> Path | None:
+        """The folder of objects that the run left, if it is reached by a path, too."""
+        top = self._contents.top
+        try:
+            path = os.readlink(f"/proc/self/fd/{top}")
+            if not os.path.samestat(os.stat(path), os.fstat(top)):
+                return None  # a path of a sandbox
+            self._contents.folder(f"{repository.prefix}objects")
+        except OSError:
+            return None
+        return Path(path, f"{repository.prefix}objects")
+
+    def _guess_format(self, repository: Repository) -> str:
+        """The kind of names of a new repository, by the length of one."""
+        prefix = f"{repository.prefix}objects/"
+        names = (path.rpartition("/")[2] for path in self._changed if path.startswith(prefix))
+        return "sha256" if any(re.fullmatch("[0-9a-f]{62}", name) for name in names) else "sha1"
+
+
+def _write_settings(folder: Path, kind: str) -> None:
+    reftable = "\trefStorage = reftable\n" if (folder / "reftable").exists() else ""
+    (folder / "config").write_text(
+        "[core]\n\trepositoryformatversion = 1\n\tbare = true\n"
+        "\tcommitGraph = false\n\tmultiPackIndex = false\n"
+        f"[extensions]\n\tobjectFormat = {kind}\n{reftable}"
+    )
+
 
 PACK = "pack"
 OUTPUTS_MAX: Final = 60  # working trees, by files that a run may hand back
@@ -18,36 +163,14 @@ OUTPUTS_MAX: Final = 60  # working trees, by files that a run may hand back
 # differs from HEAD: most of it does not. `:mode mode object object status` is a line of diff-index,
 # `mode object stage` one of ls-files. Each process takes 2 ms in a sandbox, so there are few.
 # Where objects of a ref lie outside of what is shown, git refuses: then it packs what is there.
-SCRIPT: Final = f"""set -eu
-export GIT_CONFIG_GLOBAL=/dev/null GIT_NO_REPLACE_OBJECTS=1 GIT_OPTIONAL_LOCKS=0
-out=$1; shift; mkdir -p "$out"
-git --git-dir=. for-each-ref --format='{REF_FORMAT}' > "$out/refs"
-: > "$out/stash"
-[ ! -e logs/refs/stash ] ||
-    git --git-dir=. reflog show --format='%H %gs' refs/stash > "$out/stash" 2>/dev/null || :
-n=0
-for folder in "$@"; do
-    g="git --git-dir=$folder"
-    $g symbolic-ref -q HEAD > "$out/head-$n" || $g rev-parse -q --verify HEAD > "$out/head-$n"
-    : > "$out/index-$n"; : > "$out/unmerged-$n"
-    if [ -e "$folder/index" ]; then
-        at=$($g rev-parse -q --verify HEAD) || at=$($g hash-object -t tree /dev/null)
-        $g diff-index --cached --raw --no-renames --no-abbrev -z "$at" > "$out/index-$n"
-        $g ls-files -u -z > "$out/unmerged-$n"
-    fi
-    n=$((n + 1))
-done
-object='\\([0-9a-f]\\{{40,64\\}}\\)'
-cat "$out"/index-* "$out"/unmerged-* | tr '\\0' '\\n' | sed \
-    -e "s/^:[0-7]* 1[02][0-7]* [0-9a-f]* $object .*/\\1/;t found" \
-    -e "s/^1[02][0-7]* $object [123].*/\\1/;t found" -e d -e :found -e '/^0*$/d' > "$out/entries"
-pack() {{ git --git-dir=. pack-objects --revs --thin --stdout --window=0 -q "$@"; }}
-there() {{ git --git-dir=. cat-file --batch-check="$1%(objectname)" | grep -v ' ' || :; }}
-cat "$out/entries" {KNOWN} | pack --all --reflog > "$out/{PACK}" || {{
-    cat "$out/entries" "$out/refs" "$out/stash" "$out"/head-* | sed 's/ .*//' | there ''
-    sed 's/^.//' {KNOWN} | there '^'
-}} | pack > "$out/{PACK}"
-"""
+SCRIPT: Final = (
+    Path(__file__)
+    .with_name("carried.sh")
+    .read_text("utf-8")
+    .replace("@REF_FORMAT@", REF_FORMAT)
+    .replace("@KNOWN@", KNOWN)
+    .replace("@PACK@", PACK)
+)
 
 
 class Reader(Protocol):
@@ -79,18 +202,15 @@ class WorkingTree:
 
 @dataclass(frozen=True, slots=True)
 class CarriedRepository:
-    """One repository as a run left it; `pack` holds the objects that the host lacks.
-
-    `stashes` are commits with their messages, the latest first.
-    """
+    """One repository as a run left it."""
 
     control: str
     format: str
     refs: Mapping[str, str]
     tips: tuple[str, ...]
     trees: tuple[WorkingTree, ...]
-    stashes: tuple[tuple[str, str], ...]
-    pack: Path
+    stashes: tuple[tuple[str, str], ...]  # commits and messages, the latest first
+    pack: Path  # the objects that the host lacks
 
 
 def read(control: str, scratch: Scratch, run: Reader) -> CarriedRepository:

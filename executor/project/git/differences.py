@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from executor.project.git.host import GitError, HostGit
 from executor.project.store.manifest import Change
@@ -24,15 +23,9 @@ _CONFIGURATION = "[core]\nfsync = none\n[pack]\ncompression = 0\n[fastimport]\nu
 _COMPARE = ("diff-tree", "-r", "--raw", "--no-rename-empty", "-l50")
 
 
-class Difference(NamedTuple):
-    """A file by its paths on both sides, "" where it is not; the lines of its hunks, if asked for.
-
-    Of what is no text there is none.
-    """
-
-    old: str
-    new: str
-    hunks: Sequence[str] = ()
+Difference = tuple[str, str, Sequence[str]]
+"""A file by its old and new path, "" where it is not; the lines of its hunks, if asked for. A file
+that is not a text has none."""
 
 
 @contextmanager
@@ -86,7 +79,7 @@ def _parse(said: str, paths: Sequence[str]) -> Iterator[Difference]:
         status, *names = record.split("\t")
         old, new = paths[int(names[0])], paths[int(names[-1])]
         lines = hunks[at] if hunks else ()
-        yield Difference(old if status != "A" else "", new if status != "D" else "", lines)
+        yield old if status != "A" else "", new if status != "D" else "", lines
 
 
 def find_renames(changes: Sequence[Change], project: Path, contents: int) -> dict[str, str]:
@@ -106,7 +99,7 @@ def find_renames(changes: Sequence[Change], project: Path, contents: int) -> dic
         return {}
     with open_tree(project) as old, Tree(contents) as new:
         found = compare(_read(deleted, sizes, old), _read(created, sizes, new), "-M100%")
-    return {one.new: one.old for one in found or () if one.old and one.new}
+    return {new: old for old, new, _ in found or () if old and new}
 
 
 def _read(changes: Iterable[Change], sizes: Collection[int], tree: Tree) -> dict[str, bytes]:

@@ -238,4 +238,4 @@ def _ask(own: Path, *arguments: str) -> list[str]:
         done = run_bounded(command, LINKED_BOUNDS, environment=git.environment)
     except (GitError, BoundedRunError):
         return []
-    return [] if done.code else os.fsdecode(done.output).splitlines()
+    return [] if done.returncode else os.fsdecode(done.stdout).splitlines()

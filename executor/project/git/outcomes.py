@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from executor.model import LeftOut
 from executor.project.git import carried as carrying
-from executor.project.git.carried import CarriedRepository, Reader
-from executor.project.git.finding import Repositories, Repository
+from executor.project.git.carried import CarriedRepository, Reader, ScratchWriter
+from executor.project.git.history import Repositories, Repository
 from executor.project.git.host import GitError, HostGit
-from executor.project.git.scratch import ScratchWriter
 from executor.project.git.taking import REPLACE, STASH, RefMove, Taking, check, find_moves
-from executor.project.store.manifest import Change, ChangeSet, LeftOut
+from executor.project.store.manifest import Change, ChangeSet
 from executor.project.view.record import state_of
 from executor.project.view.tree import Tree
 
@@ -45,19 +45,15 @@ NOTHING = "nothing of this repository is applied"
 
 @dataclass(frozen=True, slots=True)
 class RepositoryOutcome:
-    """The outcome of a repository. Where something is `left`, what is to be taken waits with it.
-
-    What does not travel besides is `told`. `top` has its files. `after` is the host's with what the
-    run brings, and `heads` are the commits that are checked out then, by the own folders of working
-    trees.
-    """
+    """The outcome of a repository."""
 
     repository: Repository
     taking: Taking | None = None
-    left: LeftOut | None = None
-    told: tuple[LeftOut, ...] = ()
-    top: str = ""
-    after: HostGit | None = None
+    left: LeftOut | None = None  # where there is one, what is to be taken waits
+    told: tuple[LeftOut, ...] = ()  # what does not travel besides
+    top: str = ""  # where its files are
+    after: HostGit | None = None  # the host's with what the run brings
+    # The commits that are checked out then, by the own folders of working trees.
     heads: Mapping[Path, str] = field(default_factory=dict)
 
     @property
@@ -68,13 +64,13 @@ class RepositoryOutcome:
 
 @dataclass(slots=True)
 class OutcomeJudge:
-    """Decides on repositories, which `read` has git read."""
+    """A judge of repositories."""
 
     changes: ChangeSet
     repositories: Repositories
     project: Tree
     contents: Tree
-    read: Reader
+    read: Reader  # has git read them
 
     def decide(self, repository: Repository) -> RepositoryOutcome:
         """Decide on one that the run changed, which is read in a sandbox."""

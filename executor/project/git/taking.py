@@ -40,19 +40,15 @@ class RefMove:
 
 @dataclass(frozen=True, slots=True)
 class Taking:
-    """All that is to happen to one of the host's repositories.
-
-    `objects` are the names of what the pack brings. `refs` are moved, and working trees, by their
-    folders in `heads`, have their HEAD and index set; there is what they had checked out. With
-    `stashes` the list of stashes becomes that of the run. One that `is_new` is made.
-    """
+    """All that is to happen to one of the host's repositories."""
 
     carried: CarriedRepository
-    objects: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()  # names of what the pack brings
     refs: tuple[RefMove, ...] = ()
+    # By folder, the working trees whose HEAD and index are set: what they had checked out.
     heads: Mapping[str, str] = field(default_factory=dict)
-    stashes: bool = False
-    is_new: bool = False
+    stashes: bool = False  # the list of stashes becomes that of the run
+    is_new: bool = False  # the repository is made
 
     @property
     def is_empty(self) -> bool:

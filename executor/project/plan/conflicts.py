@@ -1,4 +1,4 @@
-"""Hindrances to a change: what this user may not do, and what the host has by now."""
+"""A plan's data, and hindrances to a change: missing permissions, and what the host has by now."""
 
 from __future__ import annotations
 
@@ -7,13 +7,53 @@ import contextlib
 import fcntl
 import os
 import stat
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from base import capabilities
+from executor.model import LeftOut
+from executor.project.git.taking import Taking
+from executor.project.rules.names import ObeyedNames
 from executor.project.store.manifest import Change
 from executor.project.view.contents import digest, same_content
 from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree, split
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRules:
+    """All that decides on changes.
+
+    Attributes:
+        names: names that tools obey.
+        shown: paths that links may lead to.
+        consent: a person's, if there is: paths of never ones by exact name, and those of which
+            the run's side is taken. What is held passes with any.
+    """
+
+    names: ObeyedNames
+    shown: Sequence[str] = ()
+    consent: tuple[frozenset[str], frozenset[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Changes to apply, folders first, and what is left out."""
+
+    project: Path
+    changes: tuple[Change, ...]
+    present: Mapping[str, os.stat_result | None]  # what is at each applied path now
+    states: Mapping[str, EntryState]  # what was at the start
+    # What the project's own folder is to have if its entries change; -1: folders get new times.
+    top_mtime_ns: int = -1
+    left_out: tuple[LeftOut, ...] = ()
+    kept: tuple[Change, ...] = ()  # their contents wait for a person
+    # Numbers of the repositories in whose working trees paths lie, by path.
+    units: Mapping[str, int] = field(default_factory=dict)
+    takings: tuple[tuple[int, Taking], ...] = ()  # by number; taken before their files are
+    kept_takings: tuple[Taking, ...] = ()  # those that wait
+
 
 FS_IOC_GETFLAGS = 0x80086601  # linux/fs.h: _IOR('f', 1, long)
 UNCHANGING = 0x10 | 0x20  # FS_IMMUTABLE_FL, FS_APPEND_FL

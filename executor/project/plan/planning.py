@@ -6,18 +6,23 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from executor.model import LeftOut
 from executor.project.git.carried import Reader
-from executor.project.git.finding import OWN, Repositories, Repository
-from executor.project.git.history import BroughtObjects, History
+from executor.project.git.history import OWN, BroughtObjects, History, Repositories, Repository
 from executor.project.git.outcomes import LEADS_ON, OutcomeJudge, RepositoryOutcome
 from executor.project.git.taking import Taking
-from executor.project.plan.conflicts import Conflicts, Permission, is_folder, replaces_folder
-from executor.project.plan.plan import CommitRules, Plan
-from executor.project.rules.environments import Environments
-from executor.project.rules.links import Links
+from executor.project.plan.conflicts import (
+    CommitRules,
+    Conflicts,
+    Permission,
+    Plan,
+    is_folder,
+    replaces_folder,
+)
+from executor.project.rules.links import Environments, Links
 from executor.project.rules.named_files import NamedFiles
 from executor.project.rules.names import ChangeVerdict, NameRow, control_folder
-from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
+from executor.project.store.manifest import PREVENTED, Change, ChangeSet
 from executor.project.view.record import is_below
 from executor.project.view.tree import FOLDER_FLAGS, Tree, split, walk
 
@@ -54,6 +59,7 @@ class Planning:
         links = self._links()
         for change in self.changes.changes:
             self._decide(change, links)
+        # Each of these looks at what was left before it; the last finds what that made empty.
         self._leave_replaced_folders()
         self._leave_led_working_trees()
         self._leave_prevented_repositories()
@@ -222,7 +228,7 @@ class Planning:
     def by_row(self, change: Change, row: NameRow) -> LeftOut | None:
         """Return what a row of the table has to say to a change."""
         consent, is_never = self.rules.consent, row.verdict == "never"
-        if consent is not None and (not is_never or change.path in consent.exactly):
+        if consent is not None and (not is_never or change.path in consent[0]):
             return None
         if is_never:  # a version control system's folder is told once
             path = control_folder(change.path) or change.path
@@ -247,7 +253,7 @@ class Planning:
         elif not why and self._stays_inside(change):
             why = STAYS
         consent = self.rules.consent
-        if consent is not None and change.path in consent.theirs and not is_folder(info):
+        if consent is not None and change.path in consent[1] and not is_folder(info):
             return None
         return LeftOut(change.path, why, "conflict") if why else None
 

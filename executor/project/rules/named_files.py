@@ -19,11 +19,11 @@ from base.bounded_run import BoundedRunError, Bounds, run_bounded
 from base.git_environment import GIT_PATH
 from base.host_homes import MOVED, find_place
 from base.plain_files import read_head
+from base.wordlist import word_set, words
 from executor.project.rules.names import ObeyedNames, fold
 from executor.project.view.record import Record
 from executor.project.view.tree import find_inside
 from policy import real_path
-from policy.wordlist import word_set, words
 
 # What only a shell knows: a variable, what a command prints, braces, a glob.
 _UNKNOWN = re.compile(
@@ -160,13 +160,10 @@ Settings: TypeAlias = list[tuple[str, str, str]]  # file ("" for none), key, val
 
 @dataclass(slots=True)
 class NamedFiles:
-    """Answers for one project; all is asked for at the first question.
-
-    `made` are the tops of working trees that a run made.
-    """
+    """Answers for one project; all is asked for at the first question."""
 
     record: Record
-    made: Iterable[str] = ()
+    made: Iterable[str] = ()  # tops of working trees that a run made
     _named: dict[str, tuple[str, int]] = field(default_factory=dict)
     _above: set[str] = field(default_factory=set)
     _left: int = WORDS_MAX
@@ -239,9 +236,9 @@ class NamedFiles:
                 )
             except BoundedRunError as error:
                 return str(error)
-            if done.code and not _REFUSED.search(done.errors):
-                return done.errors.decode("utf-8", "replace").strip()[:200]
-            parts = iter(os.fsdecode(done.output).split("\0"))
+            if done.returncode and not _REFUSED.search(done.stderr):
+                return done.stderr.decode("utf-8", "replace").strip()[:200]
+            parts = iter(os.fsdecode(done.stdout).split("\0"))
             for origin, setting in zip(parts, parts, strict=False):
                 file = origin.removeprefix("file:") if origin.startswith("file:") else ""
                 key, _, value = setting.partition("\n")

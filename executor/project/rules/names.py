@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from policy.wildcards import is_made_of
+from base.globs import is_made_of
 
 # What NTFS and FAT call `.git` where they keep short names. Of others the long one is unknown.
 _SHORT_OF_GIT = re.compile(r"git~\d+")

@@ -1,19 +1,141 @@
-"""One kept change set on disk: a manifest, and contents under the paths of their changes."""
+"""One kept change set: its folder, the lines it would change, and a person's decision on it."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import tempfile
+import time
 from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import accumulate
 from pathlib import Path
 
+from executor.model import LeftOut
+from executor.project.git.differences import BYTES_MAX, compare, find_renames, merge
 from executor.project.git.taking import Taking
-from executor.project.store.manifest import Change, LeftOut, decode, encode
-from executor.project.view.contents import NEW_FILE, copy, digest
-from executor.project.view.record import state_of
+from executor.project.plan.conflicts import CommitRules
+from executor.project.rules.names import ObeyedNames
+from executor.project.store.manifest import (
+    Change,
+    ChangeSet,
+    CommitError,
+    decode,
+    encode,
+    list_changes,
+)
+from executor.project.view.contents import NEW_FILE, copy, digest, read_some
+from executor.project.view.record import is_below, state_of, take
 from executor.project.view.tree import Tree, open_tree, split
+
+TEXT_BYTES_MAX = 1 << 20
+
+
+def diff_lines(changes: Sequence[Change], project: Path, contents: int) -> Iterator[str]:
+    """Write lines of unified diffs, without ends; sizes and digests where something is no text.
+
+    Raises:
+        OSError: the project can't be read.
+    """
+    with open_tree(project) as before, Tree(contents) as after:
+        texts = _Texts(before, after)
+        others = [c for c in changes if _has_content(c) and not texts.add(c)]
+        found = compare(texts.before, texts.after, "-p", "-M")
+        hunks = None if found is None else {new or old: lines for old, new, lines in found}
+        renames = find_renames(others, project, contents)
+        renames |= {new: old for old, new, _ in found or () if old and new not in ("", old)}
+        for change in list_changes(changes, renames):
+            old = change.source if change.change == "renamed" else change.path
+            yield from _write_header(change, old, before.info(old))
+            if not _has_content(change):
+                yield f"{change.kind} {change.change}"
+            elif not texts.has(change.path):
+                yield f"Binary: {_describe_now(before, old)} → {_describe_left(change)}"
+            elif hunks is None:
+                sizes = texts.sizes(old, change.path)
+                yield f"{sizes}: git, which compares them, is not at hand"
+            elif hunks.get(change.path):
+                yield "--- /dev/null" if change.change == "created" else f"--- a/{old}"
+                yield "+++ /dev/null" if change.change == "deleted" else f"+++ b/{change.path}"
+                yield from hunks[change.path]
+
+
+class _Texts:
+    """Texts and targets of links, of both sides."""
+
+    def __init__(self, project: Tree, contents: Tree) -> None:
+        self._trees = (project, contents)
+        self._room = 2 * BYTES_MAX
+        self.before: dict[str, bytes] = {}
+        self.after: dict[str, bytes] = {}
+
+    def add(self, change: Change) -> bool:
+        """Read both sides of a change, if both are texts."""
+        project, contents = self._trees
+        path, is_new, is_gone = change.path, change.change == "created", change.change == "deleted"
+        try:
+            before: bytes | None = b"" if is_new else os.fsencode(project.target(path))
+        except OSError:
+            before = _read_text(project, path)
+        if change.kind == "link" or is_gone:
+            after: bytes | None = b"" if is_gone else os.fsencode(change.target)
+        else:
+            after = _read_text(contents, path)
+        if before is None or after is None or self._room < len(before) + len(after):
+            return False
+        self._room -= len(before) + len(after)
+        self.before |= {} if is_new else {path: before}
+        self.after |= {} if is_gone else {path: after}
+        return True
+
+    def has(self, path: str) -> bool:
+        """Return whether the sides of a path are texts."""
+        return path in self.before or path in self.after
+
+    def sizes(self, old: str, new: str) -> str:
+        """Return how many bytes both sides have."""
+        return f"{len(self.before.get(old, b''))} → {len(self.after.get(new, b''))} bytes"
+
+
+def _write_header(change: Change, old: str, info: os.stat_result | None) -> Iterator[str]:
+    yield f"diff --git a/{old} b/{change.path}"
+    if change.change == "renamed":
+        yield f"rename from {old}"
+        yield f"rename to {change.path}"
+    if change.change in ("created", "deleted"):
+        said = "new" if change.change == "created" else "deleted"
+        yield f"{said} {change.kind} mode {change.mode:o}"
+    elif info is not None and info.st_mode & 0o777 != change.mode and change.kind != "link":
+        yield f"old mode {info.st_mode & 0o777:o}"
+        yield f"new mode {change.mode:o}"
+
+
+def _has_content(change: Change) -> bool:
+    return change.kind != "folder" and change.change not in ("mode", "times")
+
+
+def _read_text(tree: Tree, path: str) -> bytes | None:
+    data = read_some(tree, path, TEXT_BYTES_MAX)
+    return None if data is None or b"\0" in data else data
+
+
+def _describe_now(project: Tree, path: str) -> str:
+    info = project.info(path)
+    try:
+        return f"{info.st_size} bytes, sha256 {digest(project, path)}" if info else "nothing"
+    except OSError:
+        return "no regular file"
+
+
+def _describe_left(change: Change) -> str:
+    if change.change == "deleted":
+        return "nothing"
+    return f"{change.size} bytes, sha256 {change.sha256}"
+
 
 MANIFEST, CONTENTS, BASES, REPOSITORIES = "manifest.json", "contents", "bases", "repositories"
 BASE_BYTES_MAX = 1 << 20  # of what lines can be merged with
@@ -21,7 +143,7 @@ BASE_BYTES_MAX = 1 << 20  # of what lines can be merged with
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A change set that is kept; `left_out` says why its paths wait, nothing of staged ones."""
+    """A change set that is kept."""
 
     id: str
     project: Path
@@ -30,7 +152,7 @@ class Kept:
     size: int  # bytes of all contents
     staged: bool
     changes: tuple[Change, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOut, ...]  # why its paths wait; nothing of staged ones
     hidden: frozenset[str] = frozenset()
     takings: tuple[Taking, ...] = ()
 
@@ -132,3 +254,115 @@ def _make_folder(tree: Tree, path: str) -> int:
         above, name = split(path)
         os.mkdir(name, 0o700, dir_fd=_make_folder(tree, above))
         return tree.folder(path)
+
+
+def find_paths(wanted: str, known: Iterable[str]) -> set[str]:
+    """Find what a person names of some paths: one and all that is below, or all that fit a pattern.
+
+    A pattern has `*`, `?` or `[…]`, and `**` for any folders; one without a slash is of names in
+    any folder. A path that is there as it stands is no pattern.
+    """
+    known, wanted = tuple(known), os.path.normpath(wanted)
+    if wanted == ".":
+        return set(known)
+    found = {path for path in known if is_below(path, {wanted})}
+    if found or not any(sign in wanted for sign in "*?["):
+        return found
+    pattern = wanted.split("/") if "/" in wanted else ["**", wanted]
+    return {path for path in known if _fits(path.split("/"), pattern)}
+
+
+def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether the names of a path, or of a folder that it is in, fit those of a pattern."""
+    if not pattern:
+        return True
+    if pattern[0] == "**":
+        return any(_fits(parts[at:], pattern[1:]) for at in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
+
+
+def make_rules(
+    names: ObeyedNames, shown: Sequence[str], paths: Iterable[str], theirs: Iterable[str]
+) -> CommitRules:
+    """Make rules of what a person said: paths by exact name, and those to take from the run."""
+    plain = {*map(os.path.normpath, paths)}
+    exactly = frozenset(plain.union(*map(_list_folders, plain)))
+    return CommitRules(names, shown, (exactly, frozenset(map(os.path.normpath, theirs))))
+
+
+def _list_folders(path: str) -> set[str]:
+    """The folders that a path lies in."""
+    return {*accumulate(path.split("/")[:-1], "{}/{}".format)}
+
+
+def select(kept: Kept, paths: Sequence[str], *, may_be_empty: bool = False) -> tuple[Change, ...]:
+    """The changes of some paths, of what is below them, and of new folders that they lie in.
+
+    Raises:
+        CommitError: the change set has nothing at one of the paths.
+    """
+    known = [change.path for change in kept.changes]
+    wanted: set[str] = set() if paths else set(known)
+    for path in paths:
+        found = find_paths(path, known)
+        if not found and not may_be_empty:
+            raise CommitError(
+                f"the changes {kept.id} have nothing at {path!r}",
+                f"`context-mode changes show {kept.id}` lists what they have",
+            )
+        wanted |= found.union(*map(_list_folders, found))
+    return tuple(change for change in kept.changes if change.path in wanted)
+
+
+@contextmanager
+def as_change_set(kept: Kept, folder: Path, paths: Sequence[str]) -> Iterator[ChangeSet]:
+    """Some kept changes as those of a run that ends now.
+
+    Raises:
+        CommitError: there is nothing at one of the paths.
+        OSError: what was kept can't be read.
+    """
+    record = take(kept.project, kept.hidden)
+    takings = {one.carried.control: one for one in kept.takings}
+    named = {control for path in paths or (".",) for control in find_paths(path, takings)}
+    repositories = tuple(one for control, one in takings.items() if control in named)
+    changes = select(kept, paths, may_be_empty=bool(named))
+    with open_tree(folder / CONTENTS) as contents:
+        yield ChangeSet(record, changes, contents.top, (), repositories=repositories)
+
+
+@contextmanager
+def merge_conflicts(
+    changes: ChangeSet, conflicts: Sequence[LeftOut], kept_in: Path
+) -> Iterator[tuple[ChangeSet, frozenset[str]]]:
+    """The changes with texts for contents that both sides changed; the paths of these."""
+    with (
+        open_tree(changes.record.project) as project,
+        open_tree(kept_in / BASES) as base,
+        Tree(changes.contents) as run,
+    ):
+        merged = {left.path: _merge(left.path, project, base, run) for left in conflicts}
+    texts = {path: text for path, text in merged.items() if text is not None}
+    with tempfile.TemporaryDirectory(prefix=".merged-", dir=kept_in) as place:
+        folder = Path(place, CONTENTS)
+        shutil.copytree(kept_in / CONTENTS, folder, copy_function=os.link)
+        for path, text in texts.items():
+            (folder / path).unlink()
+            (folder / path).write_bytes(text)
+        now_ns = time.time_ns()
+        sized = tuple(
+            replace(c, size=len(texts[c.path]), mtime_ns=now_ns) if c.path in texts else c
+            for c in changes.changes
+        )
+        with open_tree(folder) as tree:
+            yield replace(changes, changes=sized, contents=tree.top), frozenset(texts)
+
+
+def _merge(path: str, *trees: Tree) -> bytes | None:
+    """The changes of two sides to a text: the project's, what it was before both, the run's."""
+    if any(tree.info(path) is None for tree in trees):
+        return None
+    ours, before, theirs = (read_some(tree, path, BASE_BYTES_MAX) for tree in trees)
+    if ours is None or before is None or theirs is None:
+        return None
+    return merge(ours, before, theirs)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from executor.model import LeftOut
 from executor.project.view.record import EntryState, Record
 
 if TYPE_CHECKING:
@@ -21,15 +22,11 @@ PREVENTING = (*PREVENTED, "repository")  # for which nothing of a person's decis
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One entry that is not as it was.
-
-    `change` is created, modified, deleted, renamed, mode or times; `kind` file, folder or link.
-    Of what is deleted, `kind`, `mode` and sizes are those that it had.
-    """
+    """One entry that is not as it was. Of what is deleted, kind, mode and sizes are what it had."""
 
     path: str
-    change: str
-    kind: str
+    change: str  # created, modified, deleted, renamed, mode or times
+    kind: str  # file, folder or link
     mode: int
     size: int
     mtime_ns: int
@@ -43,33 +40,15 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """An entry that was not brought into the project, and why.
-
-    `kind` is never, held, conflict, closed (this user may not write there), refused, kept (a
-    deletion did not remove it) or repository.
-    """
-
-    path: str
-    reason: str
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """All that a run changed; a change's content lies under its path in the folder `contents`.
-
-    The caller closes the descriptor `contents`. What cannot be brought anywhere is `refused`.
-    Contents that `may_move` are nobody's afterwards: they need not be copied. `repositories` are
-    what was kept of some; those of a run are still to be read.
-    """
+    """All that a run changed; a change's content lies under its path in the folder `contents`."""
 
     record: Record
     changes: tuple[Change, ...]
-    contents: int
-    refused: tuple[LeftOut, ...]
-    may_move: bool = False
-    repositories: tuple[Taking, ...] = ()
+    contents: int  # a descriptor, which the caller closes
+    refused: tuple[LeftOut, ...]  # what cannot be brought anywhere
+    may_move: bool = False  # contents are nobody's afterwards: they need not be copied
+    repositories: tuple[Taking, ...] = ()  # what was kept of some; a run's are still to be read
 
 
 class CommitError(OSError):

@@ -16,26 +16,26 @@ from pathlib import Path
 
 from base import clock
 from base.locks import hold_lock
-from executor.instance.removal import remove
+from executor.instance.lock import remove
+from executor.model import LeftOut
 from executor.project.apply.apply import apply, recover
+from executor.project.git.carried import Scratch
 from executor.project.git.differences import find_renames
 from executor.project.git.history import BroughtObjects
 from executor.project.git.host import GitError
-from executor.project.git.scratch import Scratch
-from executor.project.plan.plan import Plan
+from executor.project.plan.conflicts import Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.names import ObeyedNames
-from executor.project.store import change_set_folder, diff
-from executor.project.store.change_set_folder import Kept
-from executor.project.store.decision import as_change_set, make_rules, merge_conflicts, select
-from executor.project.store.manifest import (
-    PREVENTING,
-    ChangeSet,
-    Commit,
-    CommitError,
-    LeftOut,
-    list_changes,
+from executor.project.store import change_set_folder
+from executor.project.store.change_set_folder import (
+    Kept,
+    as_change_set,
+    diff_lines,
+    make_rules,
+    merge_conflicts,
+    select,
 )
+from executor.project.store.manifest import PREVENTING, ChangeSet, Commit, CommitError, list_changes
 from executor.project.store.run_drafts import RunDrafts
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree, open_tree
@@ -209,7 +209,7 @@ class ChangeStore:
         """
         chosen = select(kept, [path] if path else [])
         with open_tree(self._sets / kept.id / change_set_folder.CONTENTS) as contents:
-            yield from diff.lines(chosen, kept.project, contents.top)
+            yield from diff_lines(chosen, kept.project, contents.top)
 
     def apply(  # noqa: PLR0913 - as a person may say it
         self,

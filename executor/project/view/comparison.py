@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from base import capabilities
-from executor.project.store.manifest import Change, ChangeSet, CommitError, LeftOut
-from executor.project.view.attributes import Attributes, attributes, is_opaque
-from executor.project.view.contents import same_content
+from executor.model import LeftOut
+from executor.project.store.manifest import Change, ChangeSet, CommitError
+from executor.project.view.contents import Attributes, attributes, is_opaque, same_content
 from executor.project.view.record import (
-    BYTES_MAX,
+    CHANGED_BYTES_MAX,
     CHANGES_MAX,
     EntryState,
     Record,
@@ -180,10 +180,10 @@ class _Comparison:
     def _add(self, change: Change) -> None:
         self.changes[change.path] = change
         self._bytes += change.size if change.kind == "file" else 0
-        if len(self.changes) > CHANGES_MAX or self._bytes > BYTES_MAX:
+        if len(self.changes) > CHANGES_MAX or self._bytes > CHANGED_BYTES_MAX:
             raise CommitError(
-                f"the run changed more than {CHANGES_MAX:,} entries or {BYTES_MAX >> 30} GiB; "
-                "nothing of it is applied",
+                f"the run changed more than {CHANGES_MAX:,} entries or "
+                f"{CHANGED_BYTES_MAX >> 30} GiB; nothing of it is applied",
                 "have it write to a folder outside the project, or in several runs",
             )
 

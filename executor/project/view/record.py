@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ENTRIES_MAX = 2_000_000
 # The most that one run may change of a project, and how often that is looked at.
-BYTES_MAX = 4 << 30
+CHANGED_BYTES_MAX = 4 << 30
 CHANGES_MAX = 1_000_000
 INTERVAL_S = 0.1
 PLAIN = frozenset({stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK})

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from base.secrets import is_secret_path
 from executor.errors import RequestError
 from executor.project.view.record import (
     ENTRIES_MAX,
@@ -28,9 +29,7 @@ from executor.project.view.record import (
     state_of,
     too_many_entries,
 )
-from policy import HiddenPaths
-from policy.paths import lies_in
-from policy.secrets import is_secret_path
+from policy import HiddenPaths, lies_in
 
 SECONDS_MAX = 60.0
 _UNLISTED = EntryState(0, 0, 0, sys.maxsize, 0)  # of a time that is never settled

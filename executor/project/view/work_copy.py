@@ -14,19 +14,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from base import capabilities
+from base.secrets import is_secret_path
 from executor.errors import RequestError
-from executor.instance.removal import remove
+from executor.instance.lock import remove
 from executor.model import GIB
 from executor.project.store.manifest import ChangeSet
-from executor.project.view.attributes import attributes, set_attributes
 from executor.project.view.comparison import of_copy
+from executor.project.view.contents import attributes, set_attributes
 from executor.project.view.record import PLAIN, EntryState, Record, is_below, take
 from executor.project.view.tree import FOLDER_FLAGS, Tree
 from executor.spawner.stand_ins import stand_in
-from policy.secrets import is_secret_path
 
-BYTES_MAX = GIB
-ENTRIES_MAX = 200_000
+COPY_BYTES_MAX = GIB
+COPY_ENTRIES_MAX = 200_000
 BLOCK_BYTES = 4096
 # What the kernel says where something else has come into an entry's place, or nothing.
 _EXCHANGED = frozenset(
@@ -36,16 +36,13 @@ _EXCHANGED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class WorkCopy:
-    """A copy in `folder` that `owner` works in, and the state of both sides when they agreed.
-
-    What is `closed` this user may not read: it is not in the copy.
-    """
+    """A copy of the project, and the state of both sides when they agreed."""
 
     folder: Path
     at_start: Mapping[str, EntryState]
     record: Record
-    owner: tuple[int, int]
-    closed: frozenset[str] = frozenset()
+    owner: tuple[int, int]  # who works in it
+    closed: frozenset[str] = frozenset()  # what this user may not read: not in the copy
 
     def changes(self) -> ChangeSet:
         """Read what a run has changed in the copy.
@@ -155,10 +152,10 @@ def _list_shown(record: Record) -> dict[str, EntryState]:
         and stat.S_IFMT(state.mode) in PLAIN
     }
     total = sum(state.size for state in shown.values() if stat.S_ISREG(state.mode))
-    if len(shown) > ENTRIES_MAX or total > BYTES_MAX:
+    if len(shown) > COPY_ENTRIES_MAX or total > COPY_BYTES_MAX:
         raise RequestError(
-            f"the project is too large to be copied: over {ENTRIES_MAX:,} entries or "
-            f"{BYTES_MAX // GIB} GiB",
+            f"the project is too large to be copied: over {COPY_ENTRIES_MAX:,} entries or "
+            f"{COPY_BYTES_MAX // GIB} GiB",
             "profile build needs tier A for it: see `context-mode doctor`",
         )
     return shown

@@ -11,18 +11,15 @@ from dataclasses import dataclass, replace
 
 import trio
 
-from executor.engine.exit import Consumption, Exit
-from executor.engine.layout import Layout
+from executor.engine.box import Consumption, Exit, Layout
 from executor.engine.rootfs import ETC_ENTRIES, SYSTEM_FOLDERS
 from executor.errors import RequestError
 from executor.model import Refusal, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.project.view.search import ProjectSearch
-from executor.run.refusals.error_texts import find_errors
-from executor.run.refusals.host_looks import HostLooks, NoLooks
-from executor.run.refusals.notices import Homes, of_notices
+from executor.run.refusals.notices import HostLooks, NoLooks, of_notices
 from executor.run.refusals.sources import EXACT, SOURCES, Found
-from executor.run.refusals.told import Shown, of_errors
+from executor.run.refusals.told import Shown, find_errors, of_errors
 from executor.spawner.messages import Notice
 
 CAN_BE_GRANTED = ("the profile does not name it", "is not allowed for it")
@@ -149,7 +146,7 @@ def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[Found]:
     if not run.has_failed:
         return [one for one in exact if not one.source.if_failed]
     text = f"{result.stderr.head}\n{result.stderr.tail}"
-    errors = {0, *(found.error for found in find_errors(text))}
+    errors = {0, *(error for error, _, _ in find_errors(text))}
     known = [one for one in exact if one.source.if_error in errors]
     if isinstance(host, NoLooks):
         return known
@@ -169,7 +166,7 @@ def _of_notices(run: RunEnd, facts: RunFacts, host: HostLooks) -> Iterator[Found
         return iter(())
     from executor.engine.seccomp import name_denied_calls  # noqa: PLC0415 - loads a library
 
-    homes = Homes(facts.project, facts.layout.home, os.path.expanduser("~"))
+    homes = (facts.project, facts.layout.home, os.path.expanduser("~"))
     # A program's connections to itself are many; what they led to matters where it failed.
     seen = run.end.refused if run.has_failed else filter(_leads_out, run.end.refused)
     return of_notices(seen, facts.profile.network, name_denied_calls(), homes, host)
@@ -216,7 +213,7 @@ def _find_secrets(search: ProjectSearch) -> frozenset[str]:
 
 
 def _is_secret(search: ProjectSearch, path: str) -> bool:
-    from policy.secrets import is_secret_path  # noqa: PLC0415 - only errors ask
+    from base.secrets import is_secret_path  # noqa: PLC0415 - only errors ask
 
     return search.denies(path) or is_secret_path(path)
 

@@ -1,52 +1,90 @@
-"""Refusals that a box's supervisor saw: names looked up, connections, system calls."""
+"""Refusals that a box's supervisor saw, and what this machine has of the things asked for."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
 import socket
+import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from executor.network import Allowlist
-from executor.run.refusals.host_looks import HostLooks
-from executor.run.refusals.sources import SOURCES, Found
+from executor.run.refusals.sources import SOURCES, TABLE, Found
 from executor.spawner.messages import Notice
 from executor.spawner.refused import LOOKED_UP
 
-# Calls that libraries and runtimes try on their way, and do without: no news where a run ended
-# well. libuv asks for rings, compilers and profilers for counters, allocators for pages' places.
-PROBES = frozenset(
-    (
-        *("io_uring_setup", "io_uring_enter", "io_uring_register", "perf_event_open", "kcmp"),
-        *("name_to_handle_at", "move_pages", "migrate_pages", "memfd_secret", "statmount"),
-        *("listmount", "fanotify_init", "userfaultfd", "remap_file_pages", "process_madvise"),
-        *("adjtimex", "clock_adjtime", "modify_ldt", "sysfs", "ustat"),
-    )
-)
+LISTENS = "0A"  # the state of a socket in /proc/net/tcp
+# Addresses as these files have them, in the processor's order of bytes: any, and the loopback.
+NEAR = ("00000000", "0100007F", "7F000001", "0" * 32, "0" * 24 + "01000000", "0" * 31 + "1")
+
+
+class HostLooks:
+    """Looks at the host's own files."""
+
+    def has_path(self, path: str) -> bool:
+        return os.path.lexists(path)
+
+    def has_socket(self, path: str) -> bool:
+        """Whether a socket is there: of any other file nothing is told by way of a connection."""
+        try:
+            return stat.S_ISSOCK(os.stat(path).st_mode)
+        except (OSError, ValueError):
+            return False
+
+    def has_abstract(self, name: str) -> bool:
+        """Whether a socket has this abstract name, `@` in front."""
+        return any(line.endswith(f" {name}") for line in _lines("/proc/net/unix"))
+
+    def listens(self, port: int) -> bool:
+        """Whether something listens on a port of the loopback, or of every interface."""
+        for path in ("/proc/net/tcp", "/proc/net/tcp6"):
+            for line in _lines(path):
+                fields = line.split()
+                if len(fields) > 3 and fields[3] == LISTENS:
+                    address, _, number = fields[1].rpartition(":")
+                    if address in NEAR and int(number, 16) == port:
+                        return True
+        return False
+
+
+class NoLooks(HostLooks):
+    """Looks at nothing: it took too long."""
+
+    def has_path(self, path: str) -> bool:
+        del path
+        return False
+
+    def has_socket(self, path: str) -> bool:
+        del path
+        return False
+
+    def has_abstract(self, name: str) -> bool:
+        del name
+        return False
+
+    def listens(self, port: int) -> bool:
+        del port
+        return False
+
+
+def _lines(path: str) -> Iterator[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            yield from file.read().splitlines()[1:]
+    except OSError:
+        return
+
+
+PROBES = frozenset(TABLE["probes"])
 # Families of sockets that libraries try so.
 PROBED_FAMILIES = frozenset((int(socket.AF_ALG),))
 INTERNET = frozenset((int(socket.AF_INET), int(socket.AF_INET6)))
-# Sockets that the C library and its kin try on the way to something else: name services, the log.
-LIBRARY_SOCKETS = (
-    "/run/nscd/",
-    "/var/run/nscd/",
-    "/run/systemd/",
-    "/run/avahi-daemon/",
-    "/var/run/avahi-daemon/",
-    "/dev/log",
-    "/var/lib/sss/",
-)
+LIBRARY_SOCKETS = tuple(TABLE["library_sockets"])
 
 
-@dataclass(frozen=True, slots=True)
-class Homes:
-    """Where the box's program sees the project and its home, and where this user's home is."""
-
-    project: str
-    home: str
-    host_home: str
+Homes = tuple[str, str, str]
+"""Where the box's program sees the project and its home, and where this user's home is."""
 
 
 def of_notices(
@@ -83,7 +121,7 @@ def of_notices(
 
 
 def _of_name(name: str, count: int, allowed: Allowlist) -> Found:
-    from runtimes.packages.registry import ECOSYSTEMS  # noqa: PLC0415 - most look up no name
+    from runtimes.packages import ECOSYSTEMS  # noqa: PLC0415 - most look up no name
 
     if any(rule.allows(name, rule.port or 443) for rule in allowed.rules):
         return SOURCES["granted name"].found(name, count)
@@ -111,11 +149,12 @@ def _of_unix(path: str, count: int, homes: Homes, host: HostLooks) -> Found | No
     if path.startswith("@"):
         return SOURCES["host socket"].found(path, count) if host.has_abstract(path) else None
     path = os.path.normpath(path)
-    if path.startswith(f"{homes.project}/"):
-        target = path[len(homes.project) + 1 :]
+    project, home, host_home = homes
+    if path.startswith(f"{project}/"):
+        target = path[len(project) + 1 :]
         return SOURCES["project socket"].found(target, count) if host.has_socket(path) else None
-    if path.startswith(f"{homes.home}/"):
-        path = f"{homes.host_home}{path[len(homes.home) :]}"
+    if path.startswith(f"{home}/"):
+        path = f"{host_home}{path[len(home) :]}"
     if not host.has_socket(path):
         return None
     is_usual = any(path == usual or path.startswith(usual) for usual in LIBRARY_SOCKETS)

@@ -1,15 +1,59 @@
-"""Refusals that only a program's error output speaks of, held against what its box showed it."""
+"""Refusals that only a program's error output names: read there, and checked against its box."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from executor.engine import rootfs
-from executor.run.refusals.error_texts import ErrorText, find_errors
-from executor.run.refusals.sources import SOURCES, Found
+from executor.run.refusals.sources import SOURCES, TABLE, Found
+
+# Every language prints the kernel's own words, and most of them the path. It is a guess all the
+# same: any program can print anything, so nothing here is called exact.
+
+LINES_MAX = 400  # of what is looked at, the last of them
+LINE_CHARACTERS_MAX = 2000
+CANDIDATES_MAX = 24
+
+WORDS = {getattr(errno, name): tuple(words) for name, words in TABLE["words"].items()}
+# Of a line that speaks of something that was to be made.
+MAKING_WORDS = ("creat", "touch", "mkdir", "cp:", "mv:", "tee:", "directory nonexistent", "write")
+_LEFT, _RIGHT = "\N{LEFT SINGLE QUOTATION MARK}", "\N{RIGHT SINGLE QUOTATION MARK}"
+_QUOTED = re.compile(
+    r"'([^'\n]{1,1024})'|\"([^\"\n]{1,1024})\"|`([^`'\n]{1,1024})[`']"
+    rf"|{_LEFT}([^{_RIGHT}\n]{{1,1024}}){_RIGHT}"
+)
+_WORD = re.compile(rf"[^\s:,;()='\"`<>\[\]{_LEFT}{_RIGHT}]{{1,1024}}")
+
+
+ErrorText = tuple[int, tuple[str, ...], bool]
+"""One line that speaks of an error: its number, what may be a path, the likeliest first, and
+whether something was to be made."""
+
+
+def find_errors(text: str) -> Iterator[ErrorText]:
+    """The lines that speak of an error that a sandbox may have caused."""
+    for line in text.splitlines()[-LINES_MAX:]:
+        short = line[:LINE_CHARACTERS_MAX]
+        lower = short.lower()
+        for error, words in WORDS.items():
+            if any(word in lower for word in words):
+                makes = "cannot stat" not in lower and any(w in lower for w in MAKING_WORDS)
+                yield error, _candidates(short), makes
+                break
+
+
+def _candidates(line: str) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for match in _QUOTED.finditer(line):
+        found[next(filter(None, match.groups()))] = None
+    for match in _WORD.finditer(line):
+        found[match[0].rstrip(".")] = None
+    return tuple(found)[:CANDIDATES_MAX]
+
 
 HOST_PATHS_MAX = 10  # of which it is told in one run that the host has them
 NAMED_MAX = 2  # of a line
@@ -70,34 +114,34 @@ def of_errors(text: str, shown: Shown) -> Iterator[Found]:
 
 
 def _judge(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
-    if found.error in ERROR_LIMITS:
-        is_met = found.error != errno.ENOMEM or shown.limits_memory
-        return SOURCES["met limit"].found(ERROR_LIMITS[found.error]) if is_met else None
-    if found.error in PATHLESS:
-        source, target = PATHLESS[found.error]
+    error = found[0]
+    if error in ERROR_LIMITS:
+        is_met = error != errno.ENOMEM or shown.limits_memory
+        return SOURCES["met limit"].found(ERROR_LIMITS[error]) if is_met else None
+    if error in PATHLESS:
+        source, target = PATHLESS[error]
         return SOURCES[source].found(target)
-    return _judge_paths(found, shown, asked) if found.error in PATH_ERRORS else None
+    return _judge_paths(found, shown, asked) if error in PATH_ERRORS else None
 
 
 def _judge_paths(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
-    paths = [_absolute(text, shown) for text in found.candidates]
+    error, candidates, makes = found
+    paths = [_absolute(text, shown) for text in candidates]
     if secret := next(filter(None, (_secret(path, shown) for path in paths)), ""):
         return SOURCES["secret"].found(secret)
     absolute = [
-        path
-        for path, text in zip(paths, found.candidates, strict=True)
-        if text.startswith(("/", "~/"))
+        path for path, text in zip(paths, candidates, strict=True) if text.startswith(("/", "~/"))
     ]
     # Most interpreters name the program itself as well, in front.
     named = [path for path in absolute if not _is_below(path, shown.job)]
-    if found.error == errno.ENOENT:
+    if error == errno.ENOENT:
         likeliest = named[:NAMED_MAX]
         absent = filter(None, (_absent(path, shown, asked) for path in likeliest))
-        lacking = (_lacking(path, shown, asked) for path in likeliest if found.makes)
+        lacking = (_lacking(path, shown, asked) for path in likeliest if makes)
         return next(absent, None) or next(filter(None, lacking), None)
-    if found.error != errno.EROFS and (foreign := next(filter(_is_of_process, named), "")):
+    if error != errno.EROFS and (foreign := next(filter(_is_of_process, named), "")):
         return SOURCES["process"].found(foreign)
-    return _unwritable(found.error, named, paths, shown)
+    return _unwritable(error, named, paths, shown)
 
 
 def _unwritable(error: int, named: list[str], paths: list[str], shown: Shown) -> Found | None:

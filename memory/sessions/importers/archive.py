@@ -13,7 +13,8 @@ import zlib
 from collections.abc import Iterator
 from typing import IO
 
-from memory.sessions.importers.whole_json import RefusedError, open_plain
+from base.plain_files import open_plain
+from memory.sessions.importers.whole_json import RefusedError
 
 UNPACKED_BYTES_MAX = 8 << 30
 RATIO_MAX = 500
@@ -35,12 +36,12 @@ _DAMAGED = (
 
 
 def is_archive(path: str) -> bool:
-    """Tell by its first bytes whether a file is a zip archive.
+    """Return by its first bytes whether a file is a zip archive.
 
     Raises:
         OSError: it can't be read, or is a link.
     """
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         return file.read(4) in (b"PK\x03\x04", _END)
 
 
@@ -64,7 +65,7 @@ def open_members(path: str, name: str) -> Iterator[_Member]:
         OSError: it can't be read, or is a link.
         RefusedError: it is not read, for a reason that the text tells.
     """
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         _check_directory(file)
         try:
             with zipfile.ZipFile(file) as archive:
@@ -84,7 +85,7 @@ def open_members(path: str, name: str) -> Iterator[_Member]:
 def list_names(path: str) -> list[str]:
     """List the names of an archive's members; none where it can't be read."""
     try:
-        with open_plain(path) as file:
+        with open_plain(path, follow=False) as file:
             _check_directory(file)
             with zipfile.ZipFile(file) as archive:
                 return archive.namelist()

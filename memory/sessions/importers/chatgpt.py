@@ -12,8 +12,9 @@ assistant to another `recipient` than `all` calls a tool; messages of the role `
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from base.plain_files import open_plain
 from memory.sessions.importers.archive import is_archive, open_members
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importers.own import never_found, no_roots
@@ -28,20 +29,13 @@ from memory.sessions.importers.stranger import (
     size,
     text,
 )
-from memory.sessions.importers.whole_json import open_plain, read_json, read_open_array
+from memory.sessions.importers.whole_json import read_json, read_open_array
 from memory.sessions.records import CutRecord, MessageRecord, Record, SessionRecord
 
 MEMBERS = r"conversations(?:[-_]?\d{1,6})?\.json"
 _EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 _HIDDEN = ("user_editable_context", "model_editable_context")
 _THINKING = ("thoughts", "reasoning_recap")
-
-
-class _Call(NamedTuple):
-    """A call that waits for its result."""
-
-    id: str
-    tool: str
 
 
 def read_conversations(path: str, state: State) -> Iterator[Record]:
@@ -51,7 +45,7 @@ def read_conversations(path: str, state: State) -> Iterator[Record]:
             for value in read_open_array(member):
                 yield from _read(value, state)
         return
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         is_one = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{"
         file.seek(0)
         if is_one:
@@ -92,7 +86,7 @@ def parse_conversation(value: Mapping[str, Any]) -> Iterator[Record]:
     )
     branch = find_branch(nodes, text(value.get("current_node")))
     yield from _list_left(nodes, branch)
-    call: _Call | None = None
+    call = "", ""  # the id and the tool of the call whose result comes next
     for node_id in branch:
         message = fields(fields(nodes[node_id]).get("message"))
         if not message:
@@ -101,9 +95,9 @@ def parse_conversation(value: Mapping[str, Any]) -> Iterator[Record]:
         if record is None:
             continue
         if record.role == "tool_call":
-            call = _Call(record.call_id, record.tool)
+            call = record.call_id, record.tool
         elif record.role == "tool_result":
-            call = None
+            call = "", ""
         yield record
 
 
@@ -147,7 +141,7 @@ def _key(node_id: str, message: Mapping[str, Any]) -> str:
 
 
 def _parse_message(
-    node_id: str, message: Mapping[str, Any], call: _Call | None
+    node_id: str, message: Mapping[str, Any], call: tuple[str, str]
 ) -> MessageRecord | None:
     author, content = fields(message.get("author")), fields(message.get("content"))
     metadata = fields(message.get("metadata"))
@@ -193,13 +187,13 @@ def _result(
     name: str,
     kind: str,
     metadata: Mapping[str, Any],
-    call: _Call | None,
+    call: tuple[str, str],
 ) -> MessageRecord:
     status = text(fields(metadata.get("aggregate_result")).get("status"))
     return record._replace(
         role="tool_result",
-        tool=name or (call.tool if call else ""),
-        call_id=call.id if call else "",
+        tool=name or call[1],
+        call_id=call[0],
         failed=kind == "system_error" or status.startswith("failed"),
     )
 

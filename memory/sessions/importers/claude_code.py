@@ -24,6 +24,9 @@ from typing import Any
 from base.digests import blake2b
 from base.host_homes import find_place
 from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.stranger import count as _count
+from memory.sessions.importers.stranger import is_file, is_folder, scan, subfolders
+from memory.sessions.importers.stranger import text as _text
 from memory.sessions.records import (
     CompactionRecord,
     CutRecord,
@@ -69,35 +72,21 @@ def encode_path(path: str) -> str:
 def find_transcripts(ground: Ground) -> Iterator[Found]:
     """Yield the transcripts of folders that may be the project's, or a folder's below it."""
     wanted = encode_path(ground.project)
-    for folder in _folders(projects_folder(ground)):
-        name = os.path.basename(folder)
+    for folder in subfolders(projects_folder(ground)):
+        name = folder.name
         if ground.project and name != wanted and not name.startswith(wanted + "-"):
             continue
-        for entry in _scan(folder):
-            if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+        for entry in scan(folder.path):
+            if entry.name.endswith(".jsonl") and is_file(entry):
                 yield Found(entry.path, entry.name.removesuffix(".jsonl"))
-            elif entry.is_dir(follow_symlinks=False):
+            elif is_folder(entry):
                 yield from _subagents(entry)
 
 
 def _subagents(session: os.DirEntry[str]) -> Iterator[Found]:
-    for entry in _scan(os.path.join(session.path, "subagents")):
-        if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+    for entry in scan(os.path.join(session.path, "subagents")):
+        if entry.name.endswith(".jsonl") and is_file(entry):
             yield Found(entry.path)
-
-
-def _folders(root: str) -> Iterator[str]:
-    for entry in _scan(root):
-        if entry.is_dir(follow_symlinks=False):
-            yield entry.path
-
-
-def _scan(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return []
 
 
 def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
@@ -126,8 +115,8 @@ def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
 def _begin(
     value: Mapping[str, Any], session: str, at: float | None, state: State
 ) -> Iterator[Record]:
-    """Say whose records follow, where that or what is known of it changed. A sidechain is a session
-    of its own: that of a subagent."""
+    """Yield whose records follow, where that or what is known of it changed. A sidechain is a
+    session of its own: that of a subagent."""
     agent = _text(value.get("agentId"))
     is_side = value.get("isSidechain") is True
     own = f"{session}/{agent or 'sidechain'}" if is_side else session
@@ -269,7 +258,7 @@ def _user(value: Mapping[str, Any], at: float | None, state: State) -> Iterator[
         and value.get("isVisibleInTranscriptOnly") is not True
         and value.get("isSidechain") is not True  # a subagent is asked by its parent
     )
-    if is_prompt:
+    if is_prompt:  # before the prompt itself: a cut takes all that was written until then
         yield from _rewind(value, uuid, state)
     role: Role = "user" if is_prompt else "system"
     said = typed if is_prompt else text
@@ -367,15 +356,6 @@ def _key(value: Mapping[str, Any]) -> str:
 def _digest(value: object) -> str:
     data = json.dumps(value, sort_keys=True).encode()
     return blake2b(data, digest_size=16).hexdigest()
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _count(value: object) -> int | None:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
-    return value if isinstance(value, int) and is_count else None
 
 
 def _time(value: object) -> float | None:

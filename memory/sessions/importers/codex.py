@@ -129,7 +129,7 @@ def _begin(meta: Mapping[str, Any], at: float | None, state: State) -> Iterator[
 def _is_copied(
     value: Mapping[str, Any], payload: Mapping[str, Any], at: float | None, state: State
 ) -> bool:
-    """Whether a line is the parent's. The first that is this thread's own ends that."""
+    """Return whether a line is the parent's. The first that is this thread's own ends that."""
     if not state.get("copied"):
         return False
     start, ordinal = state.get("start"), count(value.get("ordinal"))

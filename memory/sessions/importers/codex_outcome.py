@@ -1,4 +1,4 @@
-"""How a call of Codex ended: what its events say is kept until the call's output comes.
+"""The outcome of a call of Codex: its events are kept until the call's output comes.
 
 The output itself begins with the host's own header where the tool runs a command; what a program
 prints comes after it, and tells nothing here.

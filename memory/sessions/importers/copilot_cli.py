@@ -103,7 +103,7 @@ def _begin(kind: str, data: Mapping[str, Any], at: float | None, state: State) -
 
 
 def _turn_to(session: str, state: State, at: float | None) -> Iterator[Record]:
-    """Say whose the next records are, where they are another's than the last."""
+    """Name whose the next records are, where they are another's than the last."""
     if session == state.get("now"):
         return
     state["now"] = session

@@ -3,7 +3,7 @@
 By public descriptions of releases of 2026; none was driven here. A line is `{role, message:
 {content}}`: it has no id, no time, no tokens and no working directory, and a call has no result, so
 counts of tokens are not recorded. Times, results and failures come from Cursor's hooks where they
-are registered: `memory.sessions.hooked` says how the two go together. A subagent's file is
+are registered: `memory.sessions.session_rows` says how the two go together. A subagent's file is
 `ID/subagents/ID.jsonl`. What the editor keeps in `state.vscdb` is not read: it is tens of
 gigabytes, its form changes, and what it has of an agent's work stands in these files.
 

@@ -8,16 +8,15 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import NamedTuple
 
-from memory.sessions.importers import FORMS, MODULES, find_importer
+from base.plain_files import open_plain
 from memory.sessions.importers.archive import is_archive, list_names
 from memory.sessions.importers.chatgpt import MEMBERS
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importers.own import FORMAT
+from memory.sessions.importers.registry import FORMS, MODULES, find_importer
 from memory.sessions.importers.whole_json import (
     RefusedError,
-    open_plain,
     read_array,
     read_members,
 )
@@ -34,12 +33,8 @@ MANY_SESSIONS = ("own", "own_lines")
 _EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
-class Contents(NamedTuple):
-    """What a file holds: the beginnings of its sessions. `is_nameless` says that messages come
-    before any."""
-
-    sessions: tuple[SessionRecord, ...] = ()
-    is_nameless: bool = False
+Contents = tuple[tuple[SessionRecord, ...], bool]
+"""What a file holds: the beginnings of its sessions, and whether messages come before any."""
 
 
 def detect_form(path: str) -> str:
@@ -53,7 +48,7 @@ def detect_form(path: str) -> str:
         if any(re.fullmatch(MEMBERS, name.split("/")[-1]) for name in list_names(path)):
             return "chatgpt"
         raise RefusedError("the archive holds no conversations.json, or is damaged")
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         first = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if first == b"[":
         return _detect_array(path)
@@ -74,7 +69,7 @@ def _detect_array(path: str) -> str:
 
 
 def _detect_object(path: str) -> str:
-    """Tell by the names of the members of the file, or of its first line."""
+    """Judge by the names of the members of the file, or of its first line."""
     names = set[str]()
     with suppress(ValueError):
         for name, value, is_one in read_members(path, "messages"):
@@ -106,7 +101,7 @@ def _detect_lines(path: str) -> str:
 
 def _read_values(path: str) -> list[dict[str, object]]:
     values = list[dict[str, object]]()
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         lines = read_lines(file, 0, LOOKED_AT_BYTES, is_complete=True)
         for line in islice(lines, LOOKED_AT_LINES):
             with suppress(*_EXPECTED_ERRORS):
@@ -145,7 +140,7 @@ def list_contents(path: str, form: str, row: Importer) -> Contents:
     """List the sessions of a file; of a host's transcript only up to the first with a folder, since
     all of it is of one."""
     if form in NO_FOLDERS:
-        return Contents()
+        return (), False
     sessions: dict[str, SessionRecord] = {}
     is_nameless = False
     with suppress(OSError, sqlite3.Error, *_EXPECTED_ERRORS):
@@ -158,7 +153,7 @@ def list_contents(path: str, form: str, row: Importer) -> Contents:
                     break
             elif not sessions:
                 is_nameless = True
-    return Contents(tuple(sessions.values()), is_nameless)
+    return tuple(sessions.values()), is_nameless
 
 
 def _read_records(path: str, row: Importer) -> Iterator[Record]:
@@ -167,7 +162,7 @@ def _read_records(path: str, row: Importer) -> Iterator[Record]:
         yield from row.read_file(path, state)
         return
     assert row.parse_line is not None
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         size = file.seek(0, 2)
         for line in read_lines(file, 0, size, is_complete=True):
             with suppress(*_EXPECTED_ERRORS):

@@ -23,7 +23,7 @@ from typing import Any
 
 from base.digests import sha256
 from base.host_homes import find_place
-from base.named_tuples import NamedTuple
+from base.plain_files import open_plain
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.stranger import (
     count,
@@ -42,7 +42,6 @@ from memory.sessions.importers.stranger import (
     subfolders,
     text,
 )
-from memory.sessions.importers.whole_json import open_plain
 from memory.sessions.records import (
     CompactionRecord,
     CutRecord,
@@ -71,13 +70,8 @@ _TRAILER = re.compile(
 _TAIL = 1000
 
 
-class _Head(NamedTuple):
-    """What a call has of the response that it is in."""
-
-    group: str
-    call_id: str
-    at: float | None
-    model: str
+_Head = tuple[str, str, float | None, str]
+"""What a call has of the response that it is in: its group, the call's id, a time, a model."""
 
 
 def tmp_folder(ground: Ground) -> str:
@@ -104,7 +98,7 @@ def find_transcripts(ground: Ground) -> Iterator[Found]:
 def _root_of(project: os.DirEntry[str], ground: Ground) -> str:
     """The path of a project, as its folder tells; empty where it can't be known."""
     try:
-        with open_plain(os.path.join(project.path, ".project_root")) as file:
+        with open_plain(os.path.join(project.path, ".project_root"), follow=False) as file:
             return file.read(_ROOT_BYTES_MAX).decode("utf-8", "replace").strip()
     except (OSError, ValueError):
         hashed = sha256(os.fsencode(ground.project)).hexdigest()
@@ -222,7 +216,7 @@ def _answer(value: Mapping[str, Any], key: str, at: float | None, state: State) 
             replaces=replaces,
         )
     for number, call in enumerate(objects(value.get("toolCalls"))):
-        head = _Head(key, text(call.get("id")) or f"{key}:{number}", at, model)
+        head = key, text(call.get("id")) or f"{key}:{number}", at, model
         yield from _call(call, head, state)
     tokens = fields(value.get("tokens"))
     if tokens:
@@ -311,7 +305,7 @@ def changed_files(display: object) -> tuple[tuple[str, FileAction], ...]:
 
 
 def _is_new(key: str, state: State) -> bool:
-    """Whether a key was not seen before; it is from now on."""
+    """Return whether a key was not seen before; it is from now on."""
     seen = state.setdefault("seen", {})
     state.setdefault("first", key)
     digest = _digest(key)

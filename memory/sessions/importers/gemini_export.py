@@ -14,8 +14,9 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from base.plain_files import open_plain
 from memory.sessions.importers import gemini_cli
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importers.own import digest_value, never_found, no_roots
@@ -32,7 +33,6 @@ from memory.sessions.importers.stranger import (
 )
 from memory.sessions.importers.whole_json import (
     RefusedError,
-    open_plain,
     read_array,
     read_json,
 )
@@ -61,17 +61,13 @@ _HIDDEN = ("script", "style")
 _BREAKS = frozenset(("p", "br", "li", "div", "h1", "h2", "h3", "h4", "tr", "pre", "ul", "ol"))
 
 
-class _Activity(NamedTuple):
-    """One record of an activity that is a prompt."""
-
-    at: float | None
-    prompt: str
-    answer: str
+_Activity = tuple[float | None, str, str]
+"""The time, the prompt and the answer of a record of an activity."""
 
 
 def read_saved(path: str, state: State) -> Iterator[Record]:
     """Read a saved chat, an older session, or an activity."""
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         is_array = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
     if not is_array:
         value = fields(read_json(path))
@@ -156,31 +152,27 @@ def _read_activity(path: str, state: State) -> Iterator[Record]:
         if one is None:
             state["bad"] = state.get("bad", 0) + (not _is_geminis(value))
             continue
-        chars += len(one.prompt) + len(one.answer)
+        chars += len(one[1]) + len(one[2])
         if chars > ACTIVITY_CHARS_MAX:
             raise RefusedError("its texts take more than 256 MiB")
         found.append(one)
     if not found:
         raise RefusedError("it has no prompt to Gemini")
-    found.sort(key=lambda one: one.at or 0.0)
+    found.sort(key=lambda one: one[0] or 0.0)
     last = float("-inf")
-    for number, one in enumerate(found):
-        at = one.at or 0.0
+    for number, (said_at, prompt, answer) in enumerate(found):
+        at = said_at or 0.0
+        key = digest_value([at, prompt])
         if number == 0 or at - last > GAP_S:
-            yield SessionRecord(
-                f"activity-{digest_value([at, one.prompt])}",
-                title=one_line(one.prompt),
-                started_at=one.at,
-            )
+            yield SessionRecord(f"activity-{key}", title=one_line(prompt), started_at=said_at)
         last = at
-        key = digest_value([at, one.prompt])
-        yield MessageRecord(key, key, "user", one.prompt, one.at, is_prompt=True)
-        if one.answer:
-            yield MessageRecord(f"{key}:answer", f"{key}:answer", "assistant", one.answer, one.at)
+        yield MessageRecord(key, key, "user", prompt, said_at, is_prompt=True)
+        if answer:
+            yield MessageRecord(f"{key}:answer", f"{key}:answer", "assistant", answer, said_at)
 
 
 def _is_geminis(value: Mapping[str, Any]) -> bool:
-    """Tell whether a record is of Gemini: an activity may have others, such as searches."""
+    """Return whether a record is of Gemini: an activity may have others, such as searches."""
     names = [text(value.get("header")), *map(text, listed(value.get("products")))]
     named = [name.lower() for name in names if name]
     return not named or any("gemini" in name or "bard" in name for name in named)
@@ -198,7 +190,7 @@ def parse_activity(value: Mapping[str, Any]) -> _Activity | None:
     if verb is None and not answer:
         return None
     prompt = _ATTACHED.sub("", title[verb.end() if verb else 0 :]).strip()
-    return _Activity(seconds(value.get("time")), prompt, answer) if prompt else None
+    return (seconds(value.get("time")), prompt, answer) if prompt else None
 
 
 def strip_html(page: str) -> str:

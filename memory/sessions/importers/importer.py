@@ -1,4 +1,4 @@
-"""What the row of a host has. Nothing here touches the store."""
+"""The row of a host, and what it works on. Nothing here touches the store."""
 
 from __future__ import annotations
 
@@ -19,28 +19,29 @@ count as a bad line."""
 
 
 class Ground(NamedTuple):
-    """Where transcripts are looked for. `project` is a real path; empty: those of all projects.
-    `root` is the folder in which a person has them, in place of the host's own."""
+    """The places where transcripts are looked for."""
 
     home: str
     environ: Mapping[str, str]
-    project: str = ""
-    root: str = ""
+    project: str = ""  # a real path; empty: all projects
+    root: str = ""  # the folder in which a person has them, in place of the host's own
 
 
 class Found(NamedTuple):
-    """One transcript. `session_id` and `folder` are what its place says; empty: its records do.
-    Of a database of many sessions `session_id` is the only one to be read, and `log` is the path of
-    the file in which its newest rows are. `parent_id` is the session that a subagent's is of.
-    `form` is set where a person named the file: which row reads it. Its sessions are kept, and no
-    host is read for their sake."""
+    """A transcript that was found.
+
+    Sessions of a file that a person named are kept, and no host is read for their sake.
+
+    Attributes:
+        session_id: what its place says; empty: its records do. Of a database: the only one read.
+    """
 
     path: str
     session_id: str = ""
-    folder: str = ""
-    log: str = ""
-    parent_id: str = ""
-    form: str = ""
+    folder: str = ""  # what its place says; empty: its records do
+    log: str = ""  # of a database: the path of the file in which its newest rows are
+    parent_id: str = ""  # the session that a subagent's is of
+    form: str = ""  # which row reads it; set where a person named the file
 
 
 class ReadSessions(Protocol):
@@ -54,17 +55,21 @@ class ReadSessions(Protocol):
 
 
 class Importer(NamedTuple):
-    """One host's transcripts.
+    """A host's transcripts.
 
-    `agent` names the host in what is kept. `find` lists the transcripts that may be of the ground's
-    project; whether they are, the sessions' working directories say. A file of lines has
-    `parse_line`. Others are read as a whole when they changed: `read_file` gets the path and the
-    state of the last reading, in which it may keep how far it came. A database of the sessions of
-    many projects has `read_sessions`.
-    `roots` are the folders that `find` looks in, to be watched. Where `keys_are_global`, a key or a
-    response that another session has is a copy of it, as a fork's beginning is.
-    `find_folder` is for hosts whose records have no working directory: it says in which one a
-    session worked, empty where that cannot be known; then nothing of it is read.
+    A file of lines has `parse_line`. Others are read as a whole when they changed, by `read_file`.
+
+    Attributes:
+        agent: names the host in what is kept.
+        roots: the folders that `find` looks in, to be watched.
+        find: lists the transcripts that may be of the ground's project; whether they are, the
+            sessions' working directories say.
+        read_file: gets the path and the state of the last reading, in which it may keep how far it
+            came.
+        keys_are_global: whether a key or response of another session is a copy, as in a fork.
+        read_sessions: for a database of the sessions of many projects.
+        find_folder: for hosts whose records have no working directory: the one in which a session
+            worked, empty where that cannot be known; then nothing of it is read.
     """
 
     agent: str

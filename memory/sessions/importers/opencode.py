@@ -21,11 +21,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-from base.named_tuples import NamedTuple
-from memory.sessions.importers.host_database import HostDatabase
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.opencode_rows import (
     TABLES,
+    HostDatabase,
     MessageRow,
     Rows,
     SessionRow,
@@ -62,13 +61,8 @@ _ACTIONS: Mapping[str, FileAction] = {"add": "created", "delete": "deleted"}
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
-class _Part(NamedTuple):
-    id: str
-    value: Mapping[str, Any]
-
-    @property
-    def kind(self) -> str:
-        return text(self.value.get("type"))
+_Part = dict[str, Any]
+"""A part of a message, with its id."""
 
 
 def data_folder(ground: Ground) -> str:
@@ -141,7 +135,7 @@ def _read_session(rows: Rows, session: SessionRow) -> Iterator[Record | None]:
             continue
         yield from records
         if any(isinstance(one, MessageRecord) and one.is_prompt for one in records):
-            rows.note_prompt(mark, message.id)
+            rows.note_prompt(mark, message[1])
 
 
 def _read_message(
@@ -151,17 +145,18 @@ def _read_message(
     data: object,
     listed_parts: list[tuple[str, object]],
 ) -> Iterator[Record]:
+    _, own, created = message
     info = fields(load_json(text(data)))
-    parts = [_Part(id_, value) for id_, raw in listed_parts if (value := _load(raw))]
-    at = seconds(fields(info.get("time")).get("created")) or seconds(message.created)
+    parts = [{**value, "id": id_} for id_, raw in listed_parts if (value := _load(raw))]
+    at = seconds(fields(info.get("time")).get("created")) or seconds(created)
     if info.get("role") == "user":
-        yield from _user(message.id, parts, at, is_person=not session.parent_id)
+        yield from _user(own, parts, at, is_person=not session.parent_id)
     elif info.get("role") == "assistant":
-        yield from _assistant(message.id, info, parts, at)
-        yield from _usage(message.id, info, parts, at)
+        yield from _assistant(own, info, parts, at)
+        yield from _usage(own, info, parts, at)
         if info.get("summary") is True and info.get("finish") and not info.get("error"):
-            asking = first_text(info, "parentID") or message.id
-            asked = [_Part(id_, _load(raw)) for id_, raw in rows.read_parts(asking)]
+            asking = first_text(info, "parentID") or own
+            asked = [dict(_load(raw)) for _, raw in rows.read_parts(asking)]
             yield _compaction(asking, info, parts, asked)
 
 
@@ -174,58 +169,58 @@ def _load(raw: object) -> Mapping[str, Any]:
 
 
 def _user(group: str, parts: list[_Part], at: float | None, *, is_person: bool) -> Iterator[Record]:
-    texts = [one for one in parts if one.kind == "text" and text(one.value.get("text"))]
+    texts = [one for one in parts if one.get("type") == "text" and text(one.get("text"))]
     typed = [
-        one.value["text"]
+        one["text"]
         for one in texts
-        if one.value.get("synthetic") is not True and one.value.get("ignored") is not True
+        if one.get("synthetic") is not True and one.get("ignored") is not True
     ]
     images = sum(
-        one.kind == "file" and text(one.value.get("mime")).startswith("image/") for one in parts
+        one.get("type") == "file" and text(one.get("mime")).startswith("image/") for one in parts
     )
     if typed or images:
         said = "\n".join(typed)
         yield MessageRecord(group, group, "user", said, at, is_person, images=images, replaces=True)
     for one in texts:
-        if one.value.get("synthetic") is True or one.value.get("ignored") is True:
-            yield MessageRecord(one.id, group, "system", one.value["text"], at)
+        if one.get("synthetic") is True or one.get("ignored") is True:
+            yield MessageRecord(one["id"], group, "system", one["text"], at)
     for one in parts:
-        if one.kind == "subtask" and (said := text(one.value.get("prompt"))):
-            yield MessageRecord(one.id, group, "user", said, at)
+        if one.get("type") == "subtask" and (said := text(one.get("prompt"))):
+            yield MessageRecord(one["id"], group, "user", said, at)
 
 
 def _assistant(
     group: str, info: Mapping[str, Any], parts: list[_Part], at: float | None
 ) -> Iterator[Record]:
     model = text(info.get("modelID"))
-    calls = [one for one in parts if one.kind == "tool"]
+    calls = [one for one in parts if one.get("type") == "tool"]
     for one in parts:
-        said = text(one.value.get("text"))
-        if one.kind == "text" and said and info.get("summary") is not True:
-            yield MessageRecord(one.id, group, "assistant", said, at, model=model, replaces=True)
-        elif one.kind == "reasoning" and said and fields(one.value.get("time")).get("end"):
+        said = text(one.get("text"))
+        if one.get("type") == "text" and said and info.get("summary") is not True:
+            yield MessageRecord(one["id"], group, "assistant", said, at, model=model, replaces=True)
+        elif one.get("type") == "reasoning" and said and fields(one.get("time")).get("end"):
             yield MessageRecord(
-                one.id, group, "assistant", at=at, model=model, thinking_bytes=size(said)
+                one["id"], group, "assistant", at=at, model=model, thinking_bytes=size(said)
             )
-        elif one.kind == "tool":
+        elif one.get("type") == "tool":
             yield from _call(group, one, at, model)
     for one in calls:
         yield from _result(one, at)
 
 
 def _call(group: str, part: _Part, at: float | None, model: str) -> Iterator[Record]:
-    state, tool = fields(part.value.get("state")), text(part.value.get("tool"))
+    state, tool = fields(part.get("state")), text(part.get("tool"))
     if state.get("status") not in ("running", "completed", "error"):
         return  # its arguments are not there yet
     given = state.get("input")
     yield MessageRecord(
-        part.id,
+        part["id"],
         group,
         "tool_call",
         at=seconds(fields(state.get("time")).get("start")) or at,
         tool=tool,
         params=given,
-        call_id=text(part.value.get("callID")) or part.id,
+        call_id=text(part.get("callID")) or part["id"],
         subagent=first_text(fields(given), "subagent_type") if tool == "task" else "",
         skill=first_text(fields(given), "name") if tool == "skill" else "",
         model=model,
@@ -233,7 +228,7 @@ def _call(group: str, part: _Part, at: float | None, model: str) -> Iterator[Rec
 
 
 def _result(part: _Part, at: float | None) -> Iterator[Record]:
-    state, tool = fields(part.value.get("state")), text(part.value.get("tool"))
+    state, tool = fields(part.get("state")), text(part.get("tool"))
     status = state.get("status")
     if status not in ("completed", "error"):
         return
@@ -242,7 +237,7 @@ def _result(part: _Part, at: float | None) -> Iterator[Record]:
     said = text(state.get("error" if has_failed else "output"))
     is_denied = has_failed and said.startswith(_DENIED)
     ended = None if has_failed else code(metadata.get("exit"))
-    key = f"{part.id}:result"
+    key = f"{part['id']}:result"
     mimes = (text(one.get("mime")) for one in objects(state.get("attachments")))
     yield MessageRecord(
         key,
@@ -251,7 +246,7 @@ def _result(part: _Part, at: float | None) -> Iterator[Record]:
         said,
         seconds(fields(state.get("time")).get("end")) or at,
         tool=tool,
-        call_id=text(part.value.get("callID")) or part.id,
+        call_id=text(part.get("callID")) or part["id"],
         failed=(has_failed or bool(ended)) and not is_denied,
         exit_code=ended,
         is_denied=is_denied,
@@ -277,7 +272,7 @@ def _usage(
 ) -> Iterator[Record]:
     """Each step is a response; of one that did not end, or of whose tokens the host was told
     nothing, it writes zeros."""
-    steps = [fields(one.value.get("tokens")) for one in parts if one.kind == "step-finish"]
+    steps = [fields(one.get("tokens")) for one in parts if one.get("type") == "step-finish"]
     for number, tokens in enumerate(steps or [fields(info.get("tokens"))]):
         cache = fields(tokens.get("cache"))
         given, said, thoughts = (count(tokens.get(n)) for n in ("input", "output", "reasoning"))
@@ -296,8 +291,8 @@ def _usage(
 def _compaction(
     key: str, info: Mapping[str, Any], parts: list[_Part], asked: list[_Part]
 ) -> CompactionRecord:
-    said = [text(one.value.get("text")).strip() for one in parts if one.kind == "text"]
-    wished = next((one.value.get("auto") for one in asked if one.kind == "compaction"), None)
+    said = [text(one.get("text")).strip() for one in parts if one.get("type") == "text"]
+    wished = next((one.get("auto") for one in asked if one.get("type") == "compaction"), None)
     return CompactionRecord(
         key,
         seconds(fields(info.get("time")).get("completed")),

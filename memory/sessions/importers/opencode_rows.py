@@ -1,22 +1,38 @@
-"""Which rows of OpenCode's database are new: its sessions, and of each the messages that changed.
+"""The new rows of OpenCode's database: its sessions, and of each the messages that changed.
 
 No column of times has an index, and the database may have gigabytes. So the few rows of `session`
 tell what was touched, the numbers of new rows tell of the rest, and within a session its index
 does. What was read is kept as a mark of each of the last sessions; one without is read again,
 which changes nothing.
+
+The host goes on writing, and must not be in the way. Each statement is a short transaction of its
+own. Nothing is written: a log that the host left empty is not opened, so that no file appears
+beside the database.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from base.named_tuples import NamedTuple
-from memory.sessions.importers.host_database import VALUE_BYTES_MAX, HostDatabase
+from base.plain_files import open_plain
 from memory.sessions.importers.importer import State
 from memory.sessions.importers.stranger import count, text
+
+WAIT_S = 0.2
+STATEMENT_S = 5.0
+"""A database may be made so that a statement has no end."""
+
+VALUE_BYTES_MAX = 64 << 20
+_STEPS = 100_000
+_HEADER_BYTES = 20
+_IS_LOGGED = b"\x02\x02"  # the header's two versions, of a database with a write-ahead log
 
 OVERLAP_MS = 10_000
 """Rows are committed a little later than the times in them say."""
@@ -31,6 +47,89 @@ TABLES = {
 _DATA = f"CASE WHEN length(CAST(data AS BLOB)) <= {VALUE_BYTES_MAX} THEN data END"
 
 
+class HostDatabase:
+    """One open database. What is no UTF-8 in it is replaced."""
+
+    def __init__(self, path: str) -> None:
+        """Open it.
+
+        Raises:
+            OSError: it can't be read, or is a link.
+            ValueError: it is no database, or what is beside it is no plain file.
+            sqlite3.Error: it can't be opened.
+        """
+        self._path = path
+        self._ends_at = 0.0
+        self._open()
+
+    def _open(self) -> None:
+        for beside in ("-wal", "-shm", "-journal"):
+            _refuse_unless_plain(self._path + beside)
+        with open_plain(self._path, follow=False) as file:
+            header = file.read(_HEADER_BYTES)
+        if not header.startswith(b"SQLite format 3\0"):
+            raise ValueError("no database")
+        # Without a log nobody writes it, and no file has to be made for that to be known.
+        self._is_quiet = header.endswith(_IS_LOGGED) and not self._is_logged()
+        how = "mode=ro&immutable=1" if self._is_quiet else "mode=ro"
+        self._db = sqlite3.connect(
+            f"file:{quote(self._path)}?{how}", uri=True, timeout=WAIT_S, isolation_level=None
+        )
+        self._db.text_factory = _decode
+        self._db.set_progress_handler(self._is_late, _STEPS)
+        self._db.execute("PRAGMA trusted_schema = OFF")
+
+    def _is_logged(self) -> bool:
+        try:
+            return os.lstat(self._path + "-wal").st_size > 0
+        except OSError:
+            return False
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._ends_at
+
+    def require(self, tables: Mapping[str, Sequence[str]]) -> None:
+        """Check that there are tables, each with some columns.
+
+        Raises:
+            ValueError: one is missing, or is a view.
+        """
+        for table, columns in tables.items():
+            kinds = self.rows("SELECT type FROM sqlite_master WHERE name = ?", table)
+            found = {row[0] for row in self.rows("SELECT name FROM pragma_table_info(?)", table)}
+            if kinds != [("table",)] or not found.issuperset(columns):
+                raise ValueError(f"no table {table} of the known form")
+
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return all rows of a statement.
+
+        Raises:
+            sqlite3.Error: it is locked, damaged, or takes too long.
+        """
+        if self._is_quiet and self._is_logged():
+            self.close()
+            self._open()
+        self._ends_at = time.monotonic() + STATEMENT_S
+        return self._db.execute(statement, values).fetchall()
+
+    def close(self) -> None:
+        """Close it; safe to call twice."""
+        self._db.close()
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _refuse_unless_plain(path: str) -> None:
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        raise ValueError("no plain file is beside it")
+
+
 class SessionRow(NamedTuple):
     """A session, as far as its columns have the right types."""
 
@@ -43,12 +142,8 @@ class SessionRow(NamedTuple):
     created: int | None
 
 
-class MessageRow(NamedTuple):
-    """A message: the number of its row, its id, and when it was made."""
-
-    row: int
-    id: str
-    created: int | None
+MessageRow = tuple[int, str, int | None]
+"""A message: the number of its row, its id, and when it was made."""
 
 
 class Rows:
@@ -144,13 +239,14 @@ class Rows:
         if "until" not in mark:
             mark["until"] = max((at for _, at in listed), default=0)
         for message in changed:
+            row, id_, _ = message
             data = self._db.rows(
                 f"SELECT {_DATA} FROM message WHERE rowid = ?",  # noqa: S608 - fixed
-                message.row,
+                row,
             )
             if data:
-                yield message, data[0][0], self.read_parts(message.id)
-            mark["at"] = message.row
+                yield message, data[0][0], self.read_parts(id_)
+            mark["at"] = row
         mark.pop("at", None)
         mark["time"] = mark.pop("until")
 
@@ -169,7 +265,7 @@ class Rows:
             session.id,
         )
         return [
-            (MessageRow(row, id_, count(created)), min(count(updated) or self._now, self._now))
+            ((row, id_, count(created)), min(count(updated) or self._now, self._now))
             for row, id_, created, updated in listed
             if text(id_)
         ]
@@ -186,10 +282,10 @@ class Rows:
                 since,
             )
             ids = {id_ for (id_,) in parts}
-            changed = [one for one, at in listed if at >= since or one.id in ids]
+            changed = [one for one, at in listed if at >= since or one[1] in ids]
         else:
             changed = [one for one, _ in listed]
-        reached = next((n for n, one in enumerate(changed) if one.row == mark.get("at")), -1)
+        reached = next((n for n, one in enumerate(changed) if one[0] == mark.get("at")), -1)
         return changed[reached + 1 :]
 
     def find_removed(self, session: SessionRow, mark: dict[str, Any]) -> str:
@@ -218,5 +314,5 @@ def _from(since: int) -> int:
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Tell damage of some rows, behind which others may be whole, from a lock or a time limit."""
+    """Return whether some rows are damaged, behind which others may be whole; no lock, no limit."""
     return not isinstance(error, sqlite3.OperationalError)

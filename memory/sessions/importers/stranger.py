@@ -135,7 +135,7 @@ def subfolders(folder: str) -> Iterator[os.DirEntry[str]]:
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a folder and no link."""
+    """Return whether an entry is a folder and no link."""
     try:
         return entry.is_dir(follow_symlinks=False)
     except OSError:
@@ -143,7 +143,7 @@ def is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def is_file(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a file and no link."""
+    """Return whether an entry is a file and no link."""
     try:
         return entry.is_file(follow_symlinks=False)
     except OSError:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import codecs
 import json
-import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
+
+from base.plain_files import open_plain
 
 BYTES_MAX = 64 << 20
 """What one JSON value may take; a larger one is refused, since it is held in memory."""
@@ -22,21 +21,6 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _SKIPPED = re.compile(r"[ \t\r\n,]*")
 
 
-@contextmanager
-def open_plain(path: str) -> Iterator[BinaryIO]:
-    """Open a plain file for reading.
-
-    Raises:
-        OSError: it can't be read, or is a link.
-        ValueError: it is no plain file.
-    """
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ValueError("no plain file")
-        yield file
-
-
 def read_json(path: str, bytes_max: int = BYTES_MAX) -> Any:  # noqa: ANN401 - a stranger's
     """Read a file's JSON.
 
@@ -44,7 +28,7 @@ def read_json(path: str, bytes_max: int = BYTES_MAX) -> Any:  # noqa: ANN401 - a
         OSError: it can't be read, or is a link.
         ValueError: it is no JSON, or too large.
     """
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         data = file.read(bytes_max + 1)
     if len(data) > bytes_max:
         raise ValueError(f"more than {bytes_max} bytes")
@@ -78,7 +62,7 @@ def read_array(path: str, bytes_max: int = BYTES_MAX) -> Iterator[Mapping[str, A
         OSError: it can't be read, or is a link.
         ValueError: it is no array, is torn, or one object of it is too large.
     """
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         yield from read_open_array(file, bytes_max)
 
 
@@ -106,7 +90,7 @@ def read_members(
         OSError: it can't be read, or is a link.
         ValueError: it is no object, is torn, or one value of it is too large.
     """
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         stream = _Stream(file, bytes_max)
         if stream.peek() != "{":
             raise ValueError("no object")

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from base.plain_files import open_plain
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.stranger import (
     fields,
@@ -25,7 +26,6 @@ from memory.sessions.importers.stranger import (
     scan,
     text,
 )
-from memory.sessions.importers.whole_json import open_plain
 from memory.sessions.records import MessageRecord, Record
 
 TRANSCRIPTS_MAX = 200
@@ -65,10 +65,10 @@ def _names_project(entry: os.DirEntry[str], project: str) -> bool:
 
 @lru_cache(1024)
 def _looks_like(path: str, size: int, mtime_ns: int, project: str) -> bool:
-    """Tell whether a step names a path in the project; a file is looked at once a version."""
+    """Return whether a step names a path in the project; a file is looked at once a version."""
     below = project.rstrip("/") + "/"
     try:
-        with open_plain(path) as file:
+        with open_plain(path, follow=False) as file:
             lines = file.read(LOOKED_AT_BYTES).splitlines()
     except (OSError, ValueError):
         return False

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
+from base.globs import is_made_of
+from base.wordlist import word_set
 from policy import marks
 from policy.paths import resolve
 from policy.shell.call import ProgramCall
 from policy.shell.outputs import quote
 from policy.shell.script_files import only_what_is_certain, run_with_shebang
-from policy.wildcards import is_made_of
-from policy.wordlist import word_set
 
 _NAME_TARGETS = word_set("make gmake just task go-task nox inv invoke fab rake grunt gulp doit")
 _NAME_SCRIPTS = word_set("npm pnpm yarn bun composer")

@@ -3,96 +3,40 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from base.wordlist import words
 from policy.shell.options import parse
 from policy.shell.project_files import ProjectFiles, TargetStep, command_line, tasks
+from policy.shell.project_files.code_pieces import pieces_for
 from policy.shell.run import CONFIGURED, PROJECT_FILES
-from policy.wordlist import words
 
 
 class Row(NamedTuple):
-    """A runner's files, and `more` that are read as well; its options with a value, of them those
-    that name a target, and the one where none is named (empty: all). A target is given `context`
-    as its first parameter, and has `prefix` before its name. What `commands` finds in a target is
-    shell text, or texts in quotes: commands each, or with `are_words` the words of one."""
+    """A runner whose targets are pieces of a program."""
 
-    files: str
+    files: str  # names of its file; empty: the targets are files
     language: str = ""
-    values: str = ""
-    option: str = ""
-    context: str = ""
-    more: str = ""
-    prefix: str = ""
-    default: str = "default"
-    commands: str = ""
-    are_words: bool = False
+    values: str = ""  # its options with a value
+    option: str = ""  # those of `values` that name a target
+    context: str = ""  # given to a target as its first parameter
+    more: str = ""  # files that are read as well
+    prefix: str = ""  # stands before a target's name
+    default: str = "default"  # the target where none is named; empty: all
+    commands: str = ""  # a pattern of what in a target is shell text, or commands in quotes
+    are_words: bool = False  # whether the texts in quotes are the words of one command
 
 
-ROWS = {
-    "nox": Row("noxfile.py", "python", "s session sessions e k t p f", "s session sessions e",
-               "nox.Session().", default=""),
-    "inv": Row("tasks.py", "python", "c r f collection search-root", "", "invoke.Context()."),
-    "fab": Row("fabfile.py", "python", "H i c r collection", "", "fabric.Connection()."),
-    "rake": Row("Rakefile rakefile Rakefile.rb rakefile.rb", "ruby", "f C rakefile",
-                more="lib/tasks/*.rake rakelib/*.rake"),
-    "grunt": Row("Gruntfile.js gruntfile.js Gruntfile.cjs", "javascript", "gruntfile base"),
-    "gulp": Row("gulpfile.js gulpfile.mjs gulpfile.cjs gulpfile.ts", "javascript", "f gulpfile"),
-    "mage": Row("magefile.go", "go", more="magefiles/*.go", default="Default"),
-    "fastlane": Row("fastlane/Fastfile Fastfile", "ruby"),
-    "snakemake": Row("Snakefile workflow/Snakefile", values="s snakefile", default="all",
-                     commands=r"""shell:\s*(?:""\"|"|')([^"']+)"""),
-    "ansible-playbook": Row("", values="i e l t u f", default="", commands=
-                            r"\b(?:command|shell|raw|cmd):[ \t]*(?:[|>][-+]?\n)?"
-                            r"(.+(?:\n[ ]+(?![-\w. ]*:).*)*)"),
-    "terraform": Row("", more="*.tf", values="", default="", commands=
-                     r"local-exec\"\s*\{[^}]*?command\s*=\s*(?:<<-?\w+\n)?(.+(?:\n(?!\s*\}).*)*)"),
-    "doit": Row("dodo.py", "python", "f file d dir n", prefix="task_", default="",
-                commands=r"""['"]actions['"]\s*:\s*\[([^\]]*)"""),
-    "gradle": Row("build.gradle build.gradle.kts", values="p project-dir b build-file x I",
-                  commands=r"\bcommandLine\b[\s(=]*(.*)", are_words=True),
-    "cmake": Row("CMakeLists.txt", values="P S B G D t target build", option="t target",
-                 commands=r"\bCOMMAND\s+((?:(?!\s[A-Z]{4})[^)])+)"),
-}  # fmt: skip
-ROWS |= {"invoke": ROWS["inv"], "gradlew": ROWS["gradle"], "tofu": ROWS["terraform"]}
-_DEFINES = (
-    r"""(?m)^(?:async[ ]|export[ ])*(?:(?:def|class|func|function|(?:multi)?task|file|namespace|"""
-    r"""rule|(?:private_)?lane|const|let|var|val)\b[\s(:'"]*|exports\.|add_custom_target\(\s*|"""
-    r"""\w+\.(?:task|registerTask|create|register(?:<\w+>)?)\(\s*['"])([\w-]+)|\bname=["']([\w-]+)"""
-)
-# Lines that begin something new: not inside, not closing, and not behind a decorator.
-_BEGINS = r"(?m)(?<![^\n])(?=[^\s)\]}#])(?!(?:end|el|except|finally|rescue|ensure)\b)"
+with open(f"{os.path.splitext(__file__)[0]}.json", encoding="utf-8") as _file:
+    ROWS = {
+        name: Row(**fields) for names, fields in json.load(_file).items() for name in names.split()
+    }
 _SHOWS = frozenset(words("l list T tasks n dry-run dryrun check syntax-check list-tasks"))
 _TESTS = r"^(?:async )?(?:def|class) ([tT]est\w*)"
 _HOOKS = r"^def (pytest_\w+)|autouse=True.*\n(?:async )?def (\w+)"
-
-
-def pieces_for(text: str, wanted: set[str], context: str = "") -> str:
-    """The pieces of a program that the wanted targets reach, and those that are no definition."""
-    pieces: list[tuple[str, set[str]]] = []
-    defining: dict[str, list[int]] = {}  # the pieces that define a name
-    one = re.sub(r"(?m)^(@.*|\))\n(?=@|def |async )", r"\1\r", text)  # with its decorators
-    for part in re.split(_BEGINS, one):
-        piece = part.replace("\r", "\n")
-        if context and (parameter := re.search(r"def \w+\(\s*(\w+)", piece)):
-            piece = re.sub(rf"\b{parameter[1]}\.", context, piece)
-        names = {a or b for a, b in re.findall(_DEFINES, piece)}
-        for name in names:
-            defining.setdefault(name, []).append(len(pieces))
-        pieces.append((piece, names))
-    said = re.search(r"nox\.options\.sessions\s*=(.*)", text)
-    if "" in wanted and said:  # none is asked for: those that the file says, else all
-        wanted = set(re.findall(r"[\w-]+", said[1]))
-    waiting = [at for at, (_, n) in enumerate(pieces) if not n or "" in wanted or n & wanted]
-    kept: dict[int, str] = {}
-    for at in waiting:
-        if at not in kept:
-            kept[at], names = pieces[at]
-            for name in re.findall(r"[\w-]+" if names else r"(?<![\w-])[\w-]++(?=\()", kept[at]):
-                waiting += defining.pop(name, ())
-    return "".join(kept[at] for at in sorted(kept))
 
 
 def _program(project: ProjectFiles) -> Iterator[TargetStep]:

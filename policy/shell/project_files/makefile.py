@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from base.globs import is_made_of
 from policy import marks
 from policy.paths import resolve
-from policy.shell.interpreters import SHELLS
 from policy.shell.options import parse
 from policy.shell.outputs import quote
+from policy.shell.programs import SHELLS
 from policy.shell.project_files import ProjectFiles, TargetStep
 from policy.shell.state import VALUE_MAX
-from policy.wildcards import is_made_of
 
 DEPTH_MAX = 16  # variables in variables, files in files
 PATTERNS_MAX = 4  # pattern rules that serve one another
@@ -28,11 +27,8 @@ _INSIDE = _DEEP.replace("@", _DEEP.replace("@", _DEEP.replace("@", r"[^(){}]*+")
 _REFERENCE = re.compile(rf"\$(?:[({{]({_INSIDE})[)}}]|(.))", re.DOTALL)
 
 
-class MakeRule(NamedTuple):
-    """What a target needs, and the lines that make it."""
-
-    needed: str
-    lines: list[str]
+MakeRule = tuple[str, list[str]]
+"""What a target needs, and the lines that make it."""
 
 
 class Makefile:
@@ -73,7 +69,7 @@ class Makefile:
                     self.assign(*found.groups())
                 else:
                     needed = self.fill(needed).rpartition(":")[2].replace("|", " ")
-                    self.add(self.fill(targets).split(), MakeRule(needed, lines))
+                    self.add(self.fill(targets).split(), (needed, lines))
             else:
                 self.fill(line)  # `$(shell …)`, `ifeq ($(shell …),x)`
 
@@ -135,17 +131,17 @@ class Makefile:
         seen.add(target)
         self.project.call.walker.budget.spend(1 + len(self.patterns))
         named = [(rule, "") for rule in self.rules.get(target, ())]
-        if depth < PATTERNS_MAX and not any(rule.lines for rule, _ in named):
+        if depth < PATTERNS_MAX and not any(lines for (_, lines), _ in named):
             for head, tail, rule in self.patterns:
                 if is_made_of((head, tail), target):
                     named.append((rule, target[len(head) : len(target) - len(tail)]))
-        for rule, stem in named:
-            needed = rule.needed.replace("%", stem).split()
+        for (needs, lines), stem in named:
+            needed = needs.replace("%", stem).split()
             for other in needed:
                 yield from self.steps(other, seen, depth + bool(stem))
             every = " ".join(needed)
             own = {"@": target, "^": every, "+": every, "*": stem, "<": (*needed, "")[0]}
-            yield from self.recipe(rule.lines, own)
+            yield from self.recipe(lines, own)
 
     def recipe(self, lines: list[str], own: dict[str, str]) -> Iterator[TargetStep]:
         """The lines of a recipe as the shell is given them, and what was run to work them out."""

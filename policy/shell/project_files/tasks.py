@@ -6,14 +6,16 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from base.globs import is_made_of
+from base.wordlist import words
 from policy import marks
 from policy.paths import resolve
 from policy.shell.options import Parsed, parse
 from policy.shell.project_files import ProjectFiles, TargetStep, command_line, table, texts
+from policy.shell.project_files.code_pieces import pieces_for
 from policy.shell.project_files.data_files import read_data
-from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, TaskFile
-from policy.wildcards import is_made_of
-from policy.wordlist import words
+from policy.shell.project_files.task_rows import ROWS, SAME, TaskFile
+from policy.shell.project_files.workspaces import packages
 
 _SHOWS = words("l list list-all show evaluate summary dry dry-run n help h")
 _COMMANDS = words(
@@ -140,8 +142,6 @@ class Tasks(NamedTuple):
         if is_other and name in self.by_name and (name,) not in self.seen:
             yield from self.named([name])
         elif module := re.fullmatch(r"([\w.]+):(\w+)(?:\(.*\))?", text):
-            from policy.shell.project_files.code_files import pieces_for  # noqa: PLC0415
-
             path = module[1].replace(".", "/")
             names = f"{path}.py src/{path}.py {path}/__init__.py src/{path}/__init__.py"
             code = self.project.find(names, self.folder, is_upwards=False)[1]
@@ -149,7 +149,7 @@ class Tasks(NamedTuple):
         else:
             line = self.row.before + self.fill(re.sub(r"^@(php|composer)\b", r"\1", text))
             is_whole = self.row.takes in ("all", "each", "none") or _HOLDER.search(text)
-            is_passed = self.row.files == PACKAGE.files or not is_whole
+            is_passed = self.row.files == ROWS["yarn"].files or not is_whole
             yield TargetStep(f"{line} {self.arguments}" if is_passed else line, self.folder)
 
     def fill(self, text: str, depth: int = 0) -> str:
@@ -190,9 +190,9 @@ def _read_request(row: TaskFile, name: str, argv: tuple[str, ...]) -> Asked | No
     """What a command line asks for, with the tasks that its first word may stand for."""
     if name in ("docker", "podman"):
         argv = argv[argv.index("compose") :] if "compose" in argv else argv[:1]
-    elif row.files == PACKAGE.files and argv[1:2] == ("workspace",):  # of yarn
+    elif row.files == ROWS["yarn"].files and argv[1:2] == ("workspace",):  # of yarn
         argv = (name, "--filter", *argv[2:])
-    elif row.files == PACKAGE.files and argv[1:2] == ("workspaces",):
+    elif row.files == ROWS["yarn"].files and argv[1:2] == ("workspaces",):
         argv = (name, "-r", *argv[-2:])
     asked = read_command(row, argv)
     if asked is None or asked.verb or not row.instead:
@@ -221,13 +221,11 @@ def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
     for name in asked.names[:1]:
         for place in words(row.scripts):
             yield TargetStep(project.find(f"{place}/{name.replace(':', '/')}")[1], project.folder)
-        if row.files == PYTHON.files and name.endswith(".py"):
+        if row.files == ROWS["uv"].files and name.endswith(".py"):
             yield TargetStep(command_line(["python", name, *asked.words]), project.folder)
     option = words("cwd C prefix d dir directory working-dir project root")
     folder = next(asked.options.values(option), "")
-    if row.files.startswith(PACKAGE.files):
-        from policy.shell.project_files.package_json import packages  # noqa: PLC0415
-
+    if row.files.startswith(ROWS["yarn"].files):
         for where, names in packages(project, folder, asked):
             yield from _run(project, row, asked._replace(names=names), where)
     else:

@@ -9,7 +9,7 @@ import tomllib
 import pytest
 
 from ctxmode import cli, exit_codes
-from fleet.keys import load_served_keys
+from fleet.seal import load_served_keys
 
 
 @pytest.fixture(autouse=True)

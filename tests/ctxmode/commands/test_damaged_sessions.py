@@ -8,11 +8,11 @@ from contextlib import closing
 
 import pytest
 
+from base.stores import copies
 from ctxmode import cli
 from ctxmode.config.locations import load_config
 from ctxmode.errors import ContextModeError
 from ctxmode.operations import sessions
-from memory import copies
 from tests.ctxmode.commands.test_sessions import ID, OTHER, SECRET, listed, write
 from tests.memory.facts.damages import DAMAGES, overwrite_head
 

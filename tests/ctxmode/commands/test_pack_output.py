@@ -16,7 +16,7 @@ from ctxmode import cli
 from ctxmode.operations import compression
 from ctxmode.operations.exporters import EXPORTERS
 from kb.tokens import estimate
-from repomap.marks import MARK, RULES_HEAD
+from repomap.reading import MARK, RULES_HEAD
 from tests.repomap.repositories import APP, run_git, write_files
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -39,12 +39,12 @@ def pack(place, capsys):
 @pytest.mark.parametrize("name", EXPORTERS)
 def test_o10_a_host_finds_its_file_with_how_it_is_loaded(pack, place, name):
     out, err = pack("--export", name)
-    path = place / ".context-mode" / EXPORTERS[name].file_name
+    path = place / ".context-mode" / EXPORTERS[name][0]
     text = path.read_text()
     assert out == ""
     assert text.startswith(f"{MARK}\n\n# Files for a task")
     assert "def apply_discount" in text
-    assert EXPORTERS[name].usage.format(path=f".context-mode/{path.name}") in text
+    assert EXPORTERS[name][1].format(path=f".context-mode/{path.name}") in text
     assert f"written: .context-mode/{path.name}" in err
     assert estimate(text, "claude-5") <= 1200
 

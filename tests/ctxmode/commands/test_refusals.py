@@ -12,7 +12,6 @@ import pytest
 from ctxmode import cli, exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.operations import usage_schema
-from ctxmode.operations.refused_runs import RefusedRun
 from ctxmode.operations.run_records import RunRecord
 from ctxmode.operations.usage import record
 from executor.model import Refusal
@@ -41,7 +40,7 @@ def file(tmp_path: Path, monkeypatch) -> Path:
 
 
 def fill(file: Path) -> None:
-    record(file, RefusedRun(RUN, (NAME, CALL, READ, NAME)))
+    record(file, RUN, (NAME, CALL, READ, NAME))
     record(file, RUN._replace(output_id="out-2"))
 
 

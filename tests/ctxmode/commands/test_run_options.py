@@ -2,7 +2,7 @@
 
 import pytest
 
-from ctxmode.commands.run_options import environment, limits
+from ctxmode.commands.run import environment, limits
 from ctxmode.errors import UsageError
 from executor.model import Limits
 

@@ -11,8 +11,7 @@ from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError
 from executor.model import GIB, MIB
-from fleet.cluster import Credentials
-from fleet.settings import Fallback, Send
+from fleet.cluster import Credentials, Fallback, Send
 from fleet.turns import Quota
 
 URL = "dask+tls://scheduler.example.com"

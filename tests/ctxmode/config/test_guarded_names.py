@@ -10,8 +10,8 @@ import pytest
 from ctxmode.config.engine_settings import engine_settings, load_names
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, find_lines
 from ctxmode.config.locations import Config
-from ctxmode.config.schema import build_schema
 from ctxmode.errors import UsageError
+from docs.config_schema import build_schema
 from executor.project.rules.names import NAMES, ChangeVerdict
 
 MOVES = """

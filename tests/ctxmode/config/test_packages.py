@@ -42,13 +42,13 @@ def load(tmp_path):
 
 
 def test_without_a_word_nothing_is_allowed(load):
-    assert load().settings == PackageSettings()
-    assert load().settings.allow == frozenset()
+    assert load()[0] == PackageSettings()
+    assert load()[0].allow == frozenset()
 
 
 def test_all_keys_are_read(load, tmp_path):
     (tmp_path / "ca.pem").write_text("CERTIFICATE")
-    settings = load(FULL.replace('"CA"', f'"{tmp_path / "ca.pem"}"')).settings
+    settings = load(FULL.replace('"CA"', f'"{tmp_path / "ca.pem"}"'))[0]
     host = ("files.example.com",)
     registry = Registry("https://packages.example.com/simple", host, True, "CERTIFICATE")
     assert settings == PackageSettings(
@@ -58,8 +58,8 @@ def test_all_keys_are_read(load, tmp_path):
 
 def test_a_project_sets_none_of_it(load):
     found = load(project='[packages]\nallow = ["python"]\n')
-    assert found.settings == PackageSettings()
-    assert "not for a project to set" in found.warnings[0]
+    assert found[0] == PackageSettings()
+    assert "not for a project to set" in found[1][0]
 
 
 @pytest.mark.parametrize(

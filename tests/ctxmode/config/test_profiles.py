@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxmode.config.profiles import PROJECT_FILE, USER_FILE, load_profiles
+from ctxmode.config.engine_settings import PROJECT_FILE, USER_FILE, load_profiles
 from ctxmode.errors import ContextModeError
 from executor.network import parse
 from executor.profile import ANALYZE, BUILD, PROFILES, Profile, ProjectAccess
@@ -41,7 +41,7 @@ def write(tmp_path: Path):
 
 
 def test_without_files_there_are_the_built_in_profiles(tmp_path: Path):
-    assert load_profiles(tmp_path, tmp_path).by_name == PROFILES
+    assert load_profiles(tmp_path, tmp_path)[0] == PROFILES
 
 
 def test_the_user_defines_profiles_on_one_another(write):
@@ -55,7 +55,7 @@ def test_the_user_defines_profiles_on_one_another(write):
     )
     strict = Profile("strict", ProjectAccess.READ_ONLY, parse(()), online.env, online.read, "A")
     expected = {"analyze": ANALYZE, "build": BUILD, "online": online, "strict": strict}
-    assert write(USER).by_name == expected
+    assert write(USER)[0] == expected
 
 
 TIGHTER = """
@@ -83,7 +83,7 @@ network = ["evil.example.net"]
 
 def test_a_project_tightens(write):
     loaded = write(USER, TIGHTER)
-    online = loaded.by_name["online"]
+    online = loaded[0]["online"]
     assert (online.project, online.network, online.env, online.read, online.floor) == (
         ProjectAccess.READ_ONLY,
         parse(("api.example.com",)),
@@ -91,17 +91,17 @@ def test_a_project_tightens(write):
         ("~/.config/gh",),
         "A",
     )
-    assert loaded.warnings == ()
+    assert loaded[1] == ()
 
 
 def test_a_project_never_loosens_and_the_attempt_is_told(write):
     loaded = write(USER, LOOSER)
-    assert loaded.by_name["analyze"] == ANALYZE
-    assert loaded.by_name["online"].network == parse(("api.example.com",))
-    assert loaded.by_name["online"].floor == "A"
-    assert not loaded.by_name["mine"].network.is_open
-    assert len(loaded.warnings) == 7
-    assert all("is not for a project to grant" in warning for warning in loaded.warnings)
+    assert loaded[0]["analyze"] == ANALYZE
+    assert loaded[0]["online"].network == parse(("api.example.com",))
+    assert loaded[0]["online"].floor == "A"
+    assert not loaded[0]["mine"].network.is_open
+    assert len(loaded[1]) == 7
+    assert all("is not for a project to grant" in warning for warning in loaded[1])
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,12 @@ import pytest
 from ctxmode.commands import config as command
 from ctxmode.config import files
 from ctxmode.config.files import find_lines
-from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import BY_KEY, SETTINGS, load_settings
 from ctxmode.errors import UsageError
+from docs.config_schema import build_schema
 from executor.model import Limits
+from executor.settings import Settings
+from kb.tokens import DEAREST, FAMILIES
 
 
 @pytest.fixture
@@ -160,3 +162,20 @@ def test_a_projects_file_neither_fills_the_memory_nor_holds_up_the_server(places
         places.project.symlink_to(target)
     with pytest.raises(UsageError, match="cannot be read"):
         load_settings(places.project.parent.parent, places.user.parent.parent, {})
+
+
+def test_the_table_has_the_defaults_and_the_families_of_the_rooms():
+    executor = Settings()
+    defaults = {
+        "output.inline_bytes": executor.inline_bytes,
+        "prewarm.enabled": executor.prewarm,
+        "prewarm.bytes": executor.prewarm_bytes,
+        "sessions.count": executor.sessions.count,
+        "sessions.idle_s": executor.sessions.idle_s,
+        "sessions.life_s": executor.sessions.life_s,
+        "sandbox.isolation": executor.isolation,
+        "sandbox.runtime": executor.runtime,
+        "tokens.family": DEAREST,
+    }
+    assert {key: BY_KEY[key].default for key in defaults} == defaults
+    assert BY_KEY["tokens.family"].choices == tuple(FAMILIES)

@@ -11,9 +11,9 @@ import pytest
 from ctxmode.cli import main
 from ctxmode.doctor.container_engine import EngineHealth, examine
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
-from ctxmode.doctor.table import show
+from ctxmode.doctor.report import show_diagnosis
 from executor import Isolation
-from executor.containers.endpoint import Endpoint
+from executor.containers.engine import Endpoint
 from images.inventory import ImageState, State
 
 NOBODY = 65534
@@ -130,7 +130,7 @@ def test_a_person_sees_the_engine_and_its_images(capsys):
         images=(state("web", State.CURRENT), state("r", State.MISSING, "build r")),
     )
     fine = PartHealth(True, "fine")
-    show(Diagnosis("/p", {}, Isolation("A", {}), fine, fine, container_engine=engine))
+    show_diagnosis(Diagnosis("/p", {}, Isolation("A", {}), fine, fine, container_engine=engine))
     shown = capsys.readouterr().out
     assert "20.10, rootless, overlay2, runtimes runc, runsc  unix:///x.sock" in shown
     assert "localhost/context-mode/web:x  2.0 KB" in shown

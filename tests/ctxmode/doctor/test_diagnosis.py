@@ -3,7 +3,7 @@
 import pytest
 
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_fts5, check_storage
-from ctxmode.doctor.table import show
+from ctxmode.doctor.report import show_diagnosis
 from ctxmode.render.health import doctor_text
 from executor import Isolation, LanguageReport, Layer
 
@@ -65,7 +65,7 @@ def test_the_json_form_has_the_documented_shape():
 
 
 def test_the_table_shows_reasons_and_collects_the_remedies(capsys):
-    show(diagnosis(storage=PartHealth(False, "/d", "read-only", "Make it writable.")))
+    show_diagnosis(diagnosis(storage=PartHealth(False, "/d", "read-only", "Make it writable.")))
     shown = capsys.readouterr().out
     for words in (
         "found no x",
@@ -80,10 +80,10 @@ def test_the_table_shows_reasons_and_collects_the_remedies(capsys):
 
 def test_a_stack_trace_of_a_toolchain_is_shown_only_when_asked_for(capsys):
     traced = diagnosis(languages={"java": TRACED})
-    show(traced)
+    show_diagnosis(traced)
     brief = capsys.readouterr().out
     assert "/j: it failed …" in brief
-    show(traced, verbose=True)
+    show_diagnosis(traced, verbose=True)
     assert "Launcher.run" in capsys.readouterr().out
     plain = doctor_text(traced)
     assert "java: not runnable: /j: it failed …. install j" in plain.splitlines()

@@ -6,12 +6,12 @@ from contextlib import closing
 import pytest
 
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_facts
-from ctxmode.doctor.remedies import remedies
+from ctxmode.doctor.report import remedies
 from ctxmode.operations.facts import open_memory
 from ctxmode.render.health import doctor_text
 from executor import Isolation
 from memory.facts.model import Draft
-from memory.facts.snapshots import snapshot_daily
+from memory.facts.store import snapshot_database
 
 FINE = PartHealth(True, "fine")
 
@@ -25,7 +25,7 @@ def kept(config):
     """A project of one fact, with a snapshot."""
     with open_memory(config, to_write="project") as memory:
         memory.remember(Draft("one", key="a"))
-        snapshot_daily(memory.project)
+        snapshot_database(memory.project.database, memory.project.clock())
     return config
 
 
@@ -47,7 +47,7 @@ def test_what_differs_from_the_ledger_is_told_with_what_mends_it(kept):
     db.close()
     health = check_facts(kept)
     assert health.summary.startswith("not sound: ")
-    assert [(one.part, one.command) for one in remedies(diagnose(health))] == [
+    assert [(one["part"], one["command"]) for one in remedies(diagnose(health))] == [
         ("facts", "context-mode memory check --mend")
     ]
     assert diagnose(health).critical == diagnose(None).critical

@@ -10,8 +10,7 @@ import pytest
 from base.remedy import command_of
 from ctxmode.doctor import report
 from ctxmode.doctor.diagnosis import check_clients
-from ctxmode.doctor.remedies import remedies, script
-from ctxmode.doctor.table import show
+from ctxmode.doctor.report import install_script, remedies, show_diagnosis
 from ctxmode.render.health import packages_lines
 from executor import LanguageReport
 from runtimes.packages.registry import ECOSYSTEMS
@@ -111,6 +110,6 @@ def test_all_forms_of_the_report_tell_it(folder, capsys):
     assert f"no packages of python: uv is not here. To mend it: {UV.hint}" in lines
     configured = {"settings": [], "profiles": [], "warnings": []}
     assert "| python | no | uv is not here |" in report.report(whole, configured, {})
-    assert f"\n{command_of(UV.hint)}\n" in script(remedies(whole))
-    show(whole)
+    assert f"\n{command_of(UV.hint)}\n" in install_script(remedies(whole))
+    show_diagnosis(whole)
     assert "uv is not here" in capsys.readouterr().out

@@ -5,11 +5,11 @@ from pathlib import Path
 from ctxmode.config.file_names import name_capture_mark
 from ctxmode.doctor import diagnosis
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_pages
-from ctxmode.doctor.remedies import remedies
+from ctxmode.doctor.report import remedies
 from ctxmode.render.health import doctor_text
 from executor import Isolation
 from memory.pages import git
-from memory.pages.errors import GitError
+from memory.pages.model import GitError
 
 FINE = PartHealth(True, "fine")
 
@@ -53,7 +53,7 @@ def test_where_there_is_no_git_that_is_told_with_what_helps(config, monkeypatch)
     monkeypatch.setattr(diagnosis, "find_git", find_none)
     health = check_pages(config, {})
     assert health.summary == "not to be had: there is no git here"
-    assert [(one.part, one.note) for one in remedies(diagnose(health))] == [
+    assert [(one["part"], one["note"]) for one in remedies(diagnose(health))] == [
         ("pages", "install git")
     ]
     assert diagnose(health).to_json()["pages"]["git"] == ""

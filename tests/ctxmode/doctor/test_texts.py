@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import asdict
 
 import pytest
 
@@ -13,7 +12,7 @@ from ctxmode import cli
 from ctxmode.doctor import report
 from ctxmode.doctor.container_engine import EngineHealth
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
-from ctxmode.doctor.remedies import GIVES, remedies, script
+from ctxmode.doctor.report import GIVES, install_script, remedies
 from executor import Isolation, LanguageReport, Layer
 from executor.engine.layers import REMEDIES
 
@@ -51,9 +50,9 @@ def layers(names) -> Isolation:
     ],
 )
 def test_a_remedy_has_its_command_and_what_it_gives(part, command):
-    found = {it.part: it for it in remedies(diagnosis(isolation=layers([part])))}
-    assert found[part].command == command
-    assert found[part].gives == GIVES[part]
+    found = {it["part"]: it for it in remedies(diagnosis(isolation=layers([part])))}
+    assert found[part]["command"] == command
+    assert found[part]["gives"] == GIVES[part]
 
 
 @pytest.mark.parametrize(
@@ -66,9 +65,11 @@ def test_a_remedy_has_its_command_and_what_it_gives(part, command):
 )
 def test_the_command_is_the_remedys_own(remedy, command):
     health = EngineHealth(False, remedy=remedy)
-    (found,) = (i for i in remedies(diagnosis(container_engine=health)) if i.part == "containers")
-    assert (found.command, found.note) == (command, remedy)
-    assert json.loads(json.dumps(asdict(found)))["note"] == remedy
+    (found,) = (
+        i for i in remedies(diagnosis(container_engine=health)) if i["part"] == "containers"
+    )
+    assert (found["command"], found["note"]) == (command, remedy)
+    assert json.loads(json.dumps(found))["note"] == remedy
 
 
 def test_every_layer_says_what_it_gives():
@@ -76,14 +77,14 @@ def test_every_layer_says_what_it_gives():
 
 
 def test_hints_are_a_script_that_a_shell_can_read():
-    text = script(remedies(diagnosis(isolation=layers(REMEDIES))))
+    text = install_script(remedies(diagnosis(isolation=layers(REMEDIES))))
     assert "\nsudo apt-get install lua5.4\n" in text
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
 
 
 def test_where_all_works_the_script_says_so():
     whole = diagnosis(languages={}, container_engine=EngineHealth(False))
-    assert script(remedies(whole)).startswith("# Nothing to mend")
+    assert install_script(remedies(whole)).startswith("# Nothing to mend")
 
 
 def test_a_report_tells_nothing_of_its_sender():

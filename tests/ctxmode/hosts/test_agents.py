@@ -20,9 +20,7 @@ from ctxmode.hosts.agents import AGENTS, HOST_AGENTS, NAME_CHARS_MAX, find_host,
     ],
 )
 def test_a_client_is_the_host_whose_words_its_name_has(client, agent):
-    host = find_host(client)
-    assert host is not None
-    assert host.agent == name_agent(client) == agent
+    assert find_host(client) == name_agent(client) == agent
 
 
 @pytest.mark.parametrize(
@@ -39,12 +37,12 @@ def test_a_client_is_the_host_whose_words_its_name_has(client, agent):
     ],
 )
 def test_any_other_client_is_an_agent_of_its_own_name(client, agent):
-    assert find_host(client) is None
+    assert not find_host(client)
     assert name_agent(client) == agent
 
 
 def test_every_row_is_found_by_its_words_and_its_adapter():
-    for row in HOST_AGENTS:
-        assert find_host("-".join(row.words)) is row
-        assert AGENTS[row.adapter] == row.agent
-    assert len(AGENTS) == len({row.agent for row in HOST_AGENTS}) == len(HOST_AGENTS)
+    for agent, adapter, words in HOST_AGENTS:
+        assert find_host("-".join(words)) == agent
+        assert AGENTS[adapter] == agent
+    assert len(AGENTS) == len({agent for agent, _, _ in HOST_AGENTS}) == len(HOST_AGENTS)

@@ -23,11 +23,12 @@ def test_it_names_tools_that_there_are():
     assert len(skill.EXAMPLES) == 3
 
 
-@pytest.mark.parametrize("example", skill.EXAMPLES, ids=lambda example: example.tool)
-def test_each_example_is_a_call_that_its_tool_takes(example):
-    arguments = load(example.tool).arguments
-    assert set(example.arguments) <= set(arguments.model_fields)
-    arguments.model_validate(example.arguments)
+@pytest.mark.parametrize(("question", "tool", "given"), skill.EXAMPLES)
+def test_each_example_is_a_call_that_its_tool_takes(question, tool, given):
+    arguments = load(tool).arguments
+    assert question.endswith("?")
+    assert set(given) <= set(arguments.model_fields)
+    arguments.model_validate(given)
 
 
 def test_a_call_with_an_argument_that_there_is_not_would_be_refused():

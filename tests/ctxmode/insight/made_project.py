@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from base.sqlite_files import connect
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.operations import audit
 from ctxmode.operations.facts import open_memory
@@ -28,12 +27,12 @@ from ctxmode.operations.refused_runs import add_refusals
 from ctxmode.operations.run_records import RunRecord, add_run
 from ctxmode.operations.session_store import open_session_store
 from ctxmode.operations.usage import DAY_S
-from ctxmode.operations.usage_schema import prepare
+from ctxmode.operations.usage_schema import open_usage
 from executor.run.refusals.sources import SOURCES
 from kb import SourceSpec
 from memory.facts.branching import create_branch
 from memory.facts.model import Author, Draft
-from memory.pages.answers import PushRequest, WriteRequest
+from memory.pages.answers import PushRequest
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Ground
 
@@ -68,8 +67,7 @@ REFUSALS = tuple(SOURCES[kind].found(*rest).refusal for kind, *rest in _DATA["re
 
 def fill_counts(config: Config, amounts: Amounts, chance: random.Random, now: float) -> None:
     """Write the counts of calls of past days, and the table of runs."""
-    with closing(connect(config.usage_file)) as db:
-        prepare(db)
+    with closing(open_usage(config.usage_file, wait_s=5)) as db:
         db.execute("BEGIN")
         today = int(now) // DAY_S * DAY_S
         for back in range(amounts.days):
@@ -227,11 +225,9 @@ def _fill_pages(config: Config) -> None:
     with open_pages(config, author="Ann Ox <ann@example.com>") as pages:
         begin(config, pages)
         for text in _DATA["uploads"]:
-            pages.write(WriteRequest("uploads", text, type="concept"))
+            pages.write("uploads", text, of_type="concept")
             pages.push(PushRequest(message="What is known of uploads", no_distill=True))
-        pages.write(
-            WriteRequest("search-index", "# Search index\n\nTwo indexes.\n", type="concept")
-        )
+        pages.write("search-index", "# Search index\n\nTwo indexes.\n", of_type="concept")
         pages.push(PushRequest(message="The index", no_distill=True))
 
 

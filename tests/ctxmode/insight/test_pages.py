@@ -6,17 +6,15 @@ from contextlib import closing
 
 import pytest
 
-from base.sqlite_files import connect
+from base.stores.sqlite_files import connect
 from ctxmode.errors import UsageError
-from ctxmode.insight.exporting import write_file
 from ctxmode.insight.model import Asked
 from ctxmode.insight.pages import PAGES
-from ctxmode.insight.site import BY_PATH, build_page
+from ctxmode.insight.site import BY_PATH, build_page, write_file
 from ctxmode.operations import audit
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.operations.library import open_library
-from ctxmode.operations.refused_runs import RefusedRun
 from ctxmode.operations.run_records import RunRecord
 from ctxmode.operations.usage import record
 from executor.model import Refusal
@@ -101,7 +99,7 @@ def _refuse_act(config, text):
     config.usage_file.parent.mkdir(parents=True, exist_ok=True)
     run = RunRecord(5.0, *("x",) * 3, "A", "ok", 0, None, "run", None, *(0,) * 9, None, None)
     refusal = Refusal("network", text, text, "exact", 2, text)
-    record(config.usage_file, RefusedRun(run, (refusal,)))
+    record(config.usage_file, run, (refusal,))
 
 
 SHOWN = (

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.insight.server import serve_insight
+from ctxmode.insight.site import serve_insight
 
 LONG_S = 3600.0
 

@@ -2,8 +2,7 @@
 
 import trio
 
-from ctxmode.insight.security import Entrance, Gate
-from ctxmode.insight.site import Site
+from ctxmode.insight.site import Entrance, Gate, Site
 
 HOST = "127.0.0.1:4711"
 

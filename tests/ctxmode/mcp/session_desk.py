@@ -13,11 +13,13 @@ from typing import Any
 from ctxmode.config.locations import Config
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import CallContext
-from ctxmode.mcp.tools.session import TOOL
+from ctxmode.mcp.tools import load
 from ctxmode.operations.library import Library
 from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.operations.sessions import open_sessions
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
+
+TOOL = load("ctx_session")
 
 HOUR_S = 3600.0
 DAY_S = 24 * HOUR_S

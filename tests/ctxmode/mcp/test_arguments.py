@@ -5,12 +5,21 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from ctxmode.mcp.arguments import NoArguments, explain, input_schema
-from ctxmode.mcp.tools.batch_execute import BatchArguments, LabelledCommand
-from ctxmode.mcp.tools.execute import ExecuteArguments
-from ctxmode.mcp.tools.execute_file import ExecuteFileArguments
-from ctxmode.mcp.tools.index import IndexArguments
-from ctxmode.mcp.tools.search import SearchArguments
+from ctxmode.mcp import tools
+from ctxmode.mcp.tool import explain
+from ctxmode.operations.searching import SEARCH_BYTES_MAX
+from docs.tool_list import input_schema
+from kb.tokens import BYTES_PER_TOKEN
+from memory.facts import DEFAULT_BUDGET, MAIN, SCOPES
+from memory.pages import PAGE_TYPES
+from repomap.pack_model import BUDGET
+
+BatchArguments = tools.load("ctx_batch_execute").arguments
+ExecuteArguments = tools.load("ctx_execute").arguments
+ExecuteFileArguments = tools.load("ctx_execute_file").arguments
+IndexArguments = tools.load("ctx_index").arguments
+NoArguments = tools.load("ctx_stats").arguments
+SearchArguments = tools.load("ctx_search").arguments
 
 
 @pytest.mark.parametrize(
@@ -43,7 +52,7 @@ def test_queries_come_as_lists_as_json_text_or_as_one_string(sent, understood):
 )
 def test_commands_come_as_objects_as_strings_and_as_json_text(sent, understood):
     given = BatchArguments.model_validate({"commands": sent})
-    assert given.commands == [LabelledCommand(label=lab, command=com) for lab, com in understood]
+    assert [(one.label, one.command) for one in given.commands] == understood
 
 
 @pytest.mark.parametrize(
@@ -121,3 +130,18 @@ def test_schemas_hold_nothing_that_only_costs_or_upsets_clients(model):
         assert key not in text
     required = {name for name, field in model.model_fields.items() if field.is_required()}
     assert set(schema["required"]) == required if required else "required" not in schema
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "key", "value"),
+    [
+        ("ctx_search", "budget", "default", SEARCH_BYTES_MAX // BYTES_PER_TOKEN),
+        ("ctx_pack", "budget", "default", BUDGET),
+        ("ctx_memory", "budget", "default", DEFAULT_BUDGET),
+        ("ctx_memory", "branch", "default", MAIN),
+        ("ctx_memory", "scope", "one_of", [*SCOPES]),
+        ("ctx_pages", "type", "one_of", [*PAGE_TYPES]),
+    ],
+)
+def test_rows_say_what_the_rooms_have(tool, name, key, value):
+    assert tools.read_rows()[tool]["arguments"][name][key] == value

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ctxmode.mcp import log_messages
-from ctxmode.mcp.log_messages import Levels
+from ctxmode.mcp import conversation
+from ctxmode.mcp.conversation import Levels
 from ctxmode.mcp.protocol import LEVELS, LOG_LEVEL_KEY
 
 
@@ -37,7 +37,7 @@ def test_a_request_that_names_a_level_is_believed():
 
 
 def test_the_conversations_that_asked_last_are_remembered(monkeypatch):
-    monkeypatch.setattr(log_messages, "CONVERSATIONS_MAX", 2)
+    monkeypatch.setattr(conversation, "CONVERSATIONS_MAX", 2)
     levels = Levels()
     for owner in ("ada", "bob", "ada", "eve"):
         levels.set(owner, "debug")

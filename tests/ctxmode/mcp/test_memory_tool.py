@@ -12,13 +12,15 @@ from pydantic import ValidationError
 
 from ctxmode.config.files import USER_FILE
 from ctxmode.errors import UsageError
-from ctxmode.mcp import consent
+from ctxmode.mcp import client as consent
 from ctxmode.mcp.tool import CallContext
-from ctxmode.mcp.tools.memory import TOOL
+from ctxmode.mcp.tools import load
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.library import open_library
 from memory.facts.model import Draft
 from tests.ctxmode.mcp.session_desk import Desk
+
+TOOL = load("ctx_memory")
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 

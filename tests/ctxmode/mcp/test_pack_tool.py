@@ -10,13 +10,14 @@ import pytest
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp import listing, names, tools
 from ctxmode.mcp.tool import CallContext
-from ctxmode.mcp.tools import list_offered
-from ctxmode.mcp.tools.pack import TOOL
+from ctxmode.mcp.tools import list_offered, load
 from ctxmode.operations.library import open_library
 from ctxmode.operations.tasks import keep_task
 from tests.ctxmode.mcp.session_desk import Desk
 from tests.ctxmode.mcp.test_memory_tool import Asker
 from tests.repomap.repositories import APP, write_files
+
+TOOL = load("ctx_pack")
 
 
 @pytest.fixture

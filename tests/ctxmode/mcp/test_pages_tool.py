@@ -8,16 +8,18 @@ import pytest
 from pydantic import ValidationError
 
 from ctxmode.errors import UsageError
-from ctxmode.mcp import page_resources
+from ctxmode.mcp import resources
 from ctxmode.mcp.resources import content_of
 from ctxmode.mcp.tool import CallContext
-from ctxmode.mcp.tools.pages import TOOL
+from ctxmode.mcp.tools import load
 from ctxmode.operations.library import open_library
 from ctxmode.operations.page_buffer import open_buffers
 from ctxmode.operations.pages import open_pages
 from executor.project.store.run_drafts import RunDrafts
 from tests.ctxmode.mcp.session_desk import Desk
 from tests.ctxmode.mcp.test_memory_tool import Asker
+
+TOOL = load("ctx_pages")
 
 TEXT = "# Retries\n\n## Why\n\nA second of pause suffices.\n"
 PAGE = {"action": "write", "slug": "retries", "type": "concept", "text": TEXT}
@@ -94,7 +96,7 @@ async def test_c13_a_draft_that_is_behind_is_merged_and_told_of(begun):
     (project / path).write_text(older.replace("A second", "Two seconds"))
     await ask(begun, action="push")
     (project / path).write_text(older.replace("A second", "Three seconds"))
-    told = page_resources.read(begun.config, "ctx://wiki/retries")
+    told = resources.read_page(begun.config, "ctx://wiki/retries")
     assert told.startswith("<DRIFT_NOTICE")
     refused = await ask(begun, action="push")
     assert refused.text.startswith("<MERGE_REQUIRED")
@@ -148,7 +150,7 @@ async def test_pages_are_resources_by_our_addresses_and_contexos(begun):
         content = content_of(begun.library, uri)
         assert (content["uri"], content["mimeType"]) == (uri, "text/markdown")
         assert text in content["text"]
-    listed = {row["uri"] for row in page_resources.list_pages(begun.config)}
+    listed = {row["uri"] for row in resources.list_pages(begun.config)}
     assert {"ctx://index", "context-mode://page/concept/retries"} <= listed
 
 
@@ -172,7 +174,7 @@ async def test_what_is_no_page_is_refused(begun, uri):
 
 
 def test_nothing_is_listed_where_pages_are_not_begun(desk):
-    assert page_resources.list_pages(desk.config) == []
+    assert resources.list_pages(desk.config) == []
     with pytest.raises(UsageError, match="not begun"):
         content_of(desk.library, "ctx://index")
 

@@ -11,8 +11,13 @@ from ctxmode.config.files import PROJECT_FILE
 from ctxmode.errors import ContextModeError
 from ctxmode.mcp import resources
 from ctxmode.mcp.protocol import ProtocolError
-from ctxmode.mcp.resources import READ_BYTES_MAX, content_of, list_templates
-from ctxmode.mcp.session_resources import LISTED_MAX, list_sessions
+from ctxmode.mcp.resources import (
+    READ_BYTES_MAX,
+    SESSIONS_MAX,
+    content_of,
+    list_sessions,
+    list_templates,
+)
 from ctxmode.operations.library import open_library
 from ctxmode.operations.sessions import find_ground, open_sessions
 from memory.sessions.importers.claude_code import IMPORTER
@@ -149,11 +154,11 @@ def test_where_sessions_are_off_none_is_listed_or_read(desk, read):
 
 
 def test_the_latest_are_listed_and_each_can_be_read(desk):
-    for number in range(LISTED_MAX + 3):
+    for number in range(SESSIONS_MAX + 3):
         desk.keep(f"s{number}", ago_s=100 - number, ask=f"Mend part {number}.")
     listed = list_sessions(desk.config, "")
-    assert len(listed) == LISTED_MAX
-    assert listed[0]["name"] == f"Mend part {LISTED_MAX + 2}."
+    assert len(listed) == SESSIONS_MAX
+    assert listed[0]["name"] == f"Mend part {SESSIONS_MAX + 2}."
     for one in listed:
         assert content_of(desk.library, one["uri"])["uri"] == one["uri"]
 

@@ -11,16 +11,17 @@ from pydantic import ValidationError
 
 from ctxmode.config.files import PROJECT_FILE
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.mcp.tools.session import TOOL
+from ctxmode.mcp.tools import load
 from ctxmode.operations.library import open_library
 from ctxmode.operations.sessions import find_ground, open_sessions
-from memory.sessions.digesting import DIGEST_BYTES_MAX
+from memory.sessions.delivering import tell_waiting
+from memory.sessions.digesting import DIGEST_BYTES_MAX, RESUME_BYTES
 from memory.sessions.importers.claude_code import IMPORTER
-from memory.sessions.opening import tell_waiting
-from memory.sessions.resuming import RESUME_BYTES
 from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX
 from tests.ctxmode.mcp.session_desk import DAY_S, HOUR_S, Desk, Transcript
 from tests.memory.facts.damages import overwrite_head
+
+TOOL = load("ctx_session")
 
 SUMMARY = "The parser reads two of three forms."
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

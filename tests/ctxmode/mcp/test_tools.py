@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import kb
+import kb.tokens
 from ctxmode.mcp import listing, tools
-from ctxmode.mcp.readers import reads_text_only
-from ctxmode.mcp.tool import DEFAULT_HINTS, FETCHING_S
+from ctxmode.mcp.listing import reads_text_only
+from ctxmode.mcp.tool import FETCHING_S
 from ctxmode.mcp.tools import NAMES, list_offered
 from docs import tool_list
 
@@ -25,7 +25,8 @@ SHARES = {
 }
 OTHERS_MAX = 2530
 SESSION_FILTERS = ", kind:session, agent:codex, session:ID"
-TOOLS = tuple(map(tools.load, NAMES))
+ROWS = tools.read_rows()
+TOOLS = json.loads(listing.FILE.read_bytes())
 PARTS = ("WHEN:", "WHEN NOT:", "RETURNS:", "EXAMPLE:")
 FORBIDDING = re.compile(
     r"\b(must not|never|do not|don't|forbidden|mandatory|prohibited|always)\b", re.I
@@ -33,28 +34,34 @@ FORBIDDING = re.compile(
 
 
 def test_all_tools_are_there_under_the_names_that_agents_know():
-    assert [tool.name for tool in TOOLS] == [
-        "ctx_execute",
-        "ctx_execute_file",
-        "ctx_background",
-        "ctx_batch_execute",
-        "ctx_index",
-        "ctx_fetch_and_index",
-        "ctx_search",
-        "ctx_pack",
-        "ctx_session",
-        "ctx_memory",
-        "ctx_pages",
-        "ctx_purge",
-        "ctx_changes",
-        "ctx_stats",
-        "ctx_doctor",
-    ]
+    assert (
+        [*ROWS]
+        == [tool["name"] for tool in TOOLS]
+        == [
+            "ctx_execute",
+            "ctx_execute_file",
+            "ctx_background",
+            "ctx_batch_execute",
+            "ctx_index",
+            "ctx_fetch_and_index",
+            "ctx_search",
+            "ctx_pack",
+            "ctx_session",
+            "ctx_memory",
+            "ctx_pages",
+            "ctx_purge",
+            "ctx_changes",
+            "ctx_stats",
+            "ctx_doctor",
+        ]
+    )
 
 
 def price(*names):
     rows = listing.list_tools(names, "a program")["tools"]
-    return kb.estimate_tokens("".join(json.dumps(row, separators=(",", ":")) for row in rows))
+    return kb.tokens.estimate_tokens(
+        "".join(json.dumps(row, separators=(",", ":")) for row in rows)
+    )
 
 
 def test_what_is_served_by_default_costs_at_most_3300_tokens():
@@ -63,9 +70,8 @@ def test_what_is_served_by_default_costs_at_most_3300_tokens():
 
 
 def test_sessions_cost_at_most_250_tokens_with_the_filters_of_the_search():
-    (search,) = (tool for tool in TOOLS if tool.name == "ctx_search")
-    assert SESSION_FILTERS in search.description
-    filters = kb.estimate_tokens(SESSION_FILTERS)
+    assert SESSION_FILTERS in ROWS["ctx_search"]["description"]
+    filters = kb.tokens.estimate_tokens(SESSION_FILTERS)
     assert price("ctx_session") + filters <= SHARES["ctx_session"]
 
 
@@ -87,11 +93,10 @@ def test_changes_which_are_served_where_staging_is_on_cost_at_most_150_tokens():
 
 
 def test_hints_that_are_left_out_are_what_the_protocol_takes_for_granted():
-    """A client that fills in the protocol's defaults has each tool's hints as its row has them."""
-    for row, tool in zip(listing.list_tools(NAMES, "")["tools"], TOOLS, strict=True):
-        assert row["annotations"].items() <= dict(tool.annotations).items()
-        defaults = {name: DEFAULT_HINTS[name] for name in tool.annotations}
-        assert defaults | row["annotations"] == dict(tool.annotations), tool.name
+    for tool in TOOLS:
+        hints = tool["annotations"].items()
+        assert not hints & tool_list.DEFAULT_HINTS.items(), tool["name"]
+        assert tool["annotations"].keys() <= tool_list.DEFAULT_HINTS.keys()
 
 
 def test_the_list_is_written_from_the_rows():
@@ -125,43 +130,45 @@ def test_changes_are_offered_where_staging_is_on():
 
 def test_descriptions_have_their_four_parts_in_order():
     for tool in TOOLS:
-        places = [tool.description.find(part) for part in PARTS]
-        assert places == sorted(places), tool.name
+        places = [tool["description"].find(part) for part in PARTS]
+        assert places == sorted(places), tool["name"]
         assert places[0] == 0
 
 
 def test_descriptions_invite_and_forbid_nothing():
     for tool in TOOLS:
-        assert not FORBIDDING.search(tool.description), tool.name
+        assert not FORBIDDING.search(tool["description"]), tool["name"]
 
 
 def test_every_language_of_the_table_is_named_to_agents():
     from runtimes import LANGUAGES
 
-    (execute,) = (tool for tool in TOOLS if tool.name == "ctx_execute")
-    listed = re.search(r"Languages: ([^.]*)\.", execute.description)[1].split(", ")
+    (execute,) = (tool for tool in TOOLS if tool["name"] == "ctx_execute")
+    listed = re.search(r"Languages: ([^.]*)\.", execute["description"])[1].split(", ")
     assert sorted(listed) == sorted(language.name for language in LANGUAGES)
 
 
 def test_examples_are_valid_arguments():
     for tool in TOOLS:
-        example = tool.description.partition("EXAMPLE: ")[2]
-        tool.arguments.model_validate_json(example)
+        example = tool["description"].partition("EXAMPLE: ")[2]
+        tools.load(tool["name"]).arguments.model_validate_json(example)
 
 
 def test_tools_that_only_read_say_so():
-    reading = {tool.name for tool in TOOLS if tool.annotations["readOnlyHint"]}
+    reading = {tool["name"] for tool in TOOLS if tool["annotations"].get("readOnlyHint")}
     assert reading == {"ctx_search", "ctx_pack", "ctx_stats", "ctx_doctor"}
 
 
 def test_every_tool_tells_the_shape_of_its_data():
     for tool in TOOLS:
-        assert tool.output_schema["type"] == "object", tool.name
+        assert tool["outputSchema"]["type"] == "object", tool["name"]
 
 
 def test_every_file_of_a_tool_is_in_the_table():
     files = {file.stem for file in Path(tools.__file__).parent.glob("*.py")} - {"__init__"}
-    assert {f"ctx_{name}" for name in files} == set(NAMES) == {tool.name for tool in TOOLS}
+    modules = {row.get("module", name.removeprefix("ctx_")) for name, row in ROWS.items()}
+    assert files == modules
+    assert set(NAMES) == set(ROWS)
 
 
 @pytest.mark.parametrize("commands", [["true"], [{"command": "1", "packages": ["alpha"]}, "true"]])

@@ -19,7 +19,7 @@ DENIED = {
 }
 
 
-def entry(text: str = "git push", verdict: dict | None = None) -> audit.AuditEntry:
+def entry(text: str = "git push", verdict: dict | None = None) -> dict:
     return audit.entry("sandbox", "shell", text, verdict or DENIED, "/p")
 
 
@@ -40,12 +40,12 @@ def test_an_entry_tells_what_was_decided_where_and_by_which_rules(tmp_path: Path
 @pytest.mark.parametrize(("consent", "word"), [(True, "ask, granted"), (False, "ask, refused")])
 def test_a_consent_is_told_with_its_answer(consent, word):
     verdict = {"decision": "ask", "matches": [], "consent": consent}
-    assert entry("x", verdict).decision == word
+    assert entry("x", verdict)["decision"] == word
 
 
 def test_secrets_are_masked_and_long_programs_cut():
     text = "curl -u x --password=hunter2\n" + "a b " * 5000
-    shown = entry(text).excerpt
+    shown = entry(text)["excerpt"]
     assert shown.startswith("curl -u x --password=[REDACTED:password] a b")
     assert len(shown) == audit.EXCERPT_CHARS_MAX
     assert "hunter2" not in shown

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxmode.config.prices import Price, Prices
+from ctxmode.config.prices import PRICED, Prices
 from ctxmode.errors import ContextModeError
 from ctxmode.operations import figures
-from ctxmode.operations.figures import KINDS, Counts, TokenFigures, sum_rows, sum_tokens
-from ctxmode.operations.usage import CallRecord, UsageRow, record
+from ctxmode.operations.figures import KINDS, TokenFigures, sum_rows, sum_tokens
+from ctxmode.operations.usage import CallRecord, Counts, record
 from memory.sessions.model import TOKENS_BY, TokenCount
 from tests.ctxmode.projects import answer, call, compaction, prompt
 
@@ -21,9 +21,9 @@ NO_PRICES = Prices()
 
 numbers = st.integers(0, 1 << 50)
 usage_rows = st.lists(
-    st.builds(
-        UsageRow, st.integers(0, 40).map(lambda day: day * DAY), st.sampled_from("abc"),
-        numbers, numbers, numbers, numbers,
+    st.tuples(
+        st.integers(0, 40).map(lambda day: day * DAY), st.sampled_from("abc"),
+        st.builds(Counts, numbers, numbers, numbers, numbers),
     ),
     max_size=20,
 )  # fmt: skip
@@ -40,7 +40,7 @@ token_counts = st.lists(
 amounts = st.decimals(0, 1000, places=3)
 prices = st.dictionaries(
     st.sampled_from(("gpt", "gpt-5-m", "o")),
-    st.builds(Price, amounts, amounts, st.one_of(st.none(), amounts), st.none()),
+    st.fixed_dictionaries({"input": amounts, "output": amounts}, optional={"cache_read": amounts}),
 ).map(Prices)
 
 
@@ -124,8 +124,8 @@ def test_the_share_of_the_cache_is_of_hosts_that_record_it(counts, share):
 
 PRICED = Prices(
     {
-        "opus": Price(Decimal(15), Decimal(75), Decimal("1.5"), Decimal("18.75")),
-        "opus-mini": Price(Decimal(1), Decimal(2)),
+        "opus": dict(zip(PRICED, map(Decimal, ("15", "75", "1.5", "18.75")), strict=True)),
+        "opus-mini": {"input": Decimal(1), "output": Decimal(2)},
     }
 )
 
@@ -174,11 +174,11 @@ def test_r15_tool_use_and_compactions_over_all_sessions(user):
                call("Read", 4, {"file_path": "/x"}), compaction("Second."))  # fmt: skip
     config = user.config("here")
     (bash,), left_out = figures.read_tool_uses(config)
-    assert (bash.tool, bash.calls, bash.errors, bash.average_output_tokens) == ("Bash", 2, 1, 15)
+    assert bash == {"tool": "Bash", "calls": 2, "errors": 1, "average_output_tokens": 15}
     assert left_out == ()
     bash, read = figures.read_tool_uses(config, everywhere=True)[0]
-    assert (bash.calls, bash.average_output_tokens) == (3, 30)
-    assert (read.tool, read.calls, read.average_output_tokens) == ("Read", 1, None)
+    assert (bash["calls"], bash["average_output_tokens"]) == (3, 30)
+    assert read == {"tool": "Read", "calls": 1, "errors": 0, "average_output_tokens": None}
     assert figures.read_tool_uses(config, agent="codex", everywhere=True)[0] == []
     points = figures.read_compactions(config, everywhere=True)[0]
     assert [point.summary for point in points] == ["Second.", "First."]

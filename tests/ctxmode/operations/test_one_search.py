@@ -9,9 +9,10 @@ import pytest
 
 import kb
 from ctxmode.errors import UsageError
-from ctxmode.operations.library import open_library, open_store
-from ctxmode.operations.mirroring import MIRRORS, catch_up
+from ctxmode.operations.library import open_library
+from ctxmode.operations.mirroring import catch_up
 from ctxmode.operations.searching import SearchRequest
+from ctxmode.operations.stores import open_store
 from memory.facts.model import MAIN
 from tests.ctxmode.projects import answer, prompt
 
@@ -252,10 +253,6 @@ def test_two_processes_that_mirror_at_once_index_nothing_twice(user, here):
         labels = [one.label for one in store.sources(include_superseded=True)]
     assert len([one for one in labels if one.startswith("memory:")]) == 62
     assert len(labels) == len(set(labels))
-
-
-def test_every_mirror_has_a_name_of_its_own():
-    assert len({mirror.name for mirror in MIRRORS}) == len(MIRRORS)
 
 
 def test_a_request_for_no_place_is_a_usage_error(user, here):

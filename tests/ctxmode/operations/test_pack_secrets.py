@@ -10,8 +10,8 @@ import pytest
 from ctxmode.config.locations import load_config
 from ctxmode.operations.map_files import write_map
 from ctxmode.operations.packs import PackAsked, make_pack
-from repomap.marks import MARK
-from tests.policy.secret_corpus import POSITIVES, PRIVATE_KEYS
+from repomap.reading import MARK
+from tests.base.secret_corpus import POSITIVES, PRIVATE_KEYS
 from tests.repomap.repositories import write_files
 
 BUDGET = 1_000_000

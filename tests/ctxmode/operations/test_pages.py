@@ -14,7 +14,7 @@ from ctxmode.operations.pages import (
     translate_page_errors,
 )
 from memory.errors import BadInputError
-from memory.pages.errors import GitError
+from memory.pages.model import GitError
 
 
 def configure(config, value):

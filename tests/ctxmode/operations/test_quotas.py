@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 import trio
@@ -15,7 +15,7 @@ from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
 from ctxmode.operations import quotas
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.operations.library import open_library
-from ctxmode.operations.quotas import Holdings, Quotas, read_holdings
+from ctxmode.operations.quotas import Holdings, read_holdings
 from ctxmode.render import health
 from ctxmode.render.health import holdings_lines
 from executor import Isolation
@@ -53,7 +53,7 @@ def test_what_is_indexed_from_the_command_line_keeps_to_the_quota(config):
     assert disk_use.of_store(config.database).total <= 1.5 * QUOTA
     holdings = read_holdings(config)
     assert sum(one.sources for one in holdings.dropped) > 3
-    assert holdings.quotas.project_bytes == QUOTA
+    assert holdings.quota_bytes == QUOTA
 
 
 async def test_a_server_keeps_to_the_quota_of_all_projects(config, monkeypatch, tmp_path):
@@ -76,16 +76,17 @@ def test_a_project_may_lower_its_own_quota_but_not_that_of_all(config, monkeypat
     folder.mkdir()
     given = '[quota]\nproject_bytes = "1M"\nall_bytes = "1M"\n'
     (folder / "config.toml").write_text(given)
-    assert quotas.load_quotas(config) == Quotas(1024**2, 8 * 1024**3)
+    assert quotas.load_quotas(config) == (1024**2, 8 * 1024**3)
     (folder / "config.toml").write_text('[quota]\nproject_bytes = "9G"\n')
-    assert quotas.load_quotas(config) == Quotas(2 * 1024**3, 8 * 1024**3)
+    assert quotas.load_quotas(config) == (2 * 1024**3, 8 * 1024**3)
 
 
 HOLDINGS = Holdings(
     3 << 20,
+    4 << 20,
     5 << 20,
+    8 << 20,
     2,
-    Quotas(4 << 20, 8 << 20),
     (Eviction(1.7e9, "project", 12, 2 << 20, 1.7e9), Eviction(1.6e9, "all", 1, 1 << 10, None)),
     QuotaReport(1.7e9, passed_over={"old.sqlite3": "old.sqlite3: it is damaged"}),
 )
@@ -103,7 +104,7 @@ def test_used_quota_and_what_was_dropped_are_told_in_short_lines():
 
 
 def test_they_are_told_as_json_too():
-    told = json.loads(json.dumps(HOLDINGS.to_json()))
+    told = json.loads(json.dumps(asdict(HOLDINGS)))
     assert (told["used_bytes"], told["quota_bytes"]) == (3 << 20, 4 << 20)
     assert [one["sources"] for one in told["dropped"]] == [12, 1]
     assert told["of_all"]["passed_over"]
@@ -112,7 +113,7 @@ def test_they_are_told_as_json_too():
 def test_doctor_tells_them(config):
     good = PartHealth(True, "good")
     diagnosis = Diagnosis("/p", {}, Isolation("A"), good, good, holdings=HOLDINGS)
-    assert diagnosis.to_json()["on_disk"] == HOLDINGS.to_json()
+    assert diagnosis.to_json()["on_disk"] == asdict(HOLDINGS)
     assert "3.0 MB of 4.0 MB for this project" in health.doctor_text(diagnosis)
 
 

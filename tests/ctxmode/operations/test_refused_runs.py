@@ -7,7 +7,6 @@ import pytest
 
 from ctxmode.operations import refused_runs, usage_schema
 from ctxmode.operations.refused_runs import (
-    RefusedRun,
     count_by_kind,
     count_refused,
     is_known,
@@ -39,9 +38,9 @@ def read(file, look):
 
 def test_refusals_are_listed_by_run_the_latest_first(file):
     with closing(Recorder(file)) as recorder:
-        assert recorder.add(RefusedRun(RUN, (NAME, CALL)))
+        assert recorder.add(RUN, (NAME, CALL))
         assert recorder.add(RUN)
-        assert recorder.add(RefusedRun(RUN._replace(output_id=None, status="ok"), (NAME,)))
+        assert recorder.add(RUN._replace(output_id=None, status="ok"), (NAME,))
     found = read(file, list_refused)
     assert [(one.number, one.status, one.refusals) for one in found] == [
         (3, "ok", (NAME,)),
@@ -62,8 +61,8 @@ def test_refusals_are_listed_by_run_the_latest_first(file):
     ],
 )
 def test_a_run_is_asked_for_by_its_number_or_its_output(file, asked, numbers, known):
-    record(file, RefusedRun(RUN, (NAME,)))
-    record(file, RefusedRun(RUN, (CALL,)))
+    record(file, RUN, (NAME,))
+    record(file, RUN, (CALL,))
     assert [one.number for one in read(file, lambda db: list_refused(db, run=asked))] == numbers
     assert read(file, lambda db: is_known(db, asked)) is known
 
@@ -71,13 +70,13 @@ def test_a_run_is_asked_for_by_its_number_or_its_output(file, asked, numbers, kn
 def test_the_oldest_refusals_go(file, monkeypatch):
     monkeypatch.setattr(refused_runs, "ROWS_MAX", 10)
     for _ in range(8):
-        record(file, RefusedRun(RUN, (NAME, CALL)))
+        record(file, RUN, (NAME, CALL))
     assert [one.number for one in read(file, list_refused)] == [8, 7, 6, 5, 4]
 
 
 def test_a_secret_in_a_target_reaches_neither_the_table_nor_the_log(file):
     leaky = Refusal("network", f"token={SECRET}", "x", "exact")
-    record(file, RefusedRun(RUN, (leaky,)))
+    record(file, RUN, (leaky,))
     assert SECRET.encode() not in file.read_bytes()
     assert "REDACTED" in read(file, list_refused)[0].refusals[0].target
     assert SECRET not in "".join(summarize([leaky]))
@@ -86,7 +85,7 @@ def test_a_secret_in_a_target_reaches_neither_the_table_nor_the_log(file):
 def test_a_run_whose_refusals_cannot_be_written_is_not_listed_either(file):
     broken = Refusal("network", "example.com", "x", "exact", None)  # a column that may not be null
     with pytest.raises(sqlite3.IntegrityError):
-        record(file, RefusedRun(RUN, (NAME, broken)))
+        record(file, RUN, (NAME, broken))
     assert read(file, lambda db: db.execute("SELECT COUNT(*) FROM run").fetchone()) == (0,)
 
 
@@ -96,5 +95,5 @@ def test_a_file_of_an_earlier_release_gets_the_table(file):
         usage_schema.create_run_table(db)
         db.execute("PRAGMA user_version = 2")
         db.commit()
-    record(file, RefusedRun(RUN, (NAME,)))
+    record(file, RUN, (NAME,))
     assert read(file, count_refused) == 1

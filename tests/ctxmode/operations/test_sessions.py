@@ -53,9 +53,9 @@ def test_only_sessions_of_the_project_and_the_users_own_are_listed(two):
     write_own(two, "c1")
     ids = {one.host_id for one in sessions.list_sessions(two)}
     assert ids == {HERE, "c1"}
-    everywhere = sessions.list_everywhere(two)
-    assert [one.host_id for one in everywhere.sessions] == [ALIKE, THERE, HERE, "c1"]
-    assert everywhere.left_out == ()
+    everywhere, left_out = sessions.list_everywhere(two)
+    assert [one.host_id for one in everywhere] == [ALIKE, THERE, HERE, "c1"]
+    assert left_out == ()
 
 
 def test_a_session_is_found_where_it_lies(two):
@@ -83,7 +83,7 @@ def test_a_session_that_two_stores_hold_is_one(two, user):
     other = user.config("there").sessions_file
     with open_session_store(other, "", str(two.home)) as store:
         store.record("claude_code", [SessionRecord(HERE, title="moved")])
-    found = sessions.list_everywhere(two).sessions
+    found, _ = sessions.list_everywhere(two)
     assert [one.title for one in found if one.host_id == HERE] == ["Mend the parser."]
     path, session = sessions.find_holding_store(two, HERE, everywhere=True)
     assert (path, session.title) == (two.sessions_file, "Mend the parser.")
@@ -107,10 +107,10 @@ def test_stores_of_others_are_left_as_they_are(two, user):
     with closing(sqlite3.connect(other)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = digests(two, but=[two.sessions_file])
-    listed = sessions.list_everywhere(two)
-    assert {one.host_id for one in listed.sessions} == {HERE, THERE, ALIKE}
-    told = "\n".join(listed.left_out)
-    assert len(listed.left_out) == 3
+    listed, left_out = sessions.list_everywhere(two)
+    assert {one.host_id for one in listed} == {HERE, THERE, ALIKE}
+    told = "\n".join(left_out)
+    assert len(left_out) == 3
     for name, reason in (("damaged", "not a database"), ("empty", "earlier"), ("later", "999")):
         (line,) = (one for one in told.splitlines() if f"/{name}-" in one)
         assert reason in line
@@ -127,14 +127,14 @@ def test_stores_of_others_are_left_as_they_are(two, user):
 def test_the_quota_of_all_projects_passes_stores_of_sessions_over(two):
     assert list(keep_to_quota(two.sessions_file.parent, quota=1)) == []
     assert read_holdings(two).projects == 0
-    assert sessions.list_everywhere(two).left_out == ()
+    assert sessions.list_everywhere(two)[1] == ()
 
 
 def test_what_is_not_reached_in_time_is_said(two):
-    gathered = sessions.gather(two, lambda db: None, everywhere=True, wait_s=0)
-    assert gathered.found == {}
-    assert len(gathered.left_out) == 2
-    assert "not reached within 0 s" in gathered.left_out[0]
+    found, left_out = sessions.gather(two, lambda db: None, everywhere=True, wait_s=0)
+    assert found == {}
+    assert len(left_out) == 2
+    assert "not reached within 0 s" in left_out[0]
 
 
 def test_a_look_that_takes_too_long_is_ended(two):
@@ -142,9 +142,9 @@ def test_a_look_that_takes_too_long_is_ended(two):
         endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
         return db.execute(f"{endless} SELECT COUNT(*) FROM n").fetchone()
 
-    gathered = sessions.gather(two, count, everywhere=True, wait_s=0.2)
-    assert gathered.found == {}
-    assert "not read within" in gathered.left_out[0]
+    found, left_out = sessions.gather(two, count, everywhere=True, wait_s=0.2)
+    assert found == {}
+    assert "not read within" in left_out[0]
 
 
 def test_without_any_store_it_is_said_how_to_begin(user):

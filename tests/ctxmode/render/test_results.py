@@ -3,15 +3,15 @@
 import pytest
 
 from ctxmode.commands.search import to_json
-from ctxmode.mcp import structured
-from ctxmode.mcp.structured import is_error, run
+from ctxmode.mcp import reply
+from ctxmode.mcp.reply import describe_run, is_error
 from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer, SearchAnswer
-from ctxmode.render.amounts import size
+from ctxmode.render.highlight import size
 from ctxmode.render.passages import query_text
 from ctxmode.render.results import answer_text, batch_text, index_text
 from executor.model import ChangedFile, Isolation, Refusal, Result, Status, Stream, Usage
 from executor.run.output_routing import Answer, KeptOutput, KeptStream, OutputSection
-from kb import Correction, Hit, QueryResult, SearchState
+from kb import Hit, QueryResult, SearchState
 from policy.messages import BYTES_MAX
 
 USAGE = Usage(wall_s=0.123, cpu_s=0.05, peak_memory_bytes=12 * 1024 * 1024)
@@ -182,7 +182,7 @@ def test_a_passage_stands_under_its_source_and_lines():
     hit = Hit(
         1, "guide.md", 1, "Guide > Retries", "A retry waits.\n", "markdown", None, 9, 24, 3, 3, 1.0
     )
-    found = QueryResult("retry", SearchState.MATCH, (hit,), (Correction("rety", "retry"),), 2, (1,))
+    found = QueryResult("retry", SearchState.MATCH, (hit,), (("rety", "retry"),), 2, (1,))
     assert query_text(found) == (
         "## retry\n[also read rety as retry]\n"
         "--- guide.md | Guide > Retries | lines 3-3 ---\nA retry waits.\n"
@@ -205,7 +205,7 @@ def test_a_passage_says_what_became_of_its_file_in_text_and_in_data(stale, said)
     found = QueryResult("text", SearchState.MATCH, (hit,))
     assert query_text(found).splitlines()[1] == f"--- a.md | lines 1-1{said} ---"
     answer = SearchAnswer((found,))
-    assert structured.search(answer)["queries"][0]["hits"][0].get("stale", "") == stale
+    assert reply.describe_search(answer)["queries"][0]["hits"][0].get("stale", "") == stale
     assert to_json(answer, {})["hits"][0]["stale"] == (stale or None)
 
 
@@ -298,10 +298,10 @@ def test_each_refusal_is_a_line_before_the_footer_and_the_first_few_are_shown():
     lines = answer_text(many).splitlines()
     assert len(lines) == 7
     assert lines[5] == "[refused: 7 more; `context-mode refusals` lists them]"
-    assert run(many)["refused"][5] == lines[5][1:-1]
+    assert describe_run(many)["refused"][5] == lines[5][1:-1]
 
 
 def test_what_the_answer_says_anyway_is_no_line():
     told = (refusal(1, kind="commit"), refusal(1, kind="limit"))
     assert len(answer_text(Answer(result(refusals=told))).splitlines()) == 1
-    assert "refused" not in run(Answer(result(refusals=told)))
+    assert "refused" not in describe_run(Answer(result(refusals=told)))

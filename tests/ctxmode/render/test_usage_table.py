@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from ctxmode.operations.figures import Counts, ToolFigures
+from ctxmode.operations.figures import ToolFigures
+from ctxmode.operations.usage import Counts
 from ctxmode.render.usage_table import bar, show, usage_text
 
 

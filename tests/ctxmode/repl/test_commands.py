@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxmode.errors import UsageError
-from ctxmode.repl.commands import COMMANDS, ReplCommand, help_text, is_command, parse, save
+from ctxmode.repl.reading import COMMANDS, help_text, is_command, parse, save
 
 
 @pytest.mark.parametrize("text", [".help", ".load a b.py", ".quit ", ".save"])
@@ -19,8 +19,8 @@ def test_all_else_is_a_program(text):
 
 
 def test_an_order_has_a_file_where_it_takes_one():
-    assert parse(".load my file.py ") == ReplCommand(".load", "my file.py")
-    assert parse(".reset") == ReplCommand(".reset")
+    assert parse(".load my file.py ") == (".load", "my file.py")
+    assert parse(".reset") == (".reset", "")
     for text in (".load", ".quit now"):
         with pytest.raises(UsageError, match="is not understood"):
             parse(text)

@@ -6,8 +6,7 @@ import io
 
 import pytest
 
-from ctxmode.repl.completeness import is_complete
-from ctxmode.repl.reading import build_pipe_reader
+from ctxmode.repl.reading import build_pipe_reader, is_complete
 from runtimes import LANGUAGES, language
 
 COMPLETE = {

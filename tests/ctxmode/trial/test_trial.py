@@ -8,7 +8,7 @@ import pytest
 import runtimes
 from ctxmode.errors import ContextModeError
 from ctxmode.trial import corpus
-from ctxmode.trial.questions import QUESTIONS, load_programs
+from ctxmode.trial.corpus import QUESTIONS, load_programs
 from ctxmode.trial.steps import build_listing, find_rare_words
 
 TEXT = b"""\
@@ -33,12 +33,12 @@ one
     ],
 )
 def test_each_question_has_the_answer_that_was_counted_by_hand(question, answer):
-    assert QUESTIONS[question].answer(TEXT) == answer
+    assert QUESTIONS[question][1](TEXT) == answer
 
 
 @pytest.mark.parametrize(("text", "digest"), [(b"", 0x811C9DC5), (b"a", 0xE40C292C)])
 def test_the_hash_is_the_published_one(text, digest):
-    assert QUESTIONS["hash"].answer(text) == digest
+    assert QUESTIONS["hash"][1](text) == digest
 
 
 def test_every_language_of_the_table_has_a_program_and_every_question_is_asked():
@@ -48,18 +48,18 @@ def test_every_language_of_the_table_has_a_program_and_every_question_is_asked()
 
 
 def test_the_input_is_real_and_at_least_a_megabyte(tmp_path):
-    gathered = corpus.gather(tmp_path)
-    assert len(gathered.content) >= corpus.BYTES_MIN
-    assert sum(part.bytes for part in gathered.parts) == len(gathered.content)
-    assert gathered.content.endswith(b"\n")
-    assert b"\0" not in gathered.content
+    content, parts = corpus.gather(tmp_path)
+    assert len(content) >= corpus.BYTES_MIN
+    assert sum(parts.values()) == len(content)
+    assert content.endswith(b"\n")
+    assert b"\0" not in content
 
 
 def test_a_checkout_brings_its_own_history_and_sources():
     project = Path(__file__).parents[3]
     if not (project / ".git").exists():
         pytest.skip("the tests do not run in a checkout")
-    names = [part.name for part in corpus.gather(project).parts]
+    names = [*corpus.gather(project)[1]]
     assert names[:2] == ["git history", "project sources"]
 
 

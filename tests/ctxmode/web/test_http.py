@@ -13,7 +13,7 @@ import trio
 import trustme
 
 from ctxmode.web.http import get
-from ctxmode.web.model import Bounds, FetchError, Validators
+from ctxmode.web.model import Bounds, FetchError
 from tests.ctxmode.web.site import answer, redirect, serving
 
 # Where a body is left unread, the client library closes its connection but not its generators.
@@ -304,7 +304,7 @@ async def test_validators_are_sent_to_their_own_address_only():
             judge=anything,
             network=web.network(),
             bounds=BOUNDS,
-            validators=lambda url: Validators('"v1"', "Sat, 1 Jan 2022") if url == final else None,
+            validators=lambda url: ('"v1"', "Sat, 1 Jan 2022") if url == final else None,
         )
     assert response.unchanged
     assert ["If-None-Match" in head or "if-none-match" in head for head in web.asked] == [

@@ -12,9 +12,8 @@ import trio
 from ctxmode.errors import UsageError
 from ctxmode.operations import audit
 from ctxmode.operations.library import open_library
-from ctxmode.web.answers import FetchAnswer, PageAnswer, PageStatus, fetch_text
-from ctxmode.web.model import Bounds
-from ctxmode.web.pages import FetchRequest, PageRequest, fetch
+from ctxmode.web.model import Bounds, PageAnswer, PageStatus, fetch_text
+from ctxmode.web.pages import FetchRequest, fetch
 from tests.ctxmode.web.site import answer, redirect, serving
 
 HTML = b"""<html><head><title>A guide</title></head><body><nav>menu</nav><h1>Guide</h1>
@@ -32,10 +31,10 @@ def library(config):
 
 async def fetched(library, web, *wanted, **options):
     request = FetchRequest(
-        tuple(PageRequest(one) if isinstance(one, str) else one for one in wanted),
+        tuple((one, None) if isinstance(one, str) else one for one in wanted),
         **({"bounds": Bounds(idle_s=60, total_s=60, bytes_max=1_000_000)} | options),
     )
-    return (await fetch(library, request, web.network(), trio.CapacityLimiter(1))).pages
+    return await fetch(library, request, web.network(), trio.CapacityLimiter(1))
 
 
 def html(**headers):
@@ -276,7 +275,7 @@ async def test_a_secret_in_an_address_or_a_page_is_neither_kept_nor_told(library
 
 async def test_labels_tell_pages_apart_and_find_them_together(library):
     async with serving({"/a": answer(body=b"walrus a\n"), "/b": answer(body=b"walrus b\n")}) as web:
-        wanted = [PageRequest(web.url(path), "docs") for path in ("/a", "/b")]
+        wanted = [(web.url(path), "docs") for path in ("/a", "/b")]
         pages = await fetched(library, web, *wanted)
     assert [page.source for page in pages] == [f"docs::{web.url('/a')}", f"docs::{web.url('/b')}"]
     assert len(library.store.search("walrus", source="docs::")[0].hits) == 2
@@ -292,7 +291,7 @@ async def test_what_is_no_address_is_told(library, url):
     assert page.error
 
 
-@pytest.mark.parametrize("wanted", [(), (PageRequest("http://a.example"),) * 51])
+@pytest.mark.parametrize("wanted", [(), (("http://a.example", None),) * 51])
 async def test_no_address_or_too_many_are_refused(library, wanted):
     async with serving({}) as web:
         with pytest.raises(UsageError):
@@ -301,19 +300,19 @@ async def test_no_address_or_too_many_are_refused(library, wanted):
 
 async def test_the_text_shows_the_beginning_and_what_was_done(library):
     async with serving({"/": html(), "/long": answer(body=b"word\n" * 2000)}) as web:
-        request = FetchRequest((PageRequest(web.url("/")),))
+        request = FetchRequest(((web.url("/"), None),))
         one = await fetch(library, request, web.network(), trio.CapacityLimiter(1))
-        request = FetchRequest((PageRequest(web.url("/long")), PageRequest(web.url("/gone"))))
+        request = FetchRequest(((web.url("/long"), None), (web.url("/gone"), None)))
         two = await fetch(library, request, web.network(), trio.CapacityLimiter(1))
     assert fetch_text(one).startswith(f"[new] {web.url('/')} | A guide\n[")
     assert "HTML to Markdown" in fetch_text(one)
     assert fetch_text(two).count("word") == 64
     assert f"[failed] {web.url('/gone')}: its server answered 404" in fetch_text(two)
-    assert (one.produced, two.produced) == (one.pages[0].bytes, 10_000)
+    assert [page.bytes for page in two if page.status is PageStatus.NEW] == [10_000]
 
 
 def test_a_title_takes_one_line_whatever_its_page_says():
     page = PageAnswer("https://a.example", PageStatus.NEW, "a", title="A\n[new] b\x1b[2J")
-    first, second = fetch_text(FetchAnswer((page,))).splitlines()
+    first, second = fetch_text((page,)).splitlines()
     assert first == "[new] a | A\\n[new] b\\x1b[2J"
     assert second.startswith("[0 sections, ")

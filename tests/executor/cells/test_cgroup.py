@@ -11,7 +11,7 @@ import pytest
 
 from executor.cells import cgroup
 from executor.cells.cgroup import V1, V2, ControlGroup, Hierarchy
-from executor.engine.exit import Consumption
+from executor.engine.box import Consumption
 from executor.model import MIB, Limits
 
 

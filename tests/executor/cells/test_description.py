@@ -10,13 +10,12 @@ import pytest
 
 from executor.cells.description import CellSpec, pack_cell
 from executor.engine import rootfs
-from executor.engine.orders import RunSpec, pack_run
-from executor.engine.pipes import anonymous_file
+from executor.engine.orders import RunSpec, anonymous_file, pack_run
 from executor.engine.rootfs import ROOM_BYTES, ROOM_INODES
 from executor.model import GIB, MIB, Limits
 from executor.profile import ProjectAccess
 from executor.project.view.search import Guarded
-from executor.spawner.wire import Description
+from executor.spawner.messages import Description
 from runtimes import Step
 
 LIMITS = Limits(
@@ -76,7 +75,7 @@ def test_a_namespaced_cell_is_told_all_it_may_touch():
         "secrets": [".env"],
         "special": ["dev.sock"],
     }
-    assert (told["scratch"]["bytes"], told["scratch"]["inodes"]) == (2 * MIB, 300)
+    assert told["scratch"][:2] == [2 * MIB, 300]
     assert ["/tmp/1", "/opt/ruby", 0b111] in told["binds"]
     files = {path: cell.blob((offset, size)) for path, _, offset, size in told["files"]}
     assert files == rootfs.account_files(1000, 1001)
@@ -134,8 +133,8 @@ def test_a_run_is_told_its_steps_files_and_limits():
     rlimits = dict(run.data.pop("rlimits"))
     assert run.data == {
         "steps": [
-            {"argv": ["/usr/bin/cc", "x.c"], "phase": "compile", "heavy": False},
-            {"argv": ["/tmp/x"], "phase": "run", "heavy": True},
+            [["/usr/bin/cc", "x.c"], "compile", False],
+            [["/tmp/x"], "run", True],
         ],
         "env": {"A": "b"},
         "cwd": "/srv/project",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from executor.compile.products import Compiled, CompiledStore
+from executor.compile.compiler import CompiledStore
 
-ONE = Compiled({"/tmp/.program": b"\x7fELF\n\x00", "/tmp/.classes/A$1.class": b""}, b"a warning\n")
+ONE = ({"/tmp/.program": b"\x7fELF\n\x00", "/tmp/.classes/A$1.class": b""}, b"a warning\n")
 
 
 @pytest.fixture
@@ -45,10 +45,10 @@ def test_a_damaged_entry_is_none_and_goes(store, tmp_path: Path, damage):
 
 def test_the_least_recently_used_goes_first(store, tmp_path: Path):
     for number, name in enumerate("abcd"):
-        store.store(name, Compiled({"/tmp/.program": bytes(2000)}))
+        store.store(name, ({"/tmp/.program": bytes(2000)}, b""))
         os.utime(tmp_path / "compiled" / name, (number, number))
     assert store.load("a") is not None  # used again
-    store.store("e", Compiled({"/tmp/.program": bytes(2500)}))
+    store.store("e", ({"/tmp/.program": bytes(2500)}, b""))
     left = {path.name for path in (tmp_path / "compiled").iterdir()}
     assert {"a", "e"} <= left
     assert "b" not in left
@@ -56,7 +56,7 @@ def test_the_least_recently_used_goes_first(store, tmp_path: Path):
 
 
 def test_what_would_crowd_out_all_else_is_not_kept(store):
-    store.store("a", Compiled({"/tmp/.program": bytes(9_000)}))
+    store.store("a", ({"/tmp/.program": bytes(9_000)}, b""))
     assert store.load("a") is None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.containers.absence import is_special, leave_out
+from executor.containers.host import is_special, leave_out
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.containers.endpoint import Endpoint, endpoint
-from executor.containers.engine import EngineError, _limits
+from executor.containers.engine import Endpoint, EngineError, _limits, find_endpoint
 
 
 def add_context(folder: Path, name: str, host: str, *, with_keys: bool = False) -> None:
@@ -24,16 +23,16 @@ def add_context(folder: Path, name: str, host: str, *, with_keys: bool = False) 
 def test_a_variable_names_the_engine_before_any_context(tmp_path: Path):
     add_context(tmp_path, "far", "ssh://far")
     environ = {"DOCKER_CONFIG": str(tmp_path), "DOCKER_CONTEXT": "far"}
-    assert endpoint(environ) == Endpoint("ssh://far")
-    assert endpoint(environ | {"DOCKER_HOST": "tcp://h:1"}) == Endpoint("tcp://h:1")
+    assert find_endpoint(environ) == Endpoint("ssh://far")
+    assert find_endpoint(environ | {"DOCKER_HOST": "tcp://h:1"}) == Endpoint("tcp://h:1")
     verified = environ | {"DOCKER_HOST": "tcp://h:1", "DOCKER_CERT_PATH": "/keys"}
-    assert endpoint(verified) == Endpoint("tcp://h:1", Path("/keys"))
+    assert find_endpoint(verified) == Endpoint("tcp://h:1", Path("/keys"))
 
 
 def test_the_current_context_is_read_with_its_keys(tmp_path: Path):
     add_context(tmp_path, "near", "tcp://near:2376", with_keys=True)
     (tmp_path / "config.json").write_text('{"currentContext": "near"}')
-    found = endpoint({"DOCKER_CONFIG": str(tmp_path)})
+    found = find_endpoint({"DOCKER_CONFIG": str(tmp_path)})
     assert found.url == "tcp://near:2376"
     assert found.certificates is not None
     assert found.certificates.is_dir()
@@ -42,10 +41,10 @@ def test_the_current_context_is_read_with_its_keys(tmp_path: Path):
 def test_a_context_that_is_not_there_and_a_file_that_can_not_be_read_are_told(tmp_path: Path):
     environ = {"DOCKER_CONFIG": str(tmp_path), "DOCKER_CONTEXT": "none-such"}
     with pytest.raises(EngineError, match="none-such"):
-        endpoint(environ)
+        find_endpoint(environ)
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(EngineError, match=r"config\.json"):
-        endpoint({"DOCKER_CONFIG": str(tmp_path)})
+        find_endpoint({"DOCKER_CONFIG": str(tmp_path)})
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,12 @@ import trio
 from ctxmode.doctor import container_engine
 from executor import SandboxUnavailableError, Settings, open_engine
 from executor.containers import engine as engine_module
-from executor.containers.endpoint import Endpoint
-from executor.containers.engine import DockerEngine, EngineError, connect
+from executor.containers.engine import DockerEngine, Endpoint, EngineError, connect
 from images import GROUPS
 from images.errors import ImageError
+from images.groups import BASE_LABEL
 from images.inventory import survey
 from images.making import Order, make
-from images.naming import BASE_LABEL
 
 pytestmark = [
     # The SDK leaves the socket of a connection that was given up to the garbage collector.

@@ -19,10 +19,9 @@ from executor import (
     Status,
     open_engine,
 )
-from executor.instance.removal import remove
+from executor.instance.lock import remove
 from executor.packages import phases
-from executor.packages.model import PackageSettings, Registry
-from executor.packages.reach import reach_of
+from executor.packages.model import PackageSettings, Registry, reach_of
 from runtimes.packages.registry import BY_NAME
 from tests.executor.containers.conftest import why_not
 from tests.executor.packages import npm_registry
@@ -129,9 +128,7 @@ async def test_a_phase_reaches_its_registry_and_nothing_of_the_project(executor,
             " except OSError: print('refused')\" "
             f'"$REGISTRY/" {other.url}/ http://192.0.2.1/ > "$OUT/said"\n'
         )
-        phase = phases.Phase(
-            "fetch", row, program, reach=reach.network, env={"REGISTRY": reach.url}
-        )
+        phase = phases.Phase("fetch", row, program, reach=reach[2], env={"REGISTRY": reach[0]})
         async with executor._packages().phases.run(phase, chosen) as bundle:
             files = phases.read_files(bundle, 4096)
     assert files == {"said": b"[]\nb'there'\nrefused\nrefused\n"}

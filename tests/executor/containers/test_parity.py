@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import trio
 
-from executor import Isolation, Limits, LocalEngine, Request, Result, Settings, Usage, open_engine
+from executor import Isolation, Limits, LocalEngine, Request, Result, Settings, open_engine
+from executor.model import Usage
 
 pytestmark = [pytest.mark.xdist_group("containers"), pytest.mark.tier_a]
 

@@ -24,9 +24,9 @@ from executor import (
     SandboxUnavailableError,
     Settings,
     Status,
-    Usage,
     open_engine,
 )
+from executor.model import Usage
 from tests.executor.containers.own_engine import started
 
 pytestmark = [

@@ -11,7 +11,7 @@ import docker
 import pytest
 
 from executor import Limits, LocalEngine, Request, RequestError, Settings, Status, open_engine
-from executor.containers import leftovers
+from executor.containers import host
 from policy import HiddenPaths
 from tests.executor.project.git_work import shell
 
@@ -197,7 +197,7 @@ async def test_when_it_is_closed_nothing_of_it_is_left(
     ) as executor:
         for number in range(3):
             await executor.run(Request("shell", f"echo {number}"))
-    filters = {"label": f"{leftovers.INSTANCES}={state / 'instances'}"}
+    filters = {"label": f"{host.INSTANCES}={state / 'instances'}"}
     assert engine.containers(all=True, filters=filters) == []
     assert not engine.volumes(filters=filters).get("Volumes")
     mounts = Path("/proc/self/mountinfo").read_text()

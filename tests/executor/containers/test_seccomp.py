@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from executor.containers.create import make_profile
-from executor.engine.system_calls import ALLOWED
+from executor.engine.seccomp import ALLOWED
 
 ROOT = Path(__file__).parents[3]
 SECCOMP = json.loads((ROOT / "executor/containers/seccomp.json").read_text())

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from executor.containers.agent.messages import FromAgent
-from executor.engine.messages import check, read
+from executor.engine.orders import check_message, read_message
 from executor.errors import SandboxError
 from executor.spawner.messages import FromSupervisor, SetUpAnswer
 
@@ -40,16 +40,16 @@ EXIT = {
     ids=json.dumps,
 )
 def test_what_a_supervisor_says_is_read(said):
-    assert read(json.dumps(said).encode(), FromSupervisor) == said
+    assert read_message(json.dumps(said).encode(), FromSupervisor) == said
 
 
 @pytest.mark.parametrize(
     ("said", "place"),
     [
-        ([], "its top"),
-        ("exit", "its top"),
+        ([], "Expected `object`"),
+        ("exit", "Expected `object`"),
         ({"exit": "0"}, "exit"),
-        ({"exit": {}}, "exit."),
+        ({"exit": {}}, "exit"),
         ({"exit": EXIT | {"exit_code": "0"}}, "exit.exit_code"),
         ({"exit": EXIT | {"exit_code": True}}, "exit.exit_code"),
         ({"exit": EXIT | {"changed": [["a", "created"]]}}, "exit.changed"),
@@ -66,20 +66,20 @@ def test_what_a_supervisor_says_is_read(said):
 )
 def test_what_is_of_another_shape_is_told_by_its_place(said, place):
     with pytest.raises(SandboxError, match="malformed") as told:
-        read(json.dumps(said).encode(), FromSupervisor)
+        read_message(json.dumps(said).encode(), FromSupervisor)
     assert place in str(told.value)
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000], ids=["", "{", "ff", "deep"])
 def test_what_is_no_message_is_told(data):
     with pytest.raises(SandboxError, match="no message"):
-        read(data, FromSupervisor)
+        read_message(data, FromSupervisor)
 
 
 def test_each_shape_has_its_own_fields():
     answer = {"staged": {"/a": "/b"}, "refused": {}, "uid": 1, "gid": 1}
-    assert check(answer, SetUpAnswer) == answer
+    assert check_message(answer, SetUpAnswer) == answer
     with pytest.raises(SandboxError, match="staged"):
-        check(answer, FromSupervisor)
+        check_message(answer, FromSupervisor)
     hello = {"protocol": 1, "landlock": 0, "pid": 1, "uid": 0, "exposed": []}
-    assert check({"hello": hello}, FromAgent) == {"hello": hello}
+    assert check_message({"hello": hello}, FromAgent) == {"hello": hello}

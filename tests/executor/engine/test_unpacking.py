@@ -16,8 +16,8 @@ import pytest
 
 from executor.engine.unpacking import take_out, unpack
 from executor.errors import SandboxError
-from executor.spawner import bundle
-from executor.spawner.bundle import AGAIN, END, ENTRY, FIRST
+from executor.spawner import artifacts
+from executor.spawner.artifacts import AGAIN, END, ENTRY, FIRST
 
 ROOT = Path(__file__).resolve().parents[3]
 FILE, LINK, FOLDER = stat.S_IFREG | 0o755, stat.S_IFLNK | 0o777, stat.S_IFDIR | 0o755
@@ -59,7 +59,7 @@ def test_what_a_supervisor_packs_arrives_as_it_was(tmp_path: Path):
     (source / "a/again").hardlink_to(source / "a/b/file")
     (source / "a/link").symlink_to("b/file")
     top = os.open(source, os.O_RDONLY)
-    with open(bundle.pack(top, bundle.walk(top, os.listdir(top)), 3_000_000), "rb") as file:
+    with open(artifacts.pack(top, artifacts.walk(top, os.listdir(top)), 3_000_000), "rb") as file:
         unpack(file, target)
     os.close(top)
     names = sorted(str(path.relative_to(target)) for path in target.rglob("*"))
@@ -73,9 +73,9 @@ def test_what_a_supervisor_packs_arrives_as_it_was(tmp_path: Path):
 def test_what_is_larger_than_it_may_be_is_not_packed(tmp_path: Path):
     (tmp_path / "file").write_bytes(b"1234")
     top = os.open(tmp_path, os.O_RDONLY)
-    with pytest.raises(bundle.TooLargeError):
-        bundle.pack(top, ["file"], 3)
-    os.close(bundle.pack(top, ["file"], 4))
+    with pytest.raises(artifacts.TooLargeError):
+        artifacts.pack(top, ["file"], 3)
+    os.close(artifacts.pack(top, ["file"], 4))
     os.close(top)
 
 

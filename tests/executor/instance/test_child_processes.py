@@ -15,18 +15,19 @@ KINDS = pytest.mark.parametrize(
 def test_the_one_started_early_is_given_out_first_and_once(kind, monkeypatch):
     monkeypatch.setattr(starting, "_started", {kind: starting.take(kind)})
     ahead = starting._started[kind]
-    with ahead.requests:
+    process, requests = ahead
+    with requests:
         assert starting.take(kind) is ahead
-        other = starting.take(kind)
-        with other.requests:
-            assert other.process.pid != ahead.process.pid
-    for one in (ahead, other):
-        one.process.wait(60)
+        other, others_requests = starting.take(kind)
+        with others_requests:
+            assert other.pid != process.pid
+    for one in (process, other):
+        one.wait(60)
 
 
 @KINDS
 def test_one_that_nobody_sets_up_ends_with_its_socket(kind):
-    one = starting.take(kind)
-    assert one.process.poll() is None
-    one.requests.close()
-    one.process.wait(60)
+    process, requests = starting.take(kind)
+    assert process.poll() is None
+    requests.close()
+    process.wait(60)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.instance.removal import remove
+from executor.instance.lock import remove
 
 
 def nest(folder: Path) -> None:

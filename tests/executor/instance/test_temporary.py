@@ -13,8 +13,8 @@ import pytest
 import trio
 
 from executor import Request, SandboxUnavailableError, open_engine
+from executor.instance import lock
 from executor.instance import lock as instance
-from executor.instance import temporary
 from tests.needs import need
 
 STRANGER = 65431
@@ -24,9 +24,9 @@ DEADLINE_S = 60
 def test_a_missing_folder_is_made_and_its_own_found_again(tmp_path: Path):
     folder = tmp_path / "own"
     for _ in range(2):
-        assert temporary.own(folder) == folder
-    assert folder.stat().st_mode & 0o777 == temporary.MODE
-    assert temporary.is_own(folder)
+        assert lock.own_folder(folder) == folder
+    assert folder.stat().st_mode & 0o777 == lock.MODE
+    assert lock.is_own_folder(folder)
 
 
 def link(folder: Path) -> None:
@@ -84,13 +84,13 @@ def test_what_another_could_have_made_is_refused(
     folder.parent.mkdir()
     make(folder)
     with pytest.raises(SandboxUnavailableError, match=re.escape(why)) as refused:
-        temporary.own(folder)
+        lock.own_folder(folder)
     assert "TMPDIR" in refused.value.remedy
 
 
 def test_a_sticky_folder_around_it_is_as_good_as_ones_own(tmp_path: Path):
     tmp_path.chmod(0o1777)
-    assert temporary.own(tmp_path / "own").is_dir()
+    assert lock.own_folder(tmp_path / "own").is_dir()
 
 
 def program(number: int) -> Request:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from executor import Caller, LocalEngine, Request, Result, Settings, open_engine
-from executor.instance.removal import remove
+from executor.instance.lock import remove
 from executor.packages.model import PackageSettings, Registry
 from tests.executor.packages.python_index import Index
 from tests.executor.packages.served import Served, serve

@@ -11,8 +11,7 @@ import trio
 import runtimes
 from executor import Caller, PackagesError, RequestError, Status
 from executor.packages import phases
-from executor.packages.model import Registry
-from executor.packages.reach import reach_of
+from executor.packages.model import Registry, reach_of
 from executor.packages.store import LayerStore
 from runtimes.packages.registry import BY_NAME
 from tests.executor.packages.conftest import left, run_in
@@ -276,7 +275,7 @@ async def test_runs_with_one_layer_are_prewarmed(engine, index):
 async def test_a_phase_reaches_its_registry_and_no_other_address(engine, index):
     """The control is the registry itself, by the same program in the same cell."""
     row = BY_NAME["python"]
-    reach = reach_of(row, Registry(index.url, private=True))
+    url, _, network = reach_of(row, Registry(index.url, private=True))
     chosen = await engine._toolchains.choose(runtimes.language("python"))
     packages = engine._packages()
     with serve() as other:
@@ -288,9 +287,7 @@ async def test_a_phase_reaches_its_registry_and_no_other_address(engine, index):
             " except OSError as error: print(url, 'refused')\" "
             f'"$REGISTRY/" {other.url}/simple/ http://192.0.2.1/ > "$OUT/said"\n'
         )
-        phase = phases.Phase(
-            "fetch", row, program, reach=reach.network, env={"REGISTRY": reach.url}
-        )
+        phase = phases.Phase("fetch", row, program, reach=network, env={"REGISTRY": url})
         async with packages.phases.run(phase, chosen) as bundle:
             said = phases.read_files(bundle, 4096)["said"].decode()
     assert said.splitlines() == [

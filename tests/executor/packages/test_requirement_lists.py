@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executor import RequestError
-from executor.packages.requirement_lists import FILES_MAX, LINES_MAX, read_list
+from executor.packages.wanted import FILES_MAX, LINES_MAX, read_list
 
 DIGEST = f"sha256:{'0' * 64}"
 
@@ -39,7 +39,7 @@ TAKEN = {
 
 @pytest.mark.parametrize(("text", "expected"), TAKEN.values(), ids=TAKEN)
 def test_packages_are_taken_line_by_line(text, expected):
-    assert read({"/p/requirements.txt": text}).text == expected
+    assert read({"/p/requirements.txt": text})[0] == expected
 
 
 REFUSED = {
@@ -75,14 +75,14 @@ def test_a_list_includes_others_from_its_own_folder():
         "/p/sub/more.txt": "b\n-r ../base.txt\n-r more.txt",
         "/p/base.txt": "c\na",
     }
-    assert read(files).text == "b\nc\na"
+    assert read(files)[0] == "b\nc\na"
 
 
 def test_registries_are_told_and_no_packages():
     text = "--index-url https://a.example/simple\n--extra-index-url=https://b.example\n-i x\na"
     found = read({"/p/requirements.txt": text})
-    assert found.text == "a"
-    assert found.indexes == ("https://a.example/simple", "https://b.example", "x")
+    assert found[0] == "a"
+    assert found[1] == ("https://a.example/simple", "https://b.example", "x")
 
 
 def test_lists_have_a_bound():

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from executor import Request
-from executor.cells.maker import CellParts
+from executor.cells.description import CellParts
 
 PATIENCE_S = 60.0
 

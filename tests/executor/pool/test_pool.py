@@ -67,7 +67,7 @@ class Factory:
 
 @pytest.fixture(autouse=True)
 def enough_memory(monkeypatch):
-    monkeypatch.setattr(pool_module.pressure, "is_short", lambda: False)
+    monkeypatch.setattr(pool_module, "is_short", lambda: False)
 
 
 @asynccontextmanager
@@ -75,7 +75,7 @@ async def opened(
     tmp_path, factory: Factory, bytes_max: int = 1 << 30, limits: PoolLimits | None = None
 ) -> AsyncIterator[Pool]:
     budget = SharedBudget(tmp_path, "me", bytes_max)
-    pool = Pool(factory.make, factory.disposed.append, lambda: factory.busy, budget, limits)
+    pool = Pool(factory.make, factory.disposed.append, lambda: factory.busy, budget.claim, limits)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         yield pool
@@ -178,7 +178,7 @@ async def test_memory_that_is_short_empties_the_pool(autojump_clock, tmp_path, m
     factory = Factory()
     async with opened(tmp_path, factory) as pool:
         await use(pool, Purpose("a"))
-        monkeypatch.setattr(pool_module.pressure, "is_short", lambda: True)
+        monkeypatch.setattr(pool_module, "is_short", lambda: True)
         await use(pool, Purpose("b"))
         assert factory.disposed == factory.made
         assert len(factory.made) == 1

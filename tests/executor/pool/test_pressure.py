@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from executor.pool import pressure
-from executor.pool.pressure import is_short
+from executor.pool import pool
+from executor.pool.pool import is_short
 
 PLENTY = "MemTotal: 1000 kB\nMemAvailable: 500 kB\n"
 
@@ -35,5 +35,5 @@ def test_what_cannot_be_read_is_no_shortage(tmp_path):
     ("limit", "short"), [(len(os.listdir("/proc/self/fd")), True), (10**6, False)]
 )
 def test_few_descriptors_that_are_left_are_a_shortage(limit, short, tmp_path, monkeypatch):
-    monkeypatch.setattr(pressure.resource, "getrlimit", lambda _: (limit, limit))
+    monkeypatch.setattr(pool.resource, "getrlimit", lambda _: (limit, limit))
     assert is_short(tmp_path / "none", tmp_path / "none") is short

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from executor.project.apply import staging
-from executor.project.commit import commit
+from executor.project.commit import commit_changes
 from executor.project.store.store import ChangeStore
 from executor.project.view.comparison import FIRST, as_the_host_has_it, of_upper
 from executor.project.view.record import begin
@@ -58,7 +58,7 @@ def committed(project: Path, upper: Path, *, may_move: bool = True) -> tuple[int
         store = ChangeStore(project.parent / "state")
         assert (
             left(
-                commit(
+                commit_changes(
                     changes, FakeNames(), store, label="a run", read=PlainReader.of(project.parent)
                 )
             )
@@ -107,7 +107,7 @@ def test_what_is_left_out_stays_where_it_was(project: Path, upper: Path):
         patch.setattr(staging.Preparing, "prepare", prepare)
         changes = replace(of_upper(os.dup(descriptor), record), may_move=True)
         reader = PlainReader.of(project.parent)
-        done = commit(changes, FakeNames(), store, label="a run", read=reader)
+        done = commit_changes(changes, FakeNames(), store, label="a run", read=reader)
         record.close()
         os.close(changes.contents)
     assert left(done) == {"src/new": "conflict"}

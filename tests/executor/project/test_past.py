@@ -15,7 +15,7 @@ import pytest
 
 from base import mounts
 from executor.project.apply import staging as steps
-from executor.project.commit import Commit, commit
+from executor.project.commit import Commit, commit_changes
 from executor.project.store.store import ChangeStore
 from executor.project.view import record as records
 from executor.project.view.comparison import of_upper
@@ -147,7 +147,7 @@ def commit_of_run(path: Path, record: Record, *, deletes: bool = False) -> Commi
     opened = os.open(upper, os.O_RDONLY)
     changes = replace(of_upper(opened, record), may_move=True)
     try:
-        return commit(
+        return commit_changes(
             changes,
             FakeNames(),
             ChangeStore(path.parents[2] / "state"),

@@ -13,7 +13,7 @@ import pytest
 
 from base import capabilities
 from executor import Request
-from executor.project.plan.plan import CommitRules
+from executor.project.plan.conflicts import CommitRules
 from executor.project.plan.planning import plan
 from tests.executor.project.conftest import fill
 from tests.executor.project.git_work import shell

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from executor.instance import removal
-from executor.project.commit import Commit, commit
+from executor.instance import lock
+from executor.project.commit import Commit, commit_changes
+from executor.project.git.carried import Scratch
 from executor.project.git.host import GitError
-from executor.project.git.scratch import Scratch
 from executor.project.store.store import ChangeStore
 from executor.project.view import work_copy
 from executor.project.view.comparison import of_upper
@@ -79,7 +79,7 @@ class View:
 
     def begin(self) -> None:
         for name in ("copy", "upper", "work", "m"):
-            removal.remove(self.place / name)
+            lock.remove(self.place / name)
             (self.place / name).mkdir(parents=True)
         self.record = self._record()
         if self.kind == "copy":
@@ -126,7 +126,7 @@ class View:
         changes = self.changes()
         try:
             more.setdefault("read", PlainReader.of(self.place))
-            return commit(changes, names or FakeNames(), self.store, label="a run", **more)
+            return commit_changes(changes, names or FakeNames(), self.store, label="a run", **more)
         finally:
             changes.record.close()
             os.close(changes.contents)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from executor import Limits, Request, Status, open_engine
-from executor.run.artifacts import safe_name
+from executor.run.capture import safe_name
 
 
 def by_name(result) -> dict[str, object]:

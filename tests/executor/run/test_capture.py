@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from base.secrets import redact
 from executor.model import Stream
 from executor.run.capture import Capture, cut_head, cut_tail, decode
-from policy.secrets import redact
-from tests.policy.secret_corpus import key_block
-from tests.policy.spellings import TOKEN
+from tests.base.secret_corpus import key_block
+from tests.base.spellings import TOKEN
 
 
 def captured(folder: Path, chunks: list[bytes], inline_bytes: int) -> tuple[Stream, Path | None]:

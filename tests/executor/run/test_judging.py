@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 import trio
 
+from base.frames import encode, to_frame
 from executor.instance.child_processes import JUDGE
 from executor.run import judging as judge_module
 from executor.run.judging import Judges, open_judges
-from policy import Decision, Rules, RuleSource, Subject
-from policy.deadline import FRAME_BYTES_MAX, encode, to_frame
+from policy import Decision, Rules, Subject
+from policy.deadline import FRAME_BYTES_MAX
+from policy.model import RuleSource
 from policy.rules import Rule
 
 DENIED = Rules((Rule("r", "command", "Bash(sudo *)", "sudo *", Decision.DENY, RuleSource("s", 1)),))
@@ -89,8 +91,8 @@ def shell(code: str) -> Subject:
 @pytest.fixture
 def hostile(monkeypatch):
     """Judges for whom some texts are too much."""
-    code = JUDGE.arguments[1].replace("serve(int(sys.argv[1]))\n", HOSTILE)
-    monkeypatch.setattr(judge_module, "JUDGE", JUDGE._replace(arguments=("-c", code)))
+    code = JUDGE[0][1].replace("serve(int(sys.argv[1]))\n", HOSTILE)
+    monkeypatch.setattr(judge_module, "JUDGE", (("-c", code), *JUDGE[1:]))
 
 
 @pytest.fixture
@@ -156,7 +158,7 @@ async def test_a_defect_is_reported_with_its_story(code: str, named: str, judges
 
 def take_over(monkeypatch: pytest.MonkeyPatch, said: bytes, blocks: int = 0) -> None:
     code = TAKEN_OVER.format(said=said, blocks=blocks)
-    monkeypatch.setattr(judge_module, "JUDGE", JUDGE._replace(arguments=("-c", code)))
+    monkeypatch.setattr(judge_module, "JUDGE", (("-c", code), *JUDGE[1:]))
 
 
 @pytest.mark.parametrize("said", FORGED.values(), ids=FORGED)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from executor.engine.exit import Consumption, Exit
+from executor.engine.box import Consumption, Exit
 from executor.model import MIB, Limits, Status
-from executor.run.outcome import limits_met, status_of, status_of_lost
+from executor.run.progress import limits_met, status_of, status_of_lost
 
 OK = Exit(
     phase="run",

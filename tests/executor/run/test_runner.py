@@ -13,9 +13,7 @@ import pytest
 import trio
 
 from executor import Isolation, Limits, Result, Status
-from executor.engine.exit import Exit, LostError
-from executor.engine.job import Job
-from executor.engine.layout import Layout
+from executor.engine.box import Exit, Job, Layout, LostError
 from executor.engine.tiers import TIERS
 from executor.errors import SandboxError
 from executor.project.view.search import ProjectSearch

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from executor.spawner import kernel
-from executor.spawner.bundle import ITSELF
+from executor.spawner.artifacts import ITSELF
 from executor.spawner.kernel import StepError, open_absolute, open_beneath
 
 NO_CALL = 9999

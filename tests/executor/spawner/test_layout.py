@@ -16,16 +16,16 @@ SOURCES = sorted(Path(executor.spawner.__file__).parent.glob("*.py"))
 # In a process of its own, as a spawner's fork is: a cell whose supervisor fails with this error.
 FAILING = """
 import json, os, socket, sys
-from executor.spawner import requests
+from executor.spawner import cell
 
 def supervise(control, namespaces):
     {body}
 
-requests.supervise = supervise
+cell.supervise = supervise
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 if os.fork() == 0:
     ours.close()
-    requests._be_cell(socket.socket(), theirs, {namespaces})
+    cell._be_cell(socket.socket(), theirs, {namespaces})
 theirs.close()
 print(ours.recv(4096).decode())
 os.wait()
@@ -36,7 +36,7 @@ ERRORS = {
     "SystemExit(1)": "SystemExit: 1 (<string>, line 6)",
     "RecursionError('too deep')": "RecursionError: too deep (<string>, line 6)",
     "OSError(28, 'No space left on device')": "[Errno 28] No space left on device",
-    "requests.StepError('mount: refused')": "mount: refused",
+    "cell.StepError('mount: refused')": "mount: refused",
 }
 
 
@@ -73,11 +73,11 @@ def test_what_can_be_loaded_late_is_not_loaded_from_a_cells_files():
     """There lies, by the same path, whatever a program of the cell has put there."""
     program = """
 import os, socket, sys
-from executor.spawner import requests
+from executor.spawner import cell
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-ours.send(b'{"leave_root": null}')
+ours.send(b"[[], null]")
 ours.shutdown(socket.SHUT_WR)
-requests.serve(theirs.detach())
+cell.serve(theirs.detach())
 try:
     open("/proc/self/stat", encoding="iso8859-7")
 except LookupError:

@@ -7,8 +7,14 @@ import struct
 
 import pytest
 
-from executor.spawner import name_server
-from executor.spawner.refused import LOOKED_UP, NOTICES_MAX, TARGETS_MAX, RefusedCounts
+from executor.spawner.refused import (
+    LOOKED_UP,
+    NOTICES_MAX,
+    TARGETS_MAX,
+    RefusedCounts,
+    answer_names,
+    read_question,
+)
 
 A, AAAA, PTR = 1, 28, 12
 
@@ -21,7 +27,7 @@ def question(name: bytes, kind: int = A, flags: int = 0x0100, count: int = 1) ->
 
 
 def test_there_is_no_such_name_says_the_answer_at_once():
-    answer, name, kind = name_server.read_question(question(b"Www.Example.com"))
+    answer, name, kind = read_question(question(b"Www.Example.com"))
     number, flags, *counts = struct.unpack_from("!6H", answer)
     assert (number, flags & 0x8000, flags & 15, counts) == (7, 0x8000, 3, [1, 0, 0, 0])
     assert answer[12:] == question(b"Www.Example.com")[12:]
@@ -29,7 +35,7 @@ def test_there_is_no_such_name_says_the_answer_at_once():
 
 
 def test_what_follows_the_question_is_not_repeated():
-    answer, _, _ = name_server.read_question(question(b"a.b") + b"\0\0\x29" * 9)
+    answer, _, _ = read_question(question(b"a.b") + b"\0\0\x29" * 9)
     assert answer[12:] == question(b"a.b")[12:]
 
 
@@ -50,14 +56,14 @@ def test_what_follows_the_question_is_not_repeated():
 )
 def test_what_is_no_question_has_no_answer(message):
     with pytest.raises((ValueError, struct.error, IndexError)):
-        name_server.read_question(message)
+        read_question(message)
 
 
 @pytest.mark.parametrize(
     "name", [b"", b"a\nb.com", b"\xff.com", b"a b", b".".join([b"a" * 60] * 5)]
 )
 def test_what_is_no_plain_name_is_not_kept(name):
-    assert name_server.read_question(question(name))[1] == ""
+    assert read_question(question(name))[1] == ""
 
 
 def ask(refused: RefusedCounts, *messages: bytes) -> list[bytes]:
@@ -72,7 +78,7 @@ def ask(refused: RefusedCounts, *messages: bytes) -> list[bytes]:
         answers = []
         for message in messages:
             client.send(message)
-            name_server.answer_all(server, refused)
+            answer_names(server, refused)
             client.setblocking(False)
             try:
                 answers.append(client.recv(600))

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from executor.spawner import oom_score
+from executor.spawner import proc
 
 OWN = Path("/proc/self/oom_score_adj")
 
@@ -21,9 +21,9 @@ def fork_in_vain(exposed: int) -> NoReturn:
 
 def test_what_forks_is_exposed_only_meanwhile_also_if_that_fails():
     before = int(OWN.read_text())
-    score = oom_score._Score()
+    score = proc._Score()
     score.open()
     with pytest.raises(BlockingIOError), score.hold_raised():
-        fork_in_vain(max(before, int(oom_score.SCORE)))
+        fork_in_vain(max(before, int(proc.SCORE)))
     os.close(score._fd)
     assert int(OWN.read_text()) == before

@@ -10,8 +10,7 @@ import sys
 import pytest
 
 from executor import Limits, Status
-from executor.spawner.kernel import SYS_INOTIFY, SYS_SOCKET
-from executor.spawner.notification import HeldCall
+from executor.spawner.kernel import SYS_INOTIFY, SYS_SOCKET, HeldCall
 from executor.spawner.refused import (
     INSTANCES_MAX,
     LOOKED_UP,
@@ -29,7 +28,7 @@ from executor.spawner.notices import Notices
 from executor.spawner.refused import RefusedCounts
 
 FILTER = seccomp.notices(refused=True)
-ERRORS = dict(seccomp.build_told().errors)
+ERRORS = dict(seccomp.build_told()[1])
 NAMES = seccomp.name_denied_calls()
 PTRACE = next(number for number, name in NAMES.items() if name == "ptrace")
 UNIX = socket.AF_UNIX

@@ -14,10 +14,9 @@ import pytest
 
 import runtimes
 from executor import LanguageReport, LocalEngine, Request, RequestError, open_engine
-from executor.engine.job import Job
-from executor.engine.layout import Layout
+from executor.engine.box import Job, Layout
 from executor.model import Limits
-from executor.run.program_job import job_of
+from executor.run.execution import job_of
 
 Open = partial[AbstractAsyncContextManager[LocalEngine]]
 REMEMBERED_MS = 123_456.0

@@ -18,10 +18,11 @@ import pytest
 import trio
 import trustme
 
-from fleet.cluster import Cluster, open_cluster
+from fleet.cluster import Cluster
 from fleet.dask import client
 from fleet.dask.serving import OrderDoer, Serving, serve
 from fleet.errors import BlobError, ClusterError, UnreachableError
+from fleet.front import open_cluster
 from fleet.model import Cause, Delivery, Lost
 from fleet.tree import digest_of
 from tests.fleet.dask.fake_doer import OFFERS, FakeDoer, order_for

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-from memory.facts.ledger import Entry, add_fact, append
-from memory.facts.model import MAIN, Author
+from base.secrets import find_secrets
+from memory.facts.ledger import add_fact, append
+from memory.facts.model import MAIN, Author, Change
 from memory.facts.reading import find_at, read_changes, read_facts
 from memory.facts.store import FactStore
-from policy.secrets import find_secrets
 
 ME = Author("claude_code", "s1")
 OTHER = Author("codex", "s2")
@@ -26,14 +26,15 @@ def put(store, path, text, branch=MAIN, *, author=ME, **fields):
         row = None if text is None else add_fact(db, fields.pop("title", ""), text, ())
         append(
             db,
-            Entry(
+            Change(
                 **{
                     "branch": branch,
                     "path": path,
-                    "fact_id": row,
+                    "fact_id": row or "",
                     "operation": "retract" if row is None else "replace" if old else "add",
                     "at": store.clock(),
-                    "author": author,
+                    "agent": author.agent,
+                    "session": author.session,
                     "scope": "project",
                     **fields,
                 }
@@ -45,17 +46,15 @@ def pin(store, path, branch=MAIN, *, pinned=True):
     """Pin what stands at a path."""
     with store.database.writing() as db:
         fact = find_at(db, branch, path)
-        row = db.execute("SELECT id FROM fact WHERE uid = ?", (fact.id,)).fetchone()[0]
         append(
             db,
-            Entry(
+            Change(
                 branch,
                 path,
-                row,
+                fact.id,
                 "pin" if pinned else "unpin",
                 store.clock(),
-                ME,
-                fact.scope,
+                *(ME.agent, ME.session, fact.scope),
                 is_pinned=pinned,
             ),
         )

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from base.secrets import find_secrets
 from memory.facts.model import MAIN, Author, Change, Draft, Fact
 from memory.facts.reading import find_at, read_changes, read_facts
 from memory.facts.store import FactStore
-from policy.secrets import find_secrets
 
 ADA = Author("claude_code", "s1")
 PERSON = Author("user", "")

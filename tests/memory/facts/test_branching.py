@@ -6,7 +6,7 @@ import pytest
 
 from memory.errors import BadInputError
 from memory.facts.branching import create_branch, drop_branch, list_branches
-from memory.facts.errors import UnknownBranchError
+from memory.facts.model import UnknownBranchError
 from memory.facts.reading import require_branch
 from tests.memory.facts.branch_makers import ME, changes, open_facts, put, texts
 

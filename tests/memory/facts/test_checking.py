@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.facts.checking import check_store, mend_store
-from memory.facts.errors import UnknownFactError
+from memory.facts.model import UnknownFactError
 from memory.facts.recalling import RecallRequest, recall
 from memory.facts.writing import forget, pin, remember, unpin
 from tests.memory.facts.stores import ADA, Clock, draft, open_facts, standing

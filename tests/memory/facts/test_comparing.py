@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.facts.branching import create_branch
-from memory.facts.comparing import compare_branches
-from memory.facts.errors import UnknownBranchError
+from memory.facts.branching import compare_branches, create_branch
+from memory.facts.model import UnknownBranchError
 from tests.memory.facts.branch_makers import ME, open_facts, pin, put
 
 
@@ -28,14 +27,15 @@ def test_x7_each_path_that_differs_is_named_with_both_facts(store):
     pin(store, "/memory/x/pinned", "b")
     found = compare_branches(store, "main", "b")
     assert [
-        (one.path[10:], one.status, one.a and one.a.text, one.b and one.b.text) for one in found
+        (one.path[10:], one.status, one.ours and one.ours.text, one.theirs and one.theirs.text)
+        for one in found
     ] == [
         ("changed", "changed", "changed", "other"),
         ("gone", "removed", "gone", None),
         ("new", "added", None, "new"),
         ("pinned", "changed", "pinned", "pinned"),
     ]
-    assert [found[-1].a.is_pinned, found[-1].b.is_pinned] == [False, True]
+    assert [found[-1].ours.is_pinned, found[-1].theirs.is_pinned] == [False, True]
     back = {"added": "removed", "removed": "added", "changed": "changed"}
     turned = [(one.path, back[one.status]) for one in compare_branches(store, "b", "main")]
     assert turned == [(one.path, one.status) for one in found]

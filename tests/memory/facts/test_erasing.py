@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from memory.copies import list_copies
+from base.stores.copies import list_copies
 from memory.errors import BadInputError
 from memory.facts.checking import check_store
 from memory.facts.erasing import erase
-from memory.facts.errors import UnknownFactError
-from memory.facts.snapshots import snapshot_daily
+from memory.facts.model import UnknownFactError
+from memory.facts.store import snapshot_database
 from memory.facts.writing import forget, remember
 from tests.memory.facts.stores import ADA, PERSON, Clock, draft, ledger, open_facts, standing
 
@@ -42,7 +42,7 @@ def store(tmp_path, clock):
         remember(opened, draft(f"The {WORD} sleeps", key="secret", **fields), ADA)
         for _ in range(2):
             clock.now += DAY
-            snapshot_daily(opened)
+            snapshot_database(opened.database, opened.clock())
         remember(opened, draft("The last fact"), ADA)
         yield opened
 

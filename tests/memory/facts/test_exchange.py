@@ -13,12 +13,17 @@ from markdown_it import MarkdownIt
 from memory.errors import BadInputError
 from memory.facts.branching import create_branch
 from memory.facts.checking import check_store
-from memory.facts.claude_md import BEGIN, END, put_section
-from memory.facts.errors import UnknownBranchError
-from memory.facts.exporting import export_claude_md, export_json, export_markdown
+from memory.facts.exporting import (
+    BEGIN,
+    END,
+    export_claude_md,
+    export_json,
+    export_markdown,
+    put_section,
+)
+from memory.facts.forms import FACTS_MAX
 from memory.facts.importing import TEXT_BYTES_MAX, import_facts
-from memory.facts.incoming import FACTS_MAX
-from memory.facts.origins import Origin, read_origin, write_origin
+from memory.facts.model import Author, UnknownBranchError, read_origin, write_origin
 from memory.facts.priming import prime
 from memory.facts.writing import pin, remember
 from tests.memory.facts.stores import ADA, PERSON, START, Clock, at, draft, ledger, open_facts
@@ -125,10 +130,10 @@ def test_a_source_alone_makes_nobody_an_author(store):
 @pytest.mark.parametrize(
     "origin",
     [
-        Origin("a; by b", "c", "d", 1.5),
-        Origin("", "a b:c;%20", "x:y z", 0.0),
-        Origin("s", "agent", "", None),
-        Origin("only a source"),
+        Author("c", "d", "a; by b", 1.5),
+        Author("a b:c;%20", "x:y z", "", 0.0),
+        Author("agent", "", "s", None),
+        Author("", source="only a source"),
     ],
 )
 def test_origins_are_read_as_they_were_written(origin):

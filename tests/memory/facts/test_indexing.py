@@ -7,13 +7,13 @@ from contextlib import closing
 
 import pytest
 
-from base.sqlite_files import migrate
+from base.stores.sqlite_files import migrate
 from memory.facts.branching import create_branch
 from memory.facts.checking import check_store, mend_store
 from memory.facts.erasing import erase
 from memory.facts.model import MAIN, Author
+from memory.facts.recalling import search
 from memory.facts.schema import STEPS
-from memory.facts.searching import search
 from memory.facts.writing import forget, pin, remember
 from tests.memory.facts.stores import ADA, PERSON, Clock, draft, open_facts
 

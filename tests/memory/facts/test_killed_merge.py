@@ -9,7 +9,7 @@ from tests.memory.facts.killing import KILLED, run_script
 PATHS = [f"/memory/x/{name}" for name in "ab"]
 _SCRIPT = """
 import sys
-from memory.facts.merging import merge_branch
+from memory.facts.branching import merge_branch
 from tests.memory.facts.branch_makers import ME, open_facts
 from tests.memory.facts.killing import kill_at
 with open_facts(sys.argv[1]) as store:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memory.errors import BadInputError
-from memory.facts.errors import UnknownBranchError, UnknownFactError
 from memory.facts.memory import Memory
+from memory.facts.model import UnknownBranchError, UnknownFactError
 from memory.facts.recalling import RecallRequest
 from tests.memory.facts.stores import ADA, Clock, draft, open_facts
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.errors import BadInputError
-from memory.facts.branching import create_branch, drop_branch, list_branches
-from memory.facts.errors import UnknownBranchError
-from memory.facts.merging import merge_branch
+from memory.facts.branching import create_branch, drop_branch, list_branches, merge_branch
+from memory.facts.model import UnknownBranchError
 from tests.memory.facts.branch_makers import (
     ME,
     OTHER,
@@ -74,14 +73,14 @@ def test_x7_a_path_is_merged_three_way(store, case):
     before = changes(store)
     found = merge_branch(store, "b", author=OTHER)
     if expected == "!":
-        (conflict,) = found.conflicts
+        (conflict,) = found[1]
         sides = (conflict.base, conflict.ours, conflict.theirs)
         assert [one and one.text for one in sides] == values
-        assert (conflict.path, found.merged) == (P, ())
+        assert (conflict.path, found[0]) == (P, ())
         assert (changes(store), states(store)["b"]) == (before, "open")
     else:
-        assert (texts(store).get(P), found.conflicts) == (expected, ())
-        assert found.merged == ((P,) if expected != values[1] else ())
+        assert (texts(store).get(P), found[1]) == (expected, ())
+        assert found[0] == ((P,) if expected != values[1] else ())
         assert states(store)["b"] == "merged"
         live, replay = live_and_replay(store)
         assert live == replay
@@ -92,7 +91,7 @@ def test_x7_a_path_is_merged_three_way(store, case):
 def test_x7_a_conflict_is_resolved_by_the_side_that_is_named(store, case, take):
     make_case(store, case)
     _, ours, theirs, _ = CASES[case]
-    assert merge_branch(store, "b", take=take, author=OTHER).conflicts == ()
+    assert merge_branch(store, "b", take=take, author=OTHER)[1] == ()
     assert texts(store).get(P) == (ours if "ours" in take.values() else theirs)
     assert states(store)["b"] == "merged"
 
@@ -103,7 +102,7 @@ def test_a_choice_for_one_path_leaves_the_conflicts_of_others(store):
         put(store, path, "ours")
         put(store, path, "theirs", "b")
     found = merge_branch(store, "b", take={PATHS[0]: "theirs"}, author=ME)
-    assert [one.path for one in found.conflicts] == [PATHS[1]]
+    assert [one.path for one in found[1]] == [PATHS[1]]
     assert set(texts(store).values()) == {"ours"}
     merge_branch(store, "b", take={PATHS[0]: "theirs", "*": "ours"}, author=ME)
     assert [texts(store)[path] for path in PATHS[:2]] == ["theirs", "ours"]
@@ -134,7 +133,7 @@ def test_x7_a_pin_alone_is_a_change(store):
     put(store, P, "text")
     create_branch(store, "b", author=ME)
     pin(store, P, "b")
-    assert merge_branch(store, "b", author=ME).merged == (P,)
+    assert merge_branch(store, "b", author=ME)[0] == (P,)
     assert fact_at(store, P).is_pinned
 
 
@@ -145,7 +144,7 @@ def test_a_branch_of_a_merged_branch_goes_on_from_what_was_merged(store):
     create_branch(store, "two", parent="one", author=ME)
     put(store, P, "two", "two")
     merge_branch(store, "one", author=ME)
-    assert merge_branch(store, "two", author=ME).merged == (P,)
+    assert merge_branch(store, "two", author=ME)[0] == (P,)
     assert texts(store) == {P: "two"}
 
 
@@ -154,13 +153,13 @@ def test_a_branch_is_brought_up_to_date_again_and_again(store):
     create_branch(store, "b", author=ME)
     for text in ("first", "second"):
         put(store, P, text)
-        assert merge_branch(store, "main", into="b", author=ME).merged == (P,)
+        assert merge_branch(store, "main", into="b", author=ME)[0] == (P,)
         assert texts(store, "b") == {P: text}
     assert states(store) == {"main": "open", "b": "open"}
     put(store, P, "own", "b")
     again = merge_branch(store, "main", into="b", author=ME)
-    assert (again.merged, again.conflicts) == ((), ())
-    assert merge_branch(store, "b", author=ME).merged == (P,)
+    assert (again[0], again[1]) == ((), ())
+    assert merge_branch(store, "b", author=ME)[0] == (P,)
     assert texts(store) == {P: "own"}
 
 
@@ -227,7 +226,7 @@ def merge_and_compare(store, base, now, branch):
         )
     }
     found = merge_branch(store, branch, author=ME)
-    assert {one.path for one in found.conflicts} == clashes
+    assert {one.path for one in found[1]} == clashes
     if clashes:
         assert changes(store) == before
         return False

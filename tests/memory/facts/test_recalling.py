@@ -7,10 +7,9 @@ import pytest
 
 from memory.errors import BadInputError
 from memory.facts import ranking
-from memory.facts.ledger import Entry, add_fact, append
-from memory.facts.model import MAIN, Author, Draft
-from memory.facts.recalling import RecallRequest, recall, recall_json
-from memory.facts.searching import search
+from memory.facts.ledger import add_fact, append
+from memory.facts.model import MAIN, Author, Change, Draft
+from memory.facts.recalling import RecallRequest, recall, recall_json, search
 from memory.facts.store import FactStore
 from memory.facts.writing import remember
 
@@ -27,8 +26,8 @@ def store(tmp_path):
 def put(store, key, text, *, title="", branch=MAIN, scope="project", pinned=False, expires=None):
     with store.database.writing() as db:
         fact = add_fact(db, title, text, [])
-        entry = Entry(
-            *(branch, f"/memory/general/{key}", fact, "add", NOW, Author("user"), scope),
+        entry = Change(
+            *(branch, f"/memory/general/{key}", fact, "add", NOW, "user", "", scope),
             is_pinned=pinned,
             expires_at=expires,
         )
@@ -141,9 +140,9 @@ def test_facts_of_other_sessions_take_no_place_of_those_asked_for(store):
     with store.database.writing() as db:
         for n in range(300):
             scope = "session" if n else "project"
-            author = Author("user", f"s{n % 2}" if n else "")
+            by = ("user", f"s{n % 2}" if n else "")
             fact = add_fact(db, "", f"deploy {'deploy ' * (n % 2)}{n}", [])
-            append(db, Entry(MAIN, f"/memory/general/{n}", fact, "add", NOW, author, scope))
+            append(db, Change(MAIN, f"/memory/general/{n}", fact, "add", NOW, *by, scope))
     found = recall([store], RecallRequest("deploy", 20_000, session="s0"))
     assert {int(key) % 2 for key in keys(found.facts)} == {0}
     assert found.matches_shown == 150

@@ -10,18 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from memory.copies import find_last_copy
+from base.stores.copies import find_last_copy
+from base.stores.database import share_file
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.checking import check_store
-from memory.facts.restoring import (
-    describe_snapshots,
-    find_last_sound,
-    find_snapshot,
-    restore,
-)
-from memory.facts.snapshots import KEPT, make_snapshot
+from memory.facts.restoring import describe_snapshots, find_last_sound, find_snapshot, restore
+from memory.facts.store import KEPT, make_snapshot
 from memory.facts.writing import forget, remember
-from memory.presence import share_file
 from tests.memory.facts.damages import DAMAGES, overwrite_head, overwrite_middle
 from tests.memory.facts.stores import ADA, Clock, draft, open_facts, standing
 
@@ -208,7 +203,7 @@ def test_a_store_is_not_opened_while_one_restores(tmp_path, clock, path, monkeyp
             open_facts(tmp_path, clock, wait_s=0.05)
         refused.append(error)
 
-    monkeypatch.setattr(restoring, "_put", put)
+    monkeypatch.setattr(restoring, "put_file", put)
     restore(path, find_last_sound(path)[0], clock=clock)
     assert len(refused) == 1
     with share_file(path, 0):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.facts.similar import SIMILAR_MAX, write_similar
+from memory.facts.similar import SIMILAR_MAX
 from memory.facts.writing import forget, remember
 from tests.memory.facts.stores import ADA, draft, ledger, open_facts, standing
 
@@ -35,7 +35,7 @@ def store(tmp_path):
 def test_facts_are_similar_by_their_stemmed_words(store, old, new, is_similar):
     first = remember(store, draft(old), ADA)
     written = remember(store, draft(new), ADA)
-    assert [one.id for one in written.similar] == ([first.id] if is_similar else [])
+    assert [one.id for one, _ in written.similar] == ([first.id] if is_similar else [])
     assert len(standing(store)) == 2  # nothing is superseded by similarity
 
 
@@ -43,10 +43,10 @@ def test_at_most_five_are_named_the_nearest_first(store):
     for n in range(9):
         remember(store, draft(f"port number of service alpha beta gamma {'x ' * 0}{n}"), ADA)
     written = remember(store, draft("port number of service alpha beta gamma 3 today"), ADA)
-    overlaps = [one.overlap for one in written.similar]
+    overlaps = [overlap for _, overlap in written.similar]
     assert len(overlaps) == SIMILAR_MAX
     assert overlaps == sorted(overlaps, reverse=True)
-    assert written.similar[0].text.endswith("3")
+    assert written.similar[0][0].text.endswith("3")
 
 
 def test_what_stands_no_more_is_not_named(store):
@@ -63,9 +63,9 @@ def test_a_branch_is_compared_with_what_it_sees(store):
         db.execute("INSERT INTO branch VALUES ('try', 'main', 1, 'open', 0, 'user')")
     remember(store, draft("Rollbacks take two minutes or three", key="b"), ADA, "try")
     found = remember(store, draft("Rollbacks take two minutes", key="c"), ADA, "try").similar
-    assert [one.path for one in found] == ["/memory/general/b"]
+    assert [one.path for one, _ in found] == ["/memory/general/b"]
     found = remember(store, draft(OLD + " sharp", key="d"), ADA, "try").similar
-    assert [one.path for one in found] == ["/memory/general/a"]
+    assert [one.path for one, _ in found] == ["/memory/general/a"]
     assert remember(store, draft("Rollbacks take two minutes", key="e"), ADA).similar == ()
 
 
@@ -73,9 +73,9 @@ def test_what_is_told_replaces_the_old_one_in_one_call(store):
     first = remember(store, draft(OLD), ADA)
     text = "The deploy script runs on Tuesdays at noon"
     written = remember(store, draft(text), ADA)
-    assert f"--supersedes {first.id}" in write_similar(written)
+    assert [one.id for one, _ in written.similar] == [first.id]
     again = remember(store, draft(text, supersedes=first.id), ADA)
     assert (again.id, again.replaced) == (written.id, first.id)
     assert [fact.text for fact in standing(store)] == [text]
-    assert write_similar(again) == ""
+    assert again.similar == ()
     assert ledger(store)[-1].operation == "replace"

@@ -9,16 +9,16 @@ from contextlib import closing
 
 import pytest
 
-from memory.copies import find_last_copy, list_copies
+from base.stores.copies import find_last_copy, list_copies
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.memory import Memory
 from memory.facts.recalling import RecallRequest
 from memory.facts.schema import STEPS
-from memory.facts.snapshots import (
+from memory.facts.store import (
     KEPT,
     FactDatabase,
     make_snapshot,
-    snapshot_daily,
+    snapshot_database,
 )
 from memory.facts.writing import remember
 from tests.memory.facts.damages import DAMAGES, overwrite_head, overwrite_middle, truncate
@@ -60,13 +60,15 @@ def test_x13_the_first_write_of_a_day_copies_what_was_there_and_five_are_kept(
             *(one.name for one in kept),
             "memory.lock",
         }
-        assert snapshot_daily(store) == kept[0].with_name("memory-2026-06-05.sqlite3")
-        assert snapshot_daily(store) is None
+        assert snapshot_database(store.database, store.clock()) == kept[0].with_name(
+            "memory-2026-06-05.sqlite3"
+        )
+        assert snapshot_database(store.database, store.clock()) is None
 
 
 def test_a_file_without_facts_is_not_copied(tmp_path, clock, path):
     with open_facts(tmp_path, clock) as store:
-        assert snapshot_daily(store) is None
+        assert snapshot_database(store.database, store.clock()) is None
         assert find_last_copy(path) is None
 
 
@@ -76,7 +78,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path, clock, path):
         left = tmp_path / "snapshots" / "memory-2020-01-01.unfinished"
         left.parent.mkdir(exist_ok=True)
         left.write_bytes(b"half")
-        assert snapshot_daily(store) == find_last_copy(path)
+        assert snapshot_database(store.database, store.clock()) == find_last_copy(path)
     assert not left.exists()
 
 

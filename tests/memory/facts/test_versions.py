@@ -4,13 +4,13 @@ import time
 
 import pytest
 
-from memory.facts import versions
+from base.secrets import find_secrets
+from memory.facts import reading
 from memory.facts.branching import create_branch
 from memory.facts.erasing import erase
 from memory.facts.model import Author, Draft
 from memory.facts.store import FactStore
 from memory.facts.writing import forget, pin, remember
-from policy.secrets import find_secrets
 
 ADA = Author("ada")
 PATH = "/memory/general/a"
@@ -28,18 +28,18 @@ def write(store, text, key="a", branch="main"):
 
 def read(store, *paths):
     with store.database.reading() as db:
-        found = versions.read_versions(db, paths or [PATH], now=time.time())
+        found = reading.read_versions(db, paths or [PATH], now=time.time())
     return [one.text for texts in found.values() for one in texts]
 
 
 def mark(store):
     with store.database.reading() as db:
-        return versions.read_mark(db)
+        return reading.read_mark(db)
 
 
 def news(store, since, limit=10):
     with store.database.reading() as db:
-        return versions.read_news(db, since, limit)
+        return reading.read_news(db, since, limit)
 
 
 def test_the_texts_of_a_path_are_those_since_it_was_last_empty(store):
@@ -59,8 +59,8 @@ def test_branches_are_not_seen(store):
     before = mark(store)
     write(store, "elsewhere", branch="try")
     assert read(store) == ["one"]
-    assert news(store, before).paths == ()
-    assert news(store, before).mark == mark(store)
+    assert news(store, before)[0] == ()
+    assert news(store, before)[1] == mark(store)
 
 
 def test_news_come_in_parts_and_end_at_the_mark(store):
@@ -68,11 +68,11 @@ def test_news_come_in_parts_and_end_at_the_mark(store):
     for key in "abc":
         write(store, f"text {key}", key)
     first = news(store, before, 2)
-    assert [path[-1] for path in first.paths] == ["a", "b"]
-    assert first.left == 1
-    last = news(store, first.mark, 2)
-    assert [path[-1] for path in last.paths] == ["c"]
-    assert (last.mark, last.left) == (mark(store), 0)
+    assert [path[-1] for path in first[0]] == ["a", "b"]
+    assert first[2] == 1
+    last = news(store, first[1], 2)
+    assert [path[-1] for path in last[0]] == ["c"]
+    assert (last[1], last[2]) == (mark(store), 0)
 
 
 @pytest.mark.parametrize("since", ["", "x", "99 1.5 0", "1 0.5 0", "-1 0.0 0"])
@@ -106,4 +106,4 @@ def test_it_is_told_whether_something_was_taken_away(store, change, is_less):
     before = mark(store)
     change(store)
     with store.database.reading() as db:
-        assert versions.is_less(db, before) is is_less
+        assert reading.is_less(db, before) is is_less

@@ -9,8 +9,14 @@ import pytest
 
 from memory.errors import BadInputError
 from memory.facts.drafts import parse_confidence, parse_ttl
-from memory.facts.errors import UnknownBranchError, UnknownFactError
-from memory.facts.model import BODY_BYTES_MAX, MAIN, TITLE_BYTES_MAX, Author
+from memory.facts.model import (
+    BODY_BYTES_MAX,
+    MAIN,
+    TITLE_BYTES_MAX,
+    Author,
+    UnknownBranchError,
+    UnknownFactError,
+)
 from memory.facts.writing import forget, pin, remember, unpin
 from tests.memory.facts.stores import ADA, PERSON, START, Clock, at, draft, ledger, open_facts
 from tests.memory.facts.stores import standing as stands

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-from memory.pages.blame import blame_sections, with_blame
-from memory.pages.diff_text import LINES_MAX, diff_json, diff_text
+from memory.pages.evolution import blame_sections, with_blame
 from memory.pages.model import Commit
-from memory.pages.section_diff import compare_texts
+from memory.pages.section_diff import LINES_MAX, compare_texts, diff_json, diff_text
 
 LONG = "one two three four five six seven eight nine ten"
 DAY = 86400.0

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from base.secrets import find_secrets
 from memory.pages import buffer_files as module
-from memory.pages.buffers import Buffers, name_buffer
-from memory.pages.excluding import PATTERN
-from policy.secrets import find_secrets
-from tests.policy.secret_corpus import made
+from memory.pages.buffers import PATTERN, Buffers, name_buffer
+from tests.base.secret_corpus import made
 
 NOW = 1_764_000_000.0
 HOUR, DAY = 3600.0, 86_400.0

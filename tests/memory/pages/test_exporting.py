@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.errors import BadInputError
-from memory.pages.exporting import export_pages
+from memory.pages.exchange import export_pages
 from memory.pages.repository import Repository
 
 

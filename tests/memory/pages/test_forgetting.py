@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 from memory.errors import BadInputError
-from memory.pages.answers import PushRequest, WriteRequest
+from memory.pages.answers import PushRequest
 from memory.pages.erasing import MARKER
-from memory.pages.errors import GitError
+from memory.pages.model import GitError
 from tests.memory.pages.test_pushing import draft, make, push, write
 
 TEXT = "the-words-that-must-go"
@@ -56,7 +56,7 @@ def test_no_byte_of_an_erased_page_is_left(tmp_path, form):
     assert (told.is_erased, told.commits, bool(told.notes)) == (True, 3, True)
     assert TEXT.encode() not in contents(pages)
     assert pages.repository.read("wiki/concepts/b.md").endswith("stays too\n")
-    subjects = [one.commit.subject for one in pages.log()]
+    subjects = [commit.subject for commit, _ in pages.log()]
     assert subjects[:2] == ["Erase concept/a", "Tell more of b"]
     assert subjects[2] == "Push pages, of which one was erased"
     pages.repository.git.run("fsck", "--strict", "--no-dangling")
@@ -129,7 +129,7 @@ def test_an_erased_page_does_not_come_back_from_another_draft(tmp_path):
     assert TEXT.encode() not in pages.repository.git.run(
         "cat-file", "--batch-all-objects", "--batch"
     )
-    pages.write(WriteRequest("a", fields={"parent_sha": ""}))
+    pages.write("a", fields={"parent_sha": ""})
     assert pages.push(PushRequest(("a",), no_distill=True)).reason == ""
 
 

@@ -6,10 +6,9 @@ from itertools import product
 
 import pytest
 
-from memory.pages.buffers import Buffer
+from memory.pages.buffer_files import Buffer, TurnRecord
 from memory.pages.model import PAGE_TYPES
 from memory.pages.pushing import needs_distilling
-from memory.pages.turn_records import TurnRecord
 
 NOW = 1_700_000_000.0
 SIX_HOURS = 6 * 3600.0

@@ -17,7 +17,7 @@ PUSH = """
 import os, signal, sys
 from pathlib import Path
 from memory.pages import pushing
-from memory.pages.answers import PushRequest, WriteRequest
+from memory.pages.answers import PushRequest
 from memory.pages.repository import Repository
 from memory.pages.store import Pages
 
@@ -39,7 +39,7 @@ if step in names:
 project.mkdir(exist_ok=True)
 pages.init()
 for number in range(2):
-    pages.write(WriteRequest(f"p-{step}-{number}", "x", "concept"))
+    pages.write(f"p-{step}-{number}", "x", "concept")
     print(pages.push(PushRequest(no_distill=True)).commit, flush=True)
 """
 
@@ -82,7 +82,7 @@ def test_many_pushers_at_once_lose_nothing_and_the_history_is_linear(tmp_path):
     commits = {sha for one in pushers for sha in one.communicate()[0].split()}
     assert all(one.returncode == 0 for one in pushers)
     assert len(commits) == 2 * PUSHERS
-    assert {one.commit.sha for one in pages.log()} == commits
+    assert {commit.sha for commit, _ in pages.log()} == commits
     assert pages.repository.git.run("rev-list", "--merges", "main") == b""
     index = pages.read("index").text
     for n in range(PUSHERS):

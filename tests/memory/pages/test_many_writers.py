@@ -12,7 +12,7 @@ WRITERS, COMMITS = 4, 4
 WRITE = """
 import sys
 from pathlib import Path
-from memory.pages.errors import MovedError
+from memory.pages.model import MovedError
 from memory.pages.repository import Repository
 
 repository = Repository(Path(sys.argv[1]), environ={})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from memory.errors import BadInputError
-from memory.pages.errors import GitError
-from memory.pages.history import list_history, list_log
-from memory.pages.pulling import pull
+from memory.pages.exchange import pull
+from memory.pages.history import list_log
+from memory.pages.model import GitError
 from memory.pages.repository import Repository
 from tests.memory.pages import test_pushing as pushing
 
@@ -100,6 +100,6 @@ def test_c18_history_and_log_tell_who_changed_what(tmp_path):
     repository = make(tmp_path / "p.git")
     for number in range(3):
         commit(repository, {"a.md": str(number), f"n{number}.md": "x"}, f"Step {number}")
-    assert [one.subject for one in list_history(repository, "a.md", 2)] == ["Step 2", "Step 1"]
-    told = [(one.commit.subject, one.commit.author, one.paths) for one in list_log(repository)]
+    assert [one.subject for one in repository.history("a.md", 2)] == ["Step 2", "Step 1"]
+    told = [(one.subject, one.author, paths) for one, paths in list_log(repository)]
     assert told == [(f"Step {n}", "Ada", ("a.md", f"n{n}.md")) for n in (2, 1, 0)]

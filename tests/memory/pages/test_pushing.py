@@ -6,17 +6,16 @@ import re
 
 import pytest
 
+from base.secrets import find_secrets
 from memory.errors import BadInputError
-from memory.pages.answers import PushRequest, WriteRequest
-from memory.pages.buffers import Buffer
-from memory.pages.errors import BadPagesError, GitError
+from memory.pages.answers import PushRequest
+from memory.pages.buffer_files import Buffer, TurnRecord
 from memory.pages.fronts import CACHE
+from memory.pages.model import BadPagesError, GitError
 from memory.pages.repository import Repository
 from memory.pages.section_merging import MERGE_MARKS, merge_sections
 from memory.pages.store import Pages
-from memory.pages.turn_records import TurnRecord
 from memory.texts import cut_bytes
-from policy.secrets import find_secrets
 
 NOW = 1.7e9
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -36,7 +35,7 @@ def make(tmp_path, **options):
 def write(
     pages, slug, text="# T\n\n## A\n\nx\n", page_type="concept", *, is_forced=False, **fields
 ):
-    return pages.write(WriteRequest(slug, text, page_type, fields, is_forced=is_forced))
+    return pages.write(slug, text, page_type, fields, is_forced=is_forced)
 
 
 def push(pages, *slugs, **options):
@@ -53,10 +52,10 @@ def test_c12_a_push_is_one_commit_of_all_changed_drafts_and_the_index_pages(tmp_
     write(pages, "b", page_type="entity", tags=["t"])
     pushed = push(pages, message="Tell of both", agent="claude-code", session="s")
     assert (pushed.reason, [one.slug for one in pushed.pages]) == ("", ["a", "b"])
-    [commit] = pages.log()
-    assert (commit.commit.sha, commit.commit.subject) == (pushed.commit, "Tell of both")
-    assert (commit.commit.agent, commit.commit.session) == ("claude-code", "s")
-    assert commit.paths == ("index.md", "tags.md", "wiki/concepts/a.md", "wiki/entities/b.md")
+    [(commit, paths)] = pages.log()
+    assert (commit.sha, commit.subject) == (pushed.commit, "Tell of both")
+    assert (commit.agent, commit.session) == ("claude-code", "s")
+    assert paths == ("index.md", "tags.md", "wiki/concepts/a.md", "wiki/entities/b.md")
     assert "[T](wiki/concepts/a.md)" in pages.read("index").text
     assert "## t\n\n- [T](wiki/entities/b.md)" in pages.read("tags").text
     assert push(pages).reason == "nothing"
@@ -199,7 +198,7 @@ SIDES = ("# T\n\n## A\n\nx\n", "# T\n\n## A\n\nmine\n", "# T\n\n## A\n\ntheirs\n
 def test_c13_a_page_with_a_mark_of_a_merge_is_neither_written_nor_pushed(tmp_path, kept, end):
     pages = make(tmp_path)
     write(pages, "a", SIDES[1])
-    merged = merge_sections(*SIDES).text
+    merged = merge_sections(*SIDES)[0]
     left = [one for one in MERGE_MARKS if one != MERGE_MARKS[kept]]
     body = end.join(line for line in merged.splitlines() if line not in left) + end
     with pytest.raises(BadInputError, match="is a mark of a merge") as refused:
@@ -325,7 +324,7 @@ def test_c6_c7_c8_the_whole_walk_of_the_handshake(tmp_path):
     assert {one.slug for one in pushed.pages} == {"a", "src"}
     assert "sources:" in pages.repository.read("wiki/concepts/a.md")
     assert "- src" in pages.repository.read("wiki/concepts/a.md").replace("[src]", "- src")
-    assert pages.log()[0].commit.buffer == "s1:1"
+    assert pages.log()[0][0].buffer == "s1:1"
     assert pages.buffers.read("s1") is None
     assert pages.push(PushRequest(session="s1")).reason == "nothing"
 

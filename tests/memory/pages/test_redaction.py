@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.pages.redaction import redact
-from policy.secrets import find_secrets
+from base.secrets import find_secrets
+from memory.pages.cleaning import redact
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 

@@ -11,7 +11,7 @@ import pytest
 
 from memory.errors import BadInputError, MemoryRoomError, StoreUnavailableError
 from memory.pages import git as git_room
-from memory.pages.errors import GitError, MovedError
+from memory.pages.model import GitError, MovedError
 from memory.pages.repository import BRANCH, PACKS_MAX, Repository, name_content
 
 NOW = 1.7e9
@@ -287,7 +287,7 @@ def test_contents_are_named_as_git_does(tmp_path):
     repository = make(tmp_path)
     files = {"a.md": "", "b.md": "ü\r\n\0x", "c.md": "x" * 100_000}
     sha = commit(repository, files)
-    named = {one.path: one.blob for one in repository.list_entries()}
+    named = repository.list_entries()
     assert named == {path: name_content(text, sha) for path, text in files.items()}
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.pages.sanitizing import sanitize
+from memory.pages.cleaning import sanitize
 
 OUT = [*range(9), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x200B, 0xFEFF, 0x61C, 0x200E, 0x200F]
 OUT += [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xE0041, 0xE007F]

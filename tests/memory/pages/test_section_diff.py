@@ -219,7 +219,7 @@ def test_c14_every_section_of_both_sides_is_named_once(old, new):
     names = sorted(swap.get(c.status, c.status) + c.heading for c in there if c.status in swap)
     assert names == sorted(c.status + c.heading for c in back if c.status in swap)
     for change in there:
-        news = "".join(h.text for h in change.hunks if h.mark != "-")
+        news = "".join(text for mark, text in change.hunks if mark != "-")
         assert not change.hunks or news.split() == change.new.split()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from memory.errors import BadInputError
 from memory.pages.drafts import Drafts
-from memory.pages.slugs import check_slug, page_path, slug_of
+from memory.pages.model import check_slug, page_path, slug_of
 
 GOOD = ["a", "_", "0", "A.b-c_d", "x" * 200, "a.md", "a-.", "1.2.3"]
 BAD = (

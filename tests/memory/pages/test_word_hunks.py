@@ -38,7 +38,7 @@ CASES = (
 
 @pytest.mark.parametrize(("old", "new", "hunks"), CASES)
 def test_c14_hunks_are_runs_of_words(old, new, hunks):
-    assert [one.mark + one.text for one in word_hunks(old, new)] == hunks
+    assert [mark + text for mark, text in word_hunks(old, new)] == hunks
 
 
 ITEMS = st.lists(st.sampled_from("abcdef"), max_size=30)
@@ -48,10 +48,10 @@ ITEMS = st.lists(st.sampled_from("abcdef"), max_size=30)
 def test_c14_what_is_shared_is_in_both_in_order(old, new):
     at = other = 0
     for run in match_items(old, new):
-        assert run.old >= at
-        assert run.new >= other
-        at, other = run.old + run.size, run.new + run.size
-        assert old[run.old : at] == new[run.new : other]
+        assert run.a >= at
+        assert run.b >= other
+        at, other = run.a + run.size, run.b + run.size
+        assert old[run.a : at] == new[run.b : other]
     assert [run.size for run in match_items(old, old)] == [len(old)] * bool(old)
 
 
@@ -59,8 +59,8 @@ def test_c14_what_is_shared_is_in_both_in_order(old, new):
 def test_c14_the_new_text_stands_in_its_hunks(old, new):
     before, after = "".join(f"{x} " for x in old), "".join(f"{x} " for x in new)
     hunks = word_hunks(before, after)
-    assert "".join(one.text for one in hunks if one.mark != "-") == after
-    assert "".join(one.text for one in hunks if one.mark != "+").split() == old
+    assert "".join(text for mark, text in hunks if mark != "-") == after
+    assert "".join(text for mark, text in hunks if mark != "+").split() == old
 
 
 SIGNS = [
@@ -88,9 +88,9 @@ def signs_of(text: str) -> str:
 def test_c14_hunks_turn_the_old_text_into_the_new_one(old, new):
     for work in (Work(), Work(steps=0), Work(words=0)):
         hunks = word_hunks(old, new, work)
-        assert "".join(one.text for one in hunks if one.mark != "-") == new
-        assert signs_of("".join(one.text for one in hunks if one.mark != "+")) == signs_of(old)
-        assert all(one.mark != other.mark for one, other in itertools.pairwise(hunks))
+        assert "".join(text for mark, text in hunks if mark != "-") == new
+        assert signs_of("".join(text for mark, text in hunks if mark != "+")) == signs_of(old)
+        assert all(one[0] != other[0] for one, other in itertools.pairwise(hunks))
 
 
 def test_c14_words_of_a_page_are_compared_up_to_a_bound_and_lines_after_it():
@@ -101,8 +101,8 @@ def test_c14_words_of_a_page_are_compared_up_to_a_bound_and_lines_after_it():
     hunks = word_hunks("".join(old), "".join(new), work)
     assert work.words <= 0
     gone, came = old[-1].split("\n")[0], new[-1].split("\n")[0]
-    assert [one.text for one in hunks[-3:-1]] == [f"{gone}\n", f"{came}\n"]
-    assert "".join(one.text for one in hunks if one.mark != "-") == "".join(new)
+    assert [one[1] for one in hunks[-3:-1]] == [f"{gone}\n", f"{came}\n"]
+    assert "".join(text for mark, text in hunks if mark != "-") == "".join(new)
 
 
 @pytest.mark.parametrize(
@@ -115,4 +115,4 @@ def test_c14_words_of_a_page_are_compared_up_to_a_bound_and_lines_after_it():
 )
 def test_texts_that_are_rewritten_whole_are_bounded_in_work(old, new):
     hunks = word_hunks(old, new)
-    assert "".join(one.text for one in hunks if one.mark != "-") == new
+    assert "".join(text for mark, text in hunks if mark != "-") == new

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from memory.errors import BadInputError
-from memory.pages.answers import WriteRequest
 from tests.memory.pages.test_pushing import draft, make, make_other, push, write
 
 TEXT = "# T\n\n## A\n\nfirst\n"
@@ -27,9 +26,7 @@ def edited(tmp_path):
 def edited_upon_an_older_version(tmp_path):
     pages = edited(tmp_path)
     other = make_other(tmp_path)
-    write(
-        other, "a", "# T\n\n## A\n\ntheirs\n", is_forced=True, parent_sha=pages.log()[0].commit.sha
-    )
+    write(other, "a", "# T\n\n## A\n\ntheirs\n", is_forced=True, parent_sha=pages.log()[0][0].sha)
     push(other)
     return pages
 
@@ -79,7 +76,7 @@ def unchanged(tmp_path):
 def behind(tmp_path):
     pages = unchanged(tmp_path)
     other = make_other(tmp_path)
-    write(other, "a", "# T\n\n## A\n\ntheirs\n", parent_sha=pages.log()[0].commit.sha)
+    write(other, "a", "# T\n\n## A\n\ntheirs\n", parent_sha=pages.log()[0][0].sha)
     push(other)
     return pages
 
@@ -97,7 +94,7 @@ def test_the_same_text_and_fields_alone_lose_nothing(tmp_path, made):
     whole = draft(pages, "a").read_text()
     body = whole.partition("---\n")[2].partition("---\n")[2]
     write(pages, "a", whole, tags=["one"])
-    pages.write(WriteRequest("a", fields={"tags": ["two"]}))
+    pages.write("a", fields={"tags": ["two"]})
     text = draft(pages, "a").read_text()
     assert text.endswith(body)
     assert "two" in text

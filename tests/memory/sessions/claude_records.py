@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from base.secrets import find_secrets
 from ctxmode.operations.session_store import parse_call
 from memory.sessions import keeping
-from memory.sessions.event_reading import read_events
+from memory.sessions.delivering import read_events
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
 from memory.sessions.store import SessionStore
-from policy.secrets import find_secrets
 
 SESSION = "11111111-2222-3333-4444-555555555555"
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from memory.sessions.capture import Capture, capture_json, capture_turns
-from memory.sessions.event_reading import read_prompts
+from memory.sessions.delivering import read_prompts
+from memory.sessions.digesting import capture_turns
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.keeping import Summary, read_summary
 from memory.sessions.reading import find_session
+from tests.base.secret_corpus import made
 from tests.memory.sessions.claude_records import Maker, bring_in, open_store, write
-from tests.policy.secret_corpus import made
 
 OWN = "claude_code:11111111-2222-3333-4444-555555555555"
 
 
-def captured(tmp_path, records) -> Capture:
+def captured(tmp_path, records) -> list[dict]:
     """The turns of a session with these records, whose texts are kept."""
     path = write(tmp_path / "t.jsonl", records)
     with open_store(tmp_path / "s.sqlite3", keep_messages=True) as store:
@@ -35,7 +35,7 @@ def test_a_turn_has_its_prompt_its_answers_and_its_tools_once(tmp_path):
         make.answer("Done."),
         make.prompt("Second?"),
     ]
-    first, second = capture_json(captured(tmp_path, records))
+    first, second = captured(tmp_path, records)
     assert first.pop("ts").endswith("Z")
     assert first == {"turn": 1, "user": "First?", "assistant": "Looking.\nDone.", "tools": ["Bash"]}
     assert set(second) == {"ts", "turn", "user"}
@@ -44,8 +44,8 @@ def test_a_turn_has_its_prompt_its_answers_and_its_tools_once(tmp_path):
 @pytest.mark.parametrize("letter", ["a", "ä", "語", "🎉"])
 def test_texts_are_cut_between_characters_with_the_mark_within_the_bound(tmp_path, letter):
     make = Maker()
-    (turn,) = captured(tmp_path, [make.prompt(letter * 5000), make.answer(letter * 5000)]).turns
-    for text, bound in ((turn.user, 2048), (turn.answer, 4096)):
+    (turn,) = captured(tmp_path, [make.prompt(letter * 5000), make.answer(letter * 5000)])
+    for text, bound in ((turn["user"], 2048), (turn["assistant"], 4096)):
         assert bound - 8 <= len(text.encode()) <= bound
         assert text == letter * (len(text) - 1) + "…"
 
@@ -56,19 +56,19 @@ def test_texts_are_cut_between_characters_with_the_mark_within_the_bound(tmp_pat
 def test_of_too_many_turns_the_oldest_hundred_go_and_their_number_adds_up(tmp_path, asked, dropped):
     make = Maker()
     capture = captured(tmp_path, [make.prompt(f"Question {n}") for n in range(1, asked + 1)])
-    assert capture.dropped == dropped
-    assert [turn.number for turn in capture.turns] == list(range(dropped + 1, asked + 1))
     mark = {"truncated": {"dropped": dropped, "reason": "buffer_cap"}}
-    assert (capture_json(capture)[0] == mark) is bool(dropped)
+    assert (capture[0] == mark) is bool(dropped)
+    turns = [record["turn"] for record in capture if record != mark]
+    assert turns == list(range(dropped + 1, asked + 1))
 
 
 def test_secrets_of_a_turn_are_not_in_it(tmp_path):
     make = Maker()
     token = "ghp_" + made(36)
-    (turn,) = captured(tmp_path, [make.prompt(f"Use {token} now"), make.answer("It is set")]).turns
-    assert token not in turn.user
-    assert turn.user.startswith("Use [REDACTED")
-    assert turn.answer == "It is set"
+    (turn,) = captured(tmp_path, [make.prompt(f"Use {token} now"), make.answer("It is set")])
+    assert token not in turn["user"]
+    assert turn["user"].startswith("Use [REDACTED")
+    assert turn["assistant"] == "It is set"
 
 
 def test_a_summary_is_read_as_it_was_given(tmp_path):
@@ -90,5 +90,5 @@ def test_of_a_text_that_is_gone_what_the_event_has_stands_in(tmp_path):
         path.unlink()
         with store.database.reading() as db:
             session, prompts = find_session(db, OWN), read_prompts(db, OWN)
-        (turn,) = capture_turns(store.read_full_messages(IMPORTER, session), prompts).turns
-    assert (turn.user, turn.answer) == ("First?", "")
+        (turn,) = capture_turns(store.read_full_messages(IMPORTER, session), prompts)
+    assert (turn["user"], "assistant" in turn) == ("First?", False)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from base.secrets import find_secrets
 from ctxmode.operations.session_store import parse_call
 from memory.gate import Gate
 from memory.sessions.cues import BINDINGS_PER_END, END_CHARS_READ, find_bindings
-from memory.sessions.preparing import CONTENT_CHARS_MAX, Preparer, Switches
+from memory.sessions.preparing import CONTENT_CHARS_MAX, Preparer
 from memory.sessions.records import MessageRecord
-from policy.secrets import find_secrets
 
 PASTED = "worker 7 served request 12 in 13 ms\n"
 LONG = PASTED * (2 * CONTENT_CHARS_MAX // len(PASTED))
@@ -15,7 +15,7 @@ RULE = "Never change the table of users."
 
 
 def bindings_of(prompt):
-    preparer = Preparer(Gate(find_secrets), parse_call, Switches())
+    preparer = Preparer(Gate(find_secrets), parse_call)
     prepared = preparer.prepare(MessageRecord("1", "1", "user", prompt, is_prompt=True))
     return [event.text for event in prepared.events if event.category != "prompt"]
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.sessions.eviction import EVENTS_MAX, evict_events
+from memory.sessions.event_writing import EVENTS_MAX, evict_events
 from memory.sessions.records import MessageRecord, SessionRecord
 from memory.sessions.schema import create_tables
 from tests.memory.sessions.claude_records import open_store, rows

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.sessions.exporting import build_export, write_export
+from memory.sessions.exporting import build_export, write_export, write_summary, write_transcript
 from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Found
 from memory.sessions.importers.own import IMPORTER
 from memory.sessions.keeping import Summary, set_status
-from memory.sessions.markdown import write_summary, write_transcript
 from memory.sessions.reading import find_session, list_sessions, read_compactions, read_token_counts
 from memory.sessions.records import (
     CompactionRecord,
@@ -42,7 +41,7 @@ def export(store, session_id, path):
     messages = store.read_full_messages(find_importer(session.agent), session)
     with store.database.reading() as db:
         made = build_export(db, session, messages)
-    path.write_bytes(b"".join(write_export(made)))
+    path.write_bytes(b"".join(write_export(*made)))
     return json.loads(path.read_text())
 
 
@@ -259,7 +258,7 @@ def export_all(store):
     for session in sessions[:EXPORTED_MAX]:
         messages = store.read_full_messages(find_importer(session.agent), session)
         with store.database.reading() as db:
-            made = b"".join(write_export(build_export(db, session, messages)))
+            made = b"".join(write_export(*build_export(db, session, messages)))
             parts.append(repr(json.loads(made)))
             parts.append(write_summary(session, read_compactions(db, session.id)))
         parts += write_transcript(session, messages)

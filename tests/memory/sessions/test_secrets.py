@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from tests.base.secret_corpus import BASE64, POSITIVES, PRIVATE_KEYS, made
 from tests.memory.sessions.claude_records import (
     Maker,
     all_bytes,
@@ -14,7 +15,6 @@ from tests.memory.sessions.claude_records import (
     open_store,
     write,
 )
-from tests.policy.secret_corpus import BASE64, POSITIVES, PRIVATE_KEYS, made
 
 TEXTS = [(secret, before + secret + after) for _, before, secret, after in POSITIVES]
 TEXTS += [(made(64, BASE64, 1), key) for key in PRIVATE_KEYS]

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.snapshot import read_snapshot
 from memory.sessions.events import PRIORITIES, Event, of_error, of_prompt
-from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
+from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, build_snapshot
 
 SESSIONS, SESSIONS_LONG = 800, 100_000
 # One to four bytes each, wide, joined, right to left, unseen; ends of lines and marks of the form.
@@ -36,10 +36,10 @@ def make_events(chance):
 
 
 def check(events, subject, bytes_max):
-    text = build_snapshot(events, subject, bytes_max)
+    text = build_snapshot(events, *subject, bytes_max=bytes_max)
     assert len(text.encode()) <= bytes_max  # and it is UTF-8: a lone surrogate would raise
-    assert text == build_snapshot(list(events), subject, bytes_max)
-    everything = build_snapshot(events, subject, 10_000_000)
+    assert text == build_snapshot(list(events), *subject, bytes_max=bytes_max)
+    everything = build_snapshot(events, *subject, bytes_max=10_000_000)
     assert set(other_lines(text)) <= set(other_lines(everything))  # no line is cut
     touched = {e.text for e in events if e.category in ("file_edit", "file_read")}
     assert read_snapshot(text).files <= touched  # and no path
@@ -59,7 +59,7 @@ def test_r4_whatever_a_session_holds_its_snapshot_is_within_its_size(is_long):
     for number in range(SESSIONS_LONG if is_long else SESSIONS):
         events = make_events(chance)
         known = " ".join(e.text for e in events[:4]) if number % 5 == 0 else ""
-        subject = Subject(f"a:{number}" * chance.randrange(30), make_text(chance, 60), known)
+        subject = (f"a:{number}" * chance.randrange(30), make_text(chance, 60), known)
         full += len(check(events, subject, SNAPSHOT_BYTES_MAX).encode()) > 1800
         if number % 10 == 0:
             check(events, subject, chance.randrange(300, 3000))
@@ -79,7 +79,7 @@ LARGE = {
 
 @pytest.mark.parametrize("what", LARGE)
 def test_r4_what_is_large_is_bounded_and_still_told(what):
-    text = check(LARGE[what], Subject("a:b"), SNAPSHOT_BYTES_MAX)
+    text = check(LARGE[what], ("a:b",), SNAPSHOT_BYTES_MAX)
     assert text.count("\n") >= 1
 
 
@@ -99,7 +99,7 @@ FOLDERS = {
 @pytest.mark.parametrize("what", FOLDERS)
 def test_folders_are_named_once_so_that_more_files_fit(what):
     paths, least = FOLDERS[what]
-    text = check(edits(paths), Subject("a:b"), SNAPSHOT_BYTES_MAX)
+    text = check(edits(paths), ("a:b",), SNAPSHOT_BYTES_MAX)
     shown = read_snapshot(text).files
     assert len(shown) >= least
     assert paths[-1] in shown  # what was used last stands before the others
@@ -121,11 +121,11 @@ SHOWING = {
 
 @pytest.mark.parametrize("command", SHOWING)
 def test_a_command_that_shows_one_file_is_told_by_the_file(command):
-    text = build_snapshot([Event("look", command), Event("look", "ls")], Subject("a:b"))
+    text = build_snapshot([Event("look", command), Event("look", "ls")], "a:b")
     given = read_snapshot(text)
     assert given.files == (frozenset([SHOWING[command]]) if SHOWING[command] else frozenset())
     assert (command in given.commands) is (not SHOWING[command])
-    failed = build_snapshot([Event("look", command, state="failed")], Subject("a:b"))
+    failed = build_snapshot([Event("look", command, state="failed")], "a:b")
     assert read_snapshot(failed).commands == (command,)
 
 
@@ -138,7 +138,7 @@ def test_a_text_given_to_a_command_is_told_by_the_file_that_it_goes_to():
         Event("command", "cat > tools/run.py <<'EOF'"),
         Event("command", "echo 1 << 2 > out"),
     ]
-    shown = read_snapshot(build_snapshot(events, Subject("a:b"))).commands
+    shown = read_snapshot(build_snapshot(events, "a:b")).commands
     assert "cat > tools/run.py <<'EOF' …" in shown
     assert "cat > tools/run.py <<'EOF'" in shown
     assert "echo 1 << 2 > out" in shown
@@ -149,7 +149,7 @@ def test_a_text_given_to_a_command_is_told_by_the_file_that_it_goes_to():
 
 def test_the_files_used_most_stand_in_full_and_further_ones_behind_their_folder():
     paths = [f"cmd/server/handlers/route{number}.go" for number in range(60)]
-    text = build_snapshot([Event("file_read", path, target=path) for path in paths], Subject("a:b"))
+    text = build_snapshot([Event("file_read", path, target=path) for path in paths], "a:b")
     latest = list(reversed(paths))
     assert all(path in text for path in latest[:10])
     assert latest[30] not in text
@@ -159,6 +159,6 @@ def test_the_files_used_most_stand_in_full_and_further_ones_behind_their_folder(
 def test_where_few_paths_would_fit_in_full_folders_are_named_once():
     folder = "/".join(f"module{number}" for number in range(12))
     paths = [f"{folder}/f{number}.py" for number in range(40)]
-    text = build_snapshot([Event("file_read", path, target=path) for path in paths], Subject("a:b"))
+    text = build_snapshot([Event("file_read", path, target=path) for path in paths], "a:b")
     assert text.count(folder) == 1
     assert set(paths) <= read_snapshot(text).files

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from policy import Subject, evaluate, load_file
+from policy import Subject, load_file
+from policy.decide import evaluate
 from policy.judging import script_texts
 
 PACKAGE = """{

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from repomap.importing.json_files import strip_comments
+from repomap.importing.tree import strip_comments
 
 TABLE = [
     ('{"a": 1}', {"a": 1}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtimes.packages.missing import NAMED_MAX, find_missing
+from runtimes.packages.registry import NAMED_MAX, find_missing
 
 SAID = [
     ("python", "ModuleNotFoundError: No module named 'pandas'", ("pandas",)),

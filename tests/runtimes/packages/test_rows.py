@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from executor.packages.model import Registry
-from executor.packages.reach import reach_of
+from executor.packages.model import Registry, reach_of
 from runtimes.packages.registry import BY_NAME, ECOSYSTEMS, ecosystem_of
 from runtimes.packages.tools import TOOLS
 from runtimes.registry import LANGUAGES
@@ -68,17 +67,17 @@ def test_each_row_is_whole(row):
     assert all(ecosystem_of(language) is row for language in row.languages)
     assert BY_NAME[row.name] is row
     assert set(row.tools) <= set(TOOLS)
-    assert reach_of(row, Registry()).network.rules
-    assert not reach_of(row, Registry()).network.loopback_ports
+    assert reach_of(row, Registry())[2].rules
+    assert not reach_of(row, Registry())[2].loopback_ports
 
 
 def test_a_registry_of_ones_own_brings_no_host_of_the_public_one():
     row = BY_NAME["python"]
-    own = reach_of(row, Registry("https://packages.example.com/simple"))
-    assert own.network.describe() == "packages.example.com"
-    assert not own.network.may_be_private("packages.example.com", 443)
-    private = reach_of(row, Registry("https://packages.example.com/simple", private=True))
-    assert private.network.may_be_private("packages.example.com", 443)
+    own = reach_of(row, Registry("https://packages.example.com/simple"))[2]
+    assert own.describe() == "packages.example.com"
+    assert not own.may_be_private("packages.example.com", 443)
+    private = reach_of(row, Registry("https://packages.example.com/simple", private=True))[2]
+    assert private.may_be_private("packages.example.com", 443)
 
 
 def test_a_language_without_packages_has_no_ecosystem():

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from base.queues import take_place
+from base.locks import take_place
 from ctxmode.config.locations import Config
 from ctxmode.hosts.hooks.capture import QUEUE_FILE
 from memory.sessions.importers.cursor import encode_path
@@ -227,12 +227,12 @@ def test_what_hooks_told_is_not_read_from_the_transcript_again(place, is_slow):
     place.data.mkdir(parents=True, exist_ok=True)
     ahead = take_place(str(place.data / QUEUE_FILE))
     if not is_slow:
-        os.close(ahead.descriptor)
+        os.close(ahead[0])
     place.prompt("Mend it")
     place.shell("make")
     write_transcript(place)
     if is_slow:
-        os.close(ahead.descriptor)
+        os.close(ahead[0])
     place.ring("stop", status="completed")
     place.until("SELECT role FROM message ORDER BY sequence",
                 ("user",), ("tool_call",), ("tool_result",), ("assistant",))  # fmt: skip

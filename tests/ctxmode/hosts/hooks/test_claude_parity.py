@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ctxmode.config.rules import load
-from ctxmode.hosts.hooks.rulings import Ground, ruling
+from ctxmode.hosts.hooks.calls import Ground
+from ctxmode.hosts.hooks.servers import ruling
 from ctxmode.hosts.hooks.tool_names import tool_call
 from policy import Decision, Rules
 from policy import load as policy_load

@@ -16,12 +16,12 @@ import pytest
 
 from ctxmode.config.locations import load_config
 from ctxmode.hosts.adapters import HOSTS, find_adapter, list_events
-from ctxmode.hosts.hooks import rulings, run, servers, verdicts
+from ctxmode.hosts.hooks import run, servers, verdicts
 from ctxmode.hosts.hooks.calls import Refusal
 from ctxmode.hosts.hooks.tool_names import tool_call
 from ctxmode.hosts.hooks.typed_shells import begins_prompt
 from ctxmode.hosts.routing import BYTES_MAX, ROUTING
-from ctxmode.hosts.setup.registered import is_registered
+from ctxmode.hosts.setup.target import is_registered
 from ctxmode.mcp.tools import NAMES
 from ctxmode.operations import audit
 from policy import deadline, judging
@@ -745,7 +745,7 @@ def test_text_that_is_no_unicode_is_judged_as_any(text, place, environ):
 @pytest.fixture
 def short_deadlines(monkeypatch):
     monkeypatch.setattr(deadline, "WALL_SECONDS", 2.0)
-    monkeypatch.setattr(rulings, "HOOK_SECONDS", 0.2)
+    monkeypatch.setattr(servers, "HOOK_SECONDS", 0.2)
 
 
 def _loop_in_c(*_: object) -> None:

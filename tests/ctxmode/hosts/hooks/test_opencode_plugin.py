@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ctxmode.config.file_names import name_capture_mark
-from ctxmode.hosts.setup.opencode import plugin_text
+from ctxmode.hosts.setup.hosts import plugin_text
 from memory.pages.buffers import Buffers
 from tests.needs import needs
 

@@ -18,8 +18,8 @@ from ctxmode.hosts.adapters import find_adapter
 from ctxmode.hosts.hooks import run, turns
 from ctxmode.hosts.setup.hosts import BY_NAME as HOST_ROWS_BY_NAME
 from ctxmode.hosts.setup.hosts import HOSTS as HOST_ROWS
+from memory.pages.buffer_files import TurnRecord
 from memory.pages.buffers import Buffers
-from memory.pages.turn_records import TurnRecord
 
 PAGE = Path(__file__).parents[4] / "docs" / "agents.md"
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxmode.hosts.setup import hook_edits, json_edits, marked_text, toml_edits
-from ctxmode.hosts.setup.json_syntax import JsonSyntaxError, parse
-from ctxmode.hosts.setup.ownership import Owner
+from ctxmode.hosts.setup import hook_edits, json_edits, toml_edits
+from ctxmode.hosts.setup.hook_edits import Owner
+from ctxmode.hosts.setup.json_edits import JsonSyntaxError, parse
 
 COMMENTED = """\
 // Mine, and dear to me.
@@ -205,16 +205,16 @@ def test_an_empty_file_of_toml_gets_the_table_alone():
 
 @pytest.mark.parametrize("text", ["", "# Theirs\n", "# Theirs\n\nmore\n", "a\r\nb\r\n"])
 def test_text_between_markers_is_put_replaced_and_taken_out(text):
-    made = marked_text.put(text, "ours\nand more\n")
+    made = hook_edits.put(text, "ours\nand more\n")
     assert made.startswith(text.rstrip())
-    assert marked_text.put(made, "ours\nand more\n") == made
-    newer = marked_text.put(made, "newer")
+    assert hook_edits.put(made, "ours\nand more\n") == made
+    newer = hook_edits.put(made, "newer")
     assert "ours" not in newer
-    assert marked_text.drop(newer) == text
+    assert hook_edits.drop(newer) == text
     behind = made + "\ntheirs behind\n"
-    assert marked_text.drop(behind).endswith("theirs behind\n")
+    assert hook_edits.drop(behind).endswith("theirs behind\n")
 
 
 def test_a_lone_marker_is_refused():
     with pytest.raises(ValueError, match="one pair"):
-        marked_text.put(f"{marked_text.BEGIN}\nx\n", "ours")
+        hook_edits.put(f"{hook_edits.BEGIN}\nx\n", "ours")

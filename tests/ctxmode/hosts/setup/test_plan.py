@@ -18,14 +18,13 @@ from ctxmode.errors import ContextModeError
 from ctxmode.hosts.adapters import HOSTS as HOOK_HOSTS
 from ctxmode.hosts.adapters import find_adapter
 from ctxmode.hosts.routing import ROUTING
-from ctxmode.hosts.setup import marked_text
+from ctxmode.hosts.setup import hook_edits
 from ctxmode.hosts.setup import plan as setup_plan
 from ctxmode.hosts.setup.host import Host
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS
-from ctxmode.hosts.setup.json_syntax import parse
+from ctxmode.hosts.setup.json_edits import parse
 from ctxmode.hosts.setup.plan import plan, write
-from ctxmode.hosts.setup.registered import is_registered
-from ctxmode.hosts.setup.target import Target
+from ctxmode.hosts.setup.target import Target, is_registered
 from executor.model import Limits
 from executor.project.rules.names import NAMES
 
@@ -460,7 +459,7 @@ def test_files_of_rules_hold_the_routing_text_between_markers(host, scope, targe
     there = target(scope)
     set_up(host, there)
     text = files_of(host, there)["rules"].read_text()
-    assert text == f"{marked_text.BEGIN}\n{ROUTING.strip()}\n{marked_text.END}\n"
+    assert text == f"{hook_edits.BEGIN}\n{ROUTING.strip()}\n{hook_edits.END}\n"
 
 
 def test_a_program_that_a_host_runs_is_executable_and_calls_the_hook(target):

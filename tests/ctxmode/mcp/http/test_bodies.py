@@ -2,7 +2,7 @@
 
 import pytest
 
-from ctxmode.mcp.http import bodies
+from ctxmode.mcp.http import gate
 
 BYTES_MAX = 200_000
 
@@ -21,9 +21,7 @@ def in_pieces(body: bytes, size: int = 7_000):
 
 
 async def problem(body: bytes) -> str:
-    return await bodies.find_problem(
-        await bodies.receive_body(in_pieces(body), BYTES_MAX), BYTES_MAX
-    )
+    return await gate.find_problem(await gate.receive_body(in_pieces(body), BYTES_MAX), BYTES_MAX)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +56,7 @@ async def test_a_body_that_is_too_large_is_for_others_to_refuse():
 
 async def test_what_was_read_is_received_again():
     receive = in_pieces(b"x" * 20_000)
-    messages = await bodies.receive_body(receive, BYTES_MAX)
-    again = bodies.replay(messages, receive)
+    messages = await gate.receive_body(receive, BYTES_MAX)
+    again = gate.replay(messages, receive)
     assert b"".join([(await again())["body"] for _ in messages]) == b"x" * 20_000
     assert await again() == {"type": "http.disconnect"}

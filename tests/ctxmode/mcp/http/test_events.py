@@ -3,8 +3,8 @@
 import pytest
 from mcp.types import JSONRPCNotification
 
-from ctxmode.mcp.http import events
-from ctxmode.mcp.http.events import Events
+from ctxmode.mcp.http import serving
+from ctxmode.mcp.http.serving import Events
 
 
 def message(word):
@@ -46,7 +46,7 @@ async def test_what_came_later_on_its_stream_is_sent_again(store, after, stream,
 
 @pytest.mark.parametrize(("limit", "value"), [("EVENTS_MAX", 2), ("BYTES_MAX", 120)])
 async def test_the_oldest_are_dropped(store, monkeypatch, limit, value):
-    monkeypatch.setattr(events, limit, value)
+    monkeypatch.setattr(serving, limit, value)
     await store.store_event("2", message("z"))
     assert await replay(store, "1") == (None, [])
     assert await replay(store, "6") == ("2", [("7", "z")])

@@ -3,8 +3,7 @@
 import pytest
 import trio
 
-from ctxmode.mcp.http.gate import BODY_S_MAX, Admission, Gate
-from ctxmode.mcp.http.tokens import Tokens
+from ctxmode.mcp.http.gate import BODY_S_MAX, Admission, Gate, Tokens
 
 TOKEN = "a-token-of-enough-letters"
 GOOD = {"host": "localhost:8765", "authorization": f"Bearer {TOKEN}"}

@@ -10,10 +10,9 @@ from urllib.parse import quote, unquote
 import pytest
 
 from ctxmode.config.locations import prepare_storage
-from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate
+from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate, Tokens
 from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.http.serving import Endpoints, Site
-from ctxmode.mcp.http.tokens import Tokens
 from ctxmode.operations.facts import open_memory
 from memory.facts.model import Draft
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from ctxmode.errors import UsageError
-from ctxmode.mcp.http.tokens import load_tokens
+from ctxmode.mcp.http.gate import load_tokens
 
 LONG = "a-token-of-enough-letters"
 OTHER = "another-token-of-enough-letters"

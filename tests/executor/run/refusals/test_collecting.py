@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from executor.engine.exit import Consumption, Exit
-from executor.engine.layout import Layout
+from executor.engine.box import Consumption, Exit, Layout
 from executor.engine.seccomp import name_denied_calls
-from executor.model import Connection, NotCommitted, Refusal, Result, Status, Stream
+from executor.model import Connection, LeftOut, Refusal, Result, Status, Stream
 from executor.network import parse
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project.view.search import ProjectSearch
@@ -23,7 +22,7 @@ from executor.run.refusals.collecting import (
     collect,
     with_refusals,
 )
-from executor.run.refusals.host_looks import HostLooks, NoLooks
+from executor.run.refusals.notices import HostLooks, NoLooks
 from executor.run.refusals.sources import EXACT, INFERRED, SOURCES, TOLD
 from executor.spawner.refused import LOOKED_UP
 
@@ -136,9 +135,7 @@ def test_the_proxy_the_commit_and_limits_are_exact(facts):
         Connection("c.net", 443, True),
         Connection("?", 0, False, "not an HTTP request"),
     )
-    left = [
-        NotCommitted(f"{kind}.txt", kind, "why") for kind in ("never", "held", "conflict", "kept")
-    ]
+    left = [LeftOut(f"{kind}.txt", "why", kind) for kind in ("never", "held", "conflict", "kept")]
     run = ended(connections=connections, not_committed=tuple(left))
     run = RunEnd(run.result, run.end, Consumption(None, oom_kills=2, fork_refusals=5))
     found = {one.refusal.target: one.refusal for one in collect(run, facts, NoLooks())}

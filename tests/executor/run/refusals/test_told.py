@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from executor.run.refusals.error_texts import (
+from executor.run.refusals.told import (
     CANDIDATES_MAX,
+    HOST_PATHS_MAX,
     LINE_CHARACTERS_MAX,
     LINES_MAX,
+    Shown,
     find_errors,
+    of_errors,
 )
-from executor.run.refusals.told import HOST_PATHS_MAX, Shown, of_errors
 
 HOST = {
     "/etc",
@@ -152,4 +154,4 @@ def test_only_so_much_of_an_output_is_looked_at():
     line = "Permission denied " + "'a' " * LINE_CHARACTERS_MAX
     found = list(find_errors(f"{line}\n" * (LINES_MAX + 9)))
     assert len(found) == LINES_MAX
-    assert max(len(one.candidates) for one in found) <= CANDIDATES_MAX
+    assert max(len(candidates) for _, candidates, _ in found) <= CANDIDATES_MAX

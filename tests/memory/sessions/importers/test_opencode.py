@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.sessions import importing
-from memory.sessions.importers import host_database, opencode_rows
+from memory.sessions.importers import opencode_rows
 from memory.sessions.importers.importer import Found, Ground
 from memory.sessions.importers.opencode import IMPORTER
 from memory.sessions.reading import find_session, read_messages, read_sources
@@ -463,7 +463,7 @@ def test_the_database_is_not_written_and_no_file_stays_beside_it(host, store):
     assert texts(store)[0][0] == "user"
     # While it is read, its host begins again.
     again = sqlite3.connect(host.path, isolation_level=None)
-    database = host_database.HostDatabase(str(host.path))
+    database = opencode_rows.HostDatabase(str(host.path))
     again.execute("DELETE FROM message WHERE session_id = ?", (session,))
     assert database.rows("SELECT COUNT(*) FROM message") == [(0,)]
     database.close()

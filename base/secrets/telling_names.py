@@ -1,0 +1,124 @@
+"""Which names say that their value is secret: `API_TOKEN` and `clientSecret`, not `max_tokens`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+from base.secrets.readings import Expression, Reading
+from base.wordlist import word_set, words
+
+# What is searched for, in lower case; the whole name is then taken apart.
+KEYWORDS = tuple(
+    word.encode()
+    for stem in words(
+        """passw passphrase pwd secret token credential api_key access_key private_key auth_key
+        signing_key encryption_key master_key account_key license_key session_key webhook_key
+        jwt_key shared_key storage_key app_key application_key subscription_key admin_key crypt_key
+        hmac_key deploy_key key_data"""
+    )
+    for word in dict.fromkeys((stem, stem.replace("_", "-"), stem.replace("_", "")))
+)
+_KEYS = tuple(word for word in KEYWORDS if word.endswith(b"key"))
+# Too short to tell that a value speaks of secrets, too.
+_SHORT = (b"pass", b"psk")
+MARKS = (*KEYWORDS, *_SHORT)
+_APART = (*(word for word in KEYWORDS if word not in _KEYS), *_SHORT)
+_BEFORE_KEY = frozenset(word[:-3].rstrip(b"_-")[-3:] for word in _KEYS)
+NAME_BYTES_MAX = 80
+_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+_TAIL = Expression(rb"[A-Za-z0-9_.-]{0,80}+")
+_WORDS = Expression(rb"[A-Z]{1,80}(?![a-z])|[A-Z]?[a-z]++|[0-9]++")
+
+_PASSWORDS = word_set("password passwd passphrase pwd passwort passcode psk userpass dbpass")
+_SECRETS = word_set("secret secrets token credential credentials apikey")
+# `…_pass` names a password only with one of these before it: there are passes of other kinds.
+_PASS_KINDS = word_set(
+    """db smtp user admin root mysql pg postgres mongo redis mail email imap ftp sftp ldap auth
+    login rabbitmq amqp my http https proxy sa service sql database account ssh sudo basic key store
+    keystore api app registry vpn wifi samba smb web jenkins docker nexus sonar backup master
+    require client server remote git svn"""
+)
+# What stands before `token` where it is none of a person's: of a parser, a page, an assembly.
+_OTHER_TOKENS = word_set(
+    "next page continuation cancellation pad eos bos sep cls unk mask unexpected lexer parser"
+)
+# `…_key` names a secret only with one of these before it.
+_KEY_KINDS = word_set(
+    """api access secret private auth signing encryption master account license session webhook
+    jwt client admin service storage shared app application subscription crypt hmac deploy
+    preshared"""
+)
+# What may follow the telling word and leave it telling: API_TOKEN_PROD, secret_key_base.
+_SUFFIXES = word_set(
+    """prod production dev development staging live test default base value new old primary
+    secondary main root raw plain data string str text"""
+)
+
+
+def names(reading: Reading) -> Iterator[tuple[str, int, int]]:
+    """Kind, start and end of each telling name."""
+    data, at = reading.data, 0
+    for keyword_start, keyword_end in _keywords(reading):
+        if keyword_start < at:
+            continue
+        earliest = max(at, keyword_start - NAME_BYTES_MAX)
+        before = data[earliest:keyword_start]
+        start = earliest + len(before.rstrip(_CHARACTERS))
+        tail = _TAIL.match(data, keyword_end)
+        at = tail.end() if tail else keyword_end
+        if kind := kind_of(data[start:at]):
+            yield kind, start, at
+
+
+def _keywords(reading: Reading) -> list[tuple[int, int]]:
+    """Where each keyword stands, in order. Plain searches are many times faster than one regex,
+    and those that end with `key` are found by it together."""
+    found = [(at, at + len(word)) for word, at in reading.find_all(_APART)]
+    for end in _ends_of_key(reading.lowered):
+        found += [
+            (end - len(word), end) for word in _KEYS if reading.lowered.endswith(word, 0, end)
+        ]
+    return sorted(found)
+
+
+def _ends_of_key(lowered: bytes) -> Iterator[int]:
+    """Where `key` ends behind what may be a keyword's other half."""
+    end = lowered.find(b"key") + 3
+    while end >= 3:
+        half = end - 3 - (lowered[end - 4 : end - 3] in (b"_", b"-"))
+        if lowered[half - 3 : half] in _BEFORE_KEY:
+            yield end
+        end = lowered.find(b"key", end) + 3
+
+
+def has_keyword(value: bytes) -> bool:
+    """Whether a value speaks of secrets itself."""
+    lowered = value.lower()
+    return any(word in lowered for word in KEYWORDS)
+
+
+@functools.lru_cache(1024)  # a text, and those after it, use few names again and again
+def kind_of(name: bytes) -> str:
+    """What a name says it holds: `password`, `secret`, `token`, `key`; empty if nothing secret."""
+    last = name.rstrip(b".-").rpartition(b".")[2]
+    parts = [word.decode().lower() for word in _WORDS.compiled.findall(last)]
+    while parts and (parts[-1].isdigit() or parts[-1] in _SUFFIXES):
+        parts.pop()
+    # What everybody may have: `PublicKeyToken` of a .NET assembly, a public key.
+    if not parts or parts[-3:] == ["public", "key", "token"] or parts[-2:] == ["public", "key"]:
+        return ""
+    return _kind_of_last(parts[-1], before=parts[-2] if len(parts) > 1 else "")
+
+
+def _kind_of_last(tail: str, before: str) -> str:
+    """The same, by the last word and the one before it."""
+    if tail in _PASSWORDS or tail.endswith(("password", "passwd")):
+        return "password"
+    if tail == "pass":
+        return "password" if before in _PASS_KINDS or not before else ""
+    if tail == "key":
+        return "key" if before in _KEY_KINDS else ""
+    if tail in _SECRETS and not (tail == "token" and before in _OTHER_TOKENS):
+        return {"apikey": "key", "token": "token"}.get(tail, "secret")
+    return ""

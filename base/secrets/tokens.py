@@ -1,0 +1,123 @@
+"""Keys and tokens that issuers made recognisable: one row a form, each with its source.
+
+Each begins with plain text that can be searched for fast. Nothing follows an unbounded repetition
+in an expression, so none can be made to try again and again.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+from collections.abc import Iterator
+
+from base.named_tuples import NamedTuple
+from base.secrets.readings import Reading, split_words
+from base.wordlist import read_rows
+
+_SEEN_BYTES = 1024
+"""How much of a token is looked at before the costlier question of where it begins."""
+
+KINDS_OF_BYTES_MIN = 6
+"""A token of fewer different bytes than this is `xxxx…`, not a key."""
+
+_HEAD_BYTES = 3
+TOKEN_BYTES_MAX = 25_000
+"""How much of a run behind an anchor is looked at: three parts of a JSON web token."""
+
+
+class TokenForm(NamedTuple):
+    """One kind of token: one of its anchors, and what stands behind that."""
+
+    kind: str
+    anchors: tuple[bytes, ...]  # a colon that one begins with is never secret
+    expression: bytes  # only the group `value` is secret, where there is one
+    source: str
+    not_behind: bytes = rb"\w"  # what may not precede an anchor that begins with a letter
+
+
+def _form(
+    kind: str, anchors: str, expression: str, source: str, not_behind: str = r"\w"
+) -> TokenForm:
+    starts = tuple(anchors.encode().split())
+    return TokenForm(kind, starts, expression.encode(), source, not_behind.encode())
+
+
+TOKEN_FORMS = tuple(_form(*row) for row in read_rows(__file__, "token_forms.txt"))
+
+
+def find_tokens(reading: Reading) -> Iterator[tuple[str, int, int]]:
+    """Kind, start and end of each token, by form and not by place."""
+    data = reading.data
+    # Few anchors have a beginning that some word has; behind what was taken out it is within one.
+    heads = set(map(operator.itemgetter(slice(_HEAD_BYTES)), reading.words))
+    for form, anchor, head, word in _anchors():
+        if (
+            head
+            and not (head in heads and word in reading.vocabulary)
+            and not (reading.has_gaps and word[1:] in reading.vocabulary)
+        ):
+            continue
+        expression, not_before, not_behind = _compile_form(form)
+        is_word, at = anchor[:1].isalpha(), data.find(anchor)
+        while at >= 0:
+            end = at + len(anchor)
+            if (
+                # Where something was taken out of the text a token may begin and end.
+                not (at and is_word and not_behind.match(data, at - 1))
+                or (
+                    reading.has_gaps
+                    and expression.match(data, end, end + _SEEN_BYTES)
+                    and reading.has_gap(at)
+                )
+            ) and (match := expression.match(data, end, end + TOKEN_BYTES_MAX)):
+                behind = match.end()
+                is_cut = not_before and not_before.match(data, behind)
+                if not is_filler(data[at:behind]) and (
+                    not is_cut or (reading.has_gaps and reading.has_gap(behind))
+                ):
+                    end = behind
+                    is_part = "value" in expression.groupindex
+                    start = match.start("value") if is_part else at + anchor.startswith(b":")
+                    yield form.kind, start, match.end("value" if is_part else 0)
+            at = data.find(anchor, end)
+
+
+@functools.cache
+def _anchors() -> list[tuple[TokenForm, bytes, bytes, bytes]]:
+    """All anchors, each with the head of the word that it begins with, and that word between
+    blanks. Both are empty if it may stand within a word, or is less than a word's beginning."""
+    found = []
+    for form in TOKEN_FORMS:
+        for anchor in form.anchors:
+            word = next(iter(split_words(anchor)), b"")
+            if not anchor[:1].isalpha() or (word == anchor and len(word) < _HEAD_BYTES):
+                word = b""
+            end = b"" if word == anchor else b" "
+            found.append((form, anchor, word[:_HEAD_BYTES], b" " + word + end))
+    return found
+
+
+def is_filler(token: bytes) -> bool:
+    """Whether a token of a known form is an example of that form and opens nothing."""
+    if len(set(token[-20:])) < KINDS_OF_BYTES_MIN:
+        return True
+    return b"EXAMPLE" in token or b"example" in token or b"xxxxx" in token.lower()
+
+
+# Compiling all of them takes longer than reading most texts, and few forms ever occur.
+@functools.cache
+def _compile_form(
+    form: TokenForm,
+) -> tuple[re.Pattern[bytes], re.Pattern[bytes] | None, re.Pattern[bytes]]:
+    """Return what matches a token, what may not follow it, and what may not precede."""
+    expression, not_before = form.expression, b""
+    if expression.endswith(rb"\b"):
+        expression, not_before = expression[:-2], rb"\w"
+    elif not expression.startswith(b"(?!") and b"(?!" in expression:
+        expression, _, not_before = expression[:-1].partition(b"(?!")
+    return (
+        re.compile(expression),
+        re.compile(not_before) if not_before else None,
+        re.compile(form.not_behind),
+    )

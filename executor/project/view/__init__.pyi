@@ -1,0 +1,26 @@
+# The names of this room, each loaded at its first use.
+from .comparison import KINDS as KINDS
+from .comparison import PATH_BYTES_MAX as PATH_BYTES_MAX
+from .comparison import PERMISSIONS as PERMISSIONS
+from .contents import Attributes as Attributes
+from .contents import attributes as attributes
+from .contents import digest as digest
+from .contents import read_up_to as read_up_to
+from .record import CHANGED_BYTES_MAX as CHANGED_BYTES_MAX
+from .record import PLAIN as PLAIN
+from .record import SETTLED_NS as SETTLED_NS
+from .record import EntryState as EntryState
+from .record import Record as Record
+from .record import is_below as is_below
+from .record import mounts_in as mounts_in
+from .record import state_of as state_of
+from .search import ProjectSearch as ProjectSearch
+from .tree import DEPTH_MAX as DEPTH_MAX
+from .tree import FOLDER_FLAGS as FOLDER_FLAGS
+from .tree import OpenFolder as OpenFolder
+from .tree import Tree as Tree
+from .tree import in_tree_order as in_tree_order
+from .tree import split as split
+from .tree import walk as walk
+from .work_copy import COPY_BYTES_MAX as COPY_BYTES_MAX
+from .work_copy import COPY_ENTRIES_MAX as COPY_ENTRIES_MAX

@@ -1,0 +1,21 @@
+# The names of this room, each loaded at its first use.
+from .cluster import INSTALL as INSTALL
+from .cluster import Cluster as Cluster
+from .cluster import ClusterSettings as ClusterSettings
+from .cluster import Credentials as Credentials
+from .cluster import Fallback as Fallback
+from .cluster import Send as Send
+from .cluster import find_cluster as find_cluster
+from .dask.serving import Serving as Serving
+from .dask.serving import serve as serve
+from .errors import ClusterError as ClusterError
+from .front import Fleet as Fleet
+from .front import FleetHealth as FleetHealth
+from .front import open_fleet as open_fleet
+from .seal import KeyFileError as KeyFileError
+from .seal import have_key as have_key
+from .seal import write_public as write_public
+from .slot import WorkerTerms as WorkerTerms
+from .travel import Terms as Terms
+from .turns import Quota as Quota
+from .worker import open_worker as open_worker
