@@ -253,7 +253,7 @@ class Endpoint:
     @property
     def patience_s(self) -> float:
         """Seconds in which it has to say what it is: behind ssh, after three handshakes."""
-        return 30.0 if self.is_ssh else 3.0
+        return 30.0 if self.is_ssh else 2.5
 
 
 def find_endpoint(environ: Mapping[str, str] = os.environ) -> Endpoint:
