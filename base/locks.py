@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 POLL_S = 0.02
 _QUEUE_BYTES_MAX = 1 << 20
-"""How long a queue's file gets, by a byte a number, before it begins anew."""
+"""Bytes of a queue's file, one a number, after which it is started again."""
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable
+from typing import Any
 
 
 @functools.cache
@@ -24,10 +26,9 @@ def read_rows(module: str, name: str) -> list[list[str]]:
     return [row.split(" | ") for row in rows if not row.startswith("#")]
 
 
-def read_fields(module: str, name: str) -> dict[str, dict[str, str]]:
-    """The rows of such a table by the names in their first cells, each with its fields."""
-    return {
-        one: dict(field.split(" ", 1) for field in fields)
-        for names, *fields in read_rows(module, name)
-        for one in names.split()
-    }
+def read_fields(module: str, name: str, make: Callable[[dict[str, str]], Any]) -> dict[str, Any]:
+    """Return what is made of each row's fields, by the names in its first cell."""
+    table: dict[str, Any] = {}
+    for names, *fields in read_rows(module, name):
+        table |= dict.fromkeys(names.split(), make(dict(field.split(" ", 1) for field in fields)))
+    return table

@@ -16,8 +16,7 @@ if TYPE_CHECKING:  # a hook's start imports this module, and none of these
     from base.plain_files import StrPath
 
 WAIT_S = 30.0
-"""How long a writer waits for others, never on an event loop; hooks have less. Transactions are
-short, so only a stuck one takes longer."""
+"""Seconds that a writer waits for others, never on an event loop. Only a stuck one takes longer."""
 
 NO_SETTINGS: Mapping[str, str | int] = MappingProxyType({})
 

@@ -29,7 +29,7 @@ _STEM = re.compile(r"(.+)-[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What is fixed for the life of the process. All paths are absolute and real."""
+    """Settings that are fixed for the life of the process. All paths are absolute and real."""
 
     project: Path
     home: Path

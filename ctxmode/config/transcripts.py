@@ -29,7 +29,7 @@ SOURCE_KEYS = {
 
 
 class SourceChoice(NamedTuple):
-    """What a person chose for one host's transcripts."""
+    """Choices of a person for one host's transcripts."""
 
     enabled: bool = True
     path: str = ""  # a folder in place of the host's own; empty is the host's
@@ -39,7 +39,7 @@ class SourceChoice(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What is recorded."""
+    """Choices of what is recorded."""
 
     events: bool = True
     messages: bool = False

@@ -41,7 +41,7 @@ _JOIN: Final = Remedy(
 
 @dataclass(frozen=True, slots=True)
 class EngineHealth:
-    """What an engine says of itself, if it answers."""
+    """Facts that an engine tells of itself, if it answers."""
 
     reachable: bool
     endpoint: str = ""

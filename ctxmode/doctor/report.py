@@ -56,7 +56,7 @@ GIVES = {
 
 
 def remedies(diagnosis: Diagnosis) -> tuple[Mapping[str, str], ...]:
-    """Say of each thing that does not work how it is mended; `command` is empty where no command
+    """Say of each thing that does not work how it is repaired; `command` is empty where no command
     does it."""
     return tuple(
         {"part": part, "gives": gives, "command": command_of(text), "note": text}

@@ -35,7 +35,7 @@ _RUNS = words(
 )
 
 
-SUBCOMMANDS = read_fields(__file__, "git.txt")
+SUBCOMMANDS = read_fields(__file__, "git.txt", dict)
 
 _HAVE_DRY_RUNS = ("add", "stage", "mv", "rm")
 

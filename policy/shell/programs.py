@@ -61,7 +61,7 @@ def outer_values(program: str) -> tuple[str, tuple[str, ...]] | None:
 SHELLS = word_set("sh bash zsh dash ksh")
 
 
-INTERPRETERS = read_fields(__file__, "interpreters.txt")
+INTERPRETERS = read_fields(__file__, "interpreters.txt", dict)
 
 # Programs of frameworks: the language of their console, and what comes before code for it.
 CONSOLES = {
@@ -112,7 +112,7 @@ def _row(given: dict[str, str]) -> CliRow:
     return CliRow(**{name: types.get(name, str)(value) for name, value in given.items()})
 
 
-PROGRAMS = {name: _row(row) for name, row in read_fields(__file__, "programs.txt").items()}
+PROGRAMS = read_fields(__file__, "programs.txt", _row)
 
 UNKNOWN_PROGRAM = CliRow(runs="guess", files_known=False)
 

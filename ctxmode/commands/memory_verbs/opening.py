@@ -177,7 +177,7 @@ def tail(args: argparse.Namespace) -> int:
     while True:
         files = _look_at(config)
         if files != seen:
-            # Opened anew each time: what has the files open keeps them from being restored.
+            # Opened again each time: what has the files open keeps them from being restored.
             with facts.open_memory(config) as memory:
                 changes, marks = memory.log_after(marks, branch=args.branch)
             for change in changes:
