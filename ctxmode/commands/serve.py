@@ -17,7 +17,7 @@ from ctxmode.config.locations import Config, load_config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError, or_all
 
 if TYPE_CHECKING:
-    from ctxmode.mcp.tools import Offer
+    from ctxmode.mcp.listing import Offer
 
 HTTP_OPTIONS = (
     "host",
@@ -77,8 +77,9 @@ def _choose_tools(
     systems: Sequence[str] = (),
     others: Sequence[Path] = (),
 ) -> Offer:
+    from ctxmode.mcp.listing import Offer  # noqa: PLC0415 - a usage error is quicker
     from ctxmode.mcp.names import SYSTEMS, replace_tools  # noqa: PLC0415 - as below
-    from ctxmode.mcp.tools import NAMES, Offer, list_offered  # noqa: PLC0415 - a usage error is quicker
+    from ctxmode.mcp.tools import NAMES, list_offered  # noqa: PLC0415
 
     for system in systems:
         if system not in SYSTEMS:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ctxmode.config.file_names import has_drafts
 from ctxmode.mcp import protocol
 
 # The protocol's structured content says the same as the text. Some agents' hosts show their model
@@ -30,6 +32,25 @@ def reads_text_only(client: str) -> bool:
     Its tools then have no output schema, which would promise the data."""
     words = re.split(r"[^a-z0-9]+", client.lower().replace("visual studio code", "vscode"))
     return any(map(_NAMES.fullmatch, words))
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The tools that are served, by their names. Who goes through it finds those of pages only
+    once pages are begun in one of the projects: each `tools/list` looks again."""
+
+    everywhere: tuple[str, ...]
+    with_pages: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[str]:
+        are_pages_begun = any(map(has_drafts, self.projects))
+        return iter(self.with_pages if are_pages_begun else self.everywhere)
+
+    @property
+    def callable(self) -> tuple[str, ...]:
+        """All that are ever listed: a call without pages says how they are begun."""
+        return self.with_pages or self.everywhere
 
 
 FILE = Path(__file__).with_name("tool_list.json")

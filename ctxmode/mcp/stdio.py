@@ -35,8 +35,8 @@ from ctxmode.mcp.messages import (
 from ctxmode.mcp.protocol import Envelope, ProtocolError
 
 if TYPE_CHECKING:
+    from ctxmode.mcp.listing import Offer
     from ctxmode.mcp.server import Server
-    from ctxmode.mcp.tools import Offer
 
 WRITE_DEADLINE_S = 60.0
 CANCEL_S_MAX = 1.0

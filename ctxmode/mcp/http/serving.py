@@ -24,9 +24,10 @@ from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate, Tokens
 from ctxmode.mcp.http.memory_api import PLACE, answer_api
 from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.http.sdk_server import build_sdk_server
+from ctxmode.mcp.listing import Offer
 from ctxmode.mcp.projects import open_projects
 from ctxmode.mcp.server import Server
-from ctxmode.mcp.tools import Offer, list_offered
+from ctxmode.mcp.tools import list_offered
 
 EVENTS_MAX = 256
 BYTES_MAX = 4 * 1024 * 1024

@@ -8,12 +8,9 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
-
-from ctxmode.config.file_names import has_drafts
 
 if TYPE_CHECKING:
     from ctxmode.mcp.tool import Tool
@@ -24,25 +21,6 @@ with open(_FILE, encoding="utf-8") as _rows:
     NAMES = tuple(re.findall(r"^\[(ctx_\w+)\]$", _rows.read(), re.MULTILINE))
 STAGED_ONLY = "ctx_changes"
 PAGES_ONLY = "ctx_pages"
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """The tools that are served, by their names. Who goes through it finds those of pages only
-    once pages are begun in one of the projects: each `tools/list` looks anew."""
-
-    everywhere: tuple[str, ...]
-    with_pages: tuple[str, ...] = ()
-    projects: tuple[str, ...] = ()
-
-    def __iter__(self) -> Iterator[str]:
-        are_pages_begun = any(map(has_drafts, self.projects))
-        return iter(self.with_pages if are_pages_begun else self.everywhere)
-
-    @property
-    def callable(self) -> tuple[str, ...]:
-        """All that are ever listed: a call without pages says how they are begun."""
-        return self.with_pages or self.everywhere
 
 
 @cache
