@@ -51,6 +51,11 @@ class Config:
         return folder / f"{name_stores(str(self.project))}.sqlite3"
 
     @property
+    def users_database(self) -> Path:
+        """What is kept without a project, such as turns of ChatGPT; beside the others."""
+        return self.database.with_name("user.sqlite3")
+
+    @property
     def usage_file(self) -> Path:
         """The counts of the project's calls, beside its store."""
         return self.database.with_suffix(".usage.sqlite3")

@@ -27,9 +27,6 @@ EVERYWHERE_S = 10.0
 NAMED = 5
 """How many projects a note names that were not reached."""
 
-USER_DATABASE = "user.sqlite3"
-"""Beside the projects' stores: what is kept without a project, such as turns of ChatGPT's."""
-
 CANDIDATES = 10
 """So many hits of each store at least are ranked together."""
 
@@ -76,7 +73,7 @@ def list_databases(config: Config) -> list[Path]:
     """List the stores of what is kept: the project's, the user's own, then others, the latest used
     first."""
     folder = config.database.parent
-    first = (config.database, folder / USER_DATABASE)
+    first = (config.database, config.users_database)
 
     def place(path: Path) -> tuple[int, float, str]:
         try:

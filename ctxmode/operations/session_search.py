@@ -33,9 +33,6 @@ NAME = "sessions"
 ALL = "all"
 """The mark of an index that took all turns; those that change later are marked."""
 
-USERS_INDEX = "user.sqlite3"
-"""Beside the projects' indexes: over the sessions of the user's own store."""
-
 
 def index_turns(sessions: SessionStore, store: kb.Store, *, deadline: float) -> int:
     """Index what changed in sessions until all is, or the clock passes `deadline` (as
@@ -103,7 +100,7 @@ def open_users_index(config: Config) -> Iterator[kb.Store]:
         kb.StoreError: it cannot be opened or made.
     """
     prepare_storage(config)
-    with open_store(config, config.database.parent / USERS_INDEX) as store:
+    with open_store(config, config.users_database) as store:
         yield store
 
 
@@ -114,7 +111,7 @@ def forget_indexed(config: Config, path: Path, session_ids: list[str]) -> None:
         ContextModeError: the index cannot be opened or written.
     """
     is_users = path == find_users_store(config)
-    index = config.database.parent / USERS_INDEX if is_users else config.database
+    index = config.users_database if is_users else config.database
     if not index.exists():
         return
     with translate_errors():

@@ -12,7 +12,6 @@ from string import ascii_lowercase
 
 import pytest
 
-from ctxmode.operations.session_search import USERS_INDEX
 from ctxmode.operations.session_store import USER_STORE
 from tests.ctxmode.projects import prompt
 
@@ -36,7 +35,7 @@ class Own:
 
     def __init__(self, user):
         self.user, self.folder = user, user.home.parent / "data" / "projects"
-        self.store, self.index = self.folder / USER_STORE, self.folder / USERS_INDEX
+        self.store, self.index = self.folder / USER_STORE, self.folder / "user.sqlite3"
 
     def import_chats(self, *chats, project="here"):
         path = self.user.home / "chats.jsonl"

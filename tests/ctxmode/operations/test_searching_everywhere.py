@@ -10,7 +10,7 @@ import kb.errors
 from base.secrets import find_secrets
 from ctxmode.errors import UsageError
 from ctxmode.operations.searching import SearchRequest
-from ctxmode.operations.searching_everywhere import USER_DATABASE, search_everywhere
+from ctxmode.operations.searching_everywhere import search_everywhere
 from ctxmode.operations.stores import open_store
 from tests.ctxmode.projects import answer, prompt
 
@@ -30,7 +30,7 @@ def three(user):
     keep(user.config("here"), "here.md", "# Here\n\nA retry waits for a second.\n")
     keep(user.config("there"), "there.md", "# There\n\nThe kettle retry boils over.\n")
     keep(user.config("there"), "more.md", "# More\n\nAnother retry.\n")
-    own = user.config("here").database.with_name(USER_DATABASE)
+    own = user.config("here").users_database
     with kb.Store.open(own, redact=find_secrets) as store:
         store.add(kb.SourceSpec("session:chatgpt:c1#1", kb.Origin.SESSION), b"A kettle of monads.")
     return user.config("here")
