@@ -163,7 +163,12 @@ def _run_verb(verb: Verb, rest: list[str]) -> int:
 
 
 def _run(verb: Verb, parsed: argparse.Namespace) -> int:
-    code: int = verb.load().run(parsed)
+    module = verb.load()
+    if hasattr(module, "OPERATIONS"):
+        from ctxmode.commands import operations  # noqa: PLC0415 - few verbs have any
+
+        return operations.run_operation(module, parsed)
+    code: int = module.run(parsed)
     return code
 
 

@@ -107,8 +107,13 @@ def verb_parser(verb: Verb) -> Parser:
     is_table = table.exists()
     if is_table:
         _add_table(parser, json.loads(table.read_bytes()))
+    if hasattr(module, "OPERATIONS"):
+        from ctxmode.commands import operations  # noqa: PLC0415 - few verbs have any
+
+        operations.add_actions(parser, module.OPERATIONS)
+        is_table = True
     if is_table or hasattr(module, "add_arguments"):
-        if not is_table:
+        if hasattr(module, "add_arguments"):
             module.add_arguments(parser)
         if not verb.has_own_project_option:
             parser.add_argument("--project", metavar="DIR", help="the project folder")
@@ -142,11 +147,13 @@ def _add_rows(to: argparse._ActionsContainer, rows: Sequence[Mapping[str, Any]])
         given = {key: value for key, value in row.items() if key != "flags"}
         if "type" in given:
             kind = given["type"]
-            given["type"] = {"int": int, "float": float}.get(kind) or _count_of(kind)
+            given["type"] = {"int": int, "float": float}.get(kind) or count_from(kind)
         to.add_argument(*row["flags"], **given)
 
 
-def _count_of(least: int) -> Callable[[str], int]:
+def count_from(least: int) -> Callable[[str], int]:
+    """Make what reads whole numbers from `least` on."""
+
     def count(text: str) -> int:
         if not text.isdecimal() or len(text) > 12 or int(text) < least:
             raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")

@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
-
-from ctxmode.commands.session_verbs import keeping, looking, status
-from ctxmode.config.locations import load_config
-from ctxmode.launch import tell
+from ctxmode.operations import session_actions as actions
+from ctxmode.operations import session_keeping as keeping
+from ctxmode.operations.operation import Operation
+from ctxmode.operations.session_status import show_status
 from ctxmode.operations.sessions import list_notices
 
-
-def run(args: argparse.Namespace) -> int:
-    """Do what the sub-verb says. What became of a damaged store is told by each."""
-    action: Callable[[argparse.Namespace], int] = ACTIONS[args.action]
-    try:
-        return action(args)
-    finally:
-        tell(list_notices(load_config(args.project)))
-
-
-ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "list": looking.list_sessions,
-    "show": looking.show,
-    "tools": looking.tools,
-    "compactions": looking.compactions,
-    "snapshot": looking.snapshot,
-    "resume": looking.resume,
-    "track": keeping.track,
-    "status": status.status,
-    "queue": looking.queue,
-    "digest": looking.digest,
-    "summarize": looking.summarize,
-    "export": keeping.export,
+OPERATIONS: dict[str, Operation] = {
+    "list": actions.list_sessions,
+    "show": actions.show_session,
+    "tools": actions.list_tool_uses,
+    "compactions": actions.list_compactions,
+    "snapshot": actions.build_snapshot,
+    "resume": actions.resume_session,
+    "track": keeping.track_sessions,
+    "status": show_status,
+    "queue": actions.list_queue,
+    "digest": actions.show_digest,
+    "summarize": actions.summarize_session,
+    "export": keeping.export_session,
     "import": keeping.import_sessions,
-    **dict.fromkeys(keeping.STATUS_OF, keeping.set_status),
-    "pin": keeping.pin,
-    "unpin": keeping.pin,
-    "forget": keeping.forget,
-    "check": keeping.check,
+    "pause": keeping.pause_session,
+    "complete": keeping.complete_session,
+    "reopen": keeping.reopen_session,
+    "pin": keeping.pin_session,
+    "unpin": keeping.unpin_session,
+    "forget": keeping.forget_sessions,
+    "check": keeping.check_sessions,
 }
+__all__ = ["OPERATIONS", "list_notices"]

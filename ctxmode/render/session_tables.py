@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any
 
 from rich.text import Text
@@ -13,7 +14,6 @@ from rich.text import Text
 from ctxmode.operations.figures import KINDS, TokenFigures, TokenSum, list_unpriced
 from ctxmode.render import highlight, terminal
 from ctxmode.render.highlight import age, one_line
-from memory.sessions import CompactionPoint, Session
 
 NOT_RECORDED = "not recorded"
 TITLE_CHARS = 60
@@ -26,17 +26,52 @@ TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tok
 TIMES = ("started_at", "last_at", "ended_at")
 
 
-def show_sessions(sessions: Sequence[Session]) -> None:
-    """Show a row a session."""
-    fixed = ("id", "status", "active", "messages", "tools")
-    table = terminal.build_table(*fixed, "title", fixed=fixed, right=("messages", "tools"))
-    for one in sessions:
-        when = "" if one.last_at is None else f"{age(time.time() - one.last_at)} ago"
-        title = Text(one_line(one.title)[:TITLE_CHARS])
-        table.add_row(
-            Text(one_line(one.id)), one.status, when, str(one.messages), str(one.tool_calls), title
-        )
-    terminal.console().print(table)
+def _say_age(session: Mapping[str, Any]) -> str:
+    at = session["last_at"]
+    return "" if at is None else f"{age(time.time() - at)} ago"
+
+
+def _say_mean(use: Mapping[str, Any]) -> str:
+    mean = use["average_output_tokens"]
+    return NOT_RECORDED if mean is None else f"{mean:.0f}"
+
+
+def _say_title(row: Mapping[str, Any]) -> str:
+    return one_line(row["title"])[:TITLE_CHARS]
+
+
+COLUMNS: Mapping[str, Mapping[str, Callable[[Mapping[str, Any]], object]]] = {
+    "sessions": {
+        "id": itemgetter("id"),
+        "status": itemgetter("status"),
+        "active": _say_age,
+        "messages": itemgetter("messages"),
+        "tools": itemgetter("tool_calls"),
+        "title": _say_title,
+    },
+    "tools": {
+        "tool": itemgetter("tool"),
+        "calls": itemgetter("calls"),
+        "errors": itemgetter("errors"),
+        "average output tokens": _say_mean,
+    },
+    "compactions": {
+        "session": itemgetter("session_id"),
+        "message": itemgetter("sequence"),
+        "when": lambda one: _time(one["at"]),
+        "tokens before": lambda one: _say_count(one["tokens_before"]),
+        "tokens after": lambda one: _say_count(one["tokens_after"]),
+        "title": _say_title,
+    },
+}
+NUMBERS = ("messages", "tools", "message", "tokens before", "tokens after")
+FIXED = (*NUMBERS, "id", "status", "active", "session", "when")
+USE_NUMBERS = ("calls", "errors", "average output tokens")
+
+
+def show_rows(kind: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Show a row each of `sessions`, `tools` or `compactions`."""
+    terminal.show_table(COLUMNS[kind], rows, fixed=FIXED, right=(*NUMBERS, *USE_NUMBERS))
 
 
 def show_session(data: Mapping[str, Any], *, with_head: bool) -> None:
@@ -46,7 +81,7 @@ def show_session(data: Mapping[str, Any], *, with_head: bool) -> None:
         for line in _head(data):
             out.print(Text(line))
     if data.get("tools"):
-        show_tool_uses(data["tools"])
+        show_rows("tools", data["tools"])
     for point in data.get("compactions", ()):
         out.print(Text(_compaction(point, is_whole=not with_head)))
     for error in data.get("errors", ()):
@@ -59,37 +94,10 @@ def show_session(data: Mapping[str, Any], *, with_head: bool) -> None:
         out.print(Text(_memory(data["memory"])))
 
 
-def show_tool_uses(uses: Sequence[Mapping[str, Any]]) -> None:
-    """Show a row a tool."""
-    numbers = ("calls", "errors", "average output tokens")
-    table = terminal.build_table("tool", *numbers, right=numbers)
-    for one in uses:
-        mean = one["average_output_tokens"]
-        shown = NOT_RECORDED if mean is None else f"{mean:.0f}"
-        table.add_row(Text(one_line(one["tool"])), str(one["calls"]), str(one["errors"]), shown)
-    terminal.console().print(table)
-
-
-def show_compactions(points: Sequence[CompactionPoint]) -> None:
-    """Show a row a compaction, of whichever session."""
-    fixed = ("session", "message", "when", "tokens before", "tokens after")
-    table = terminal.build_table(*fixed, "title", fixed=fixed, right=fixed[1:2] + fixed[3:])
-    for one in points:
-        when = NOT_RECORDED if one.at is None else _time(one.at)
-        figures = (one.tokens_before, one.tokens_after)
-        cells = (NOT_RECORDED if count is None else str(count) for count in figures)
-        title = Text(one_line(one.title)[:TITLE_CHARS])
-        session = Text(one_line(one.session_id))
-        table.add_row(session, str(one.sequence), when, *cells, title)
-    terminal.console().print(table)
-
-
 def _head(data: Mapping[str, Any]) -> list[str]:
     session = data["session"]
     lines = [f"{_name(key)}: {one_line(str(session[key]))}" for key in HEAD if session[key] != ""]
-    for key in TOKENS:
-        shown = NOT_RECORDED if session[key] is None else session[key]
-        lines.append(f"{_name(key)}: {shown}")
+    lines += [f"{_name(key)}: {_say_count(session[key])}" for key in TOKENS]
     for key in TIMES:
         if session[key] is not None:
             lines.append(f"{_name(key)}: {_time(session[key])}")
@@ -115,10 +123,7 @@ def _message(message: Mapping[str, Any]) -> str:
 
 
 def _compaction(point: Mapping[str, Any], *, is_whole: bool) -> str:
-    before, after = (
-        NOT_RECORDED if point[name] is None else str(point[name])
-        for name in ("tokens_before", "tokens_after")
-    )
+    before, after = (_say_count(point[name]) for name in ("tokens_before", "tokens_after"))
     head = f"compacted at message {point['sequence']}, tokens before: {before}, after: {after}"
     summary = point["compaction_summary"] or "(no summary is known)"
     shown = summary if is_whole else one_line(summary[:SUMMARY_CHARS])
@@ -156,7 +161,13 @@ def _name(key: str) -> str:
     return key.replace("_", " ").removesuffix(" at")
 
 
-def _time(at: float) -> str:
+def _say_count(count: int | None) -> str:
+    return NOT_RECORDED if count is None else str(count)
+
+
+def _time(at: float | None) -> str:
+    if at is None:
+        return NOT_RECORDED
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at))
     except (OverflowError, OSError, ValueError):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from rich.console import (
     Console,
@@ -16,6 +17,8 @@ from rich.console import (
 )
 from rich.table import Table
 from rich.text import Text
+
+from ctxmode.render.highlight import one_line
 
 PIPED_COLUMNS = 200
 NARROW_COLUMNS = 60
@@ -43,6 +46,21 @@ def build_table(
         overflow: OverflowMethod = "ellipsis" if is_fixed else "fold"
         table.add_column(column, justify=justify, overflow=overflow, no_wrap=is_fixed)
     return table
+
+
+def show_table(
+    columns: Mapping[str, Callable[[Any], object]],
+    rows: Iterable[Any],
+    *,
+    fixed: Sequence[str] = (),
+    right: Sequence[str] = (),
+) -> None:
+    """Print rows as a table: each column has a title, and reads its cell of a row. A cell's text is
+    a stranger's, and shown on one line."""
+    table = build_table(*columns, fixed=fixed, right=right)
+    for row in rows:
+        table.add_row(*(Text(one_line(str(read(row)))) for read in columns.values()))
+    console().print(table)
 
 
 class _Console(Console):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ctxmode import parsing
-from ctxmode.commands import memory, pages, sessions
+from ctxmode.commands import memory, pages
 from ctxmode.commands.memory_verbs import transferring
-from ctxmode.commands.session_verbs import keeping, looking
 from ctxmode.commands.table import VERBS
+from ctxmode.operations.session_actions import PARTS
 from memory.facts import CATEGORIES, DEFAULT_BUDGET, MAIN, SCOPES
 from memory.facts.importing import FORMS
 from memory.facts.model import CONFIDENCES
@@ -24,7 +24,7 @@ def find(verb: str, action: str, name: str):
     return found
 
 
-@pytest.mark.parametrize("verb", [memory, pages, sessions], ids=lambda verb: verb.__name__)
+@pytest.mark.parametrize("verb", [memory, pages], ids=lambda verb: verb.__name__)
 def test_each_action_of_a_table_is_done(verb):
     name = verb.__name__.rpartition(".")[2]
     assert set(parsing.subparsers(parsing.verb_parser(VERBS[name]))) == set(verb.ACTIONS)
@@ -69,7 +69,6 @@ def test_what_help_says_of_numbers_is_what_they_are():
         least(str(RESUME_BYTES_MIN - 1))
 
 
-def test_each_part_of_a_session_and_each_state_has_its_word():
-    for name, about in looking.PARTS.items():
+def test_each_part_of_a_session_has_its_word():
+    for name, about in PARTS.items():
         assert find("sessions", "show", f"--{name}").help == about
-    assert set(keeping.STATUS_OF) <= set(sessions.ACTIONS)

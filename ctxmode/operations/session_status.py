@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sqlite3
-import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ctxmode import exit_codes
 from ctxmode.config.files import PROJECT_FILE, USER_FILE
-from ctxmode.config.locations import Config, load_config
+from ctxmode.config.locations import Config
 from ctxmode.config.transcripts import Recording
 from ctxmode.hosts.setup.target import find_registered
-from ctxmode.launch import print_json, tell
-from ctxmode.operations import sessions as operations
+from ctxmode.operations import sessions as stores
+from ctxmode.operations.operation import Answer, Asker
 from ctxmode.operations.session_sources import apply_choice, find_oldest
 from ctxmode.operations.session_store import find_users_store
 from ctxmode.operations.session_tracking import load_bounds
@@ -30,47 +27,41 @@ from memory.sessions.importers import Importer, list_importers
 PRIVATE = "What stands between <private> and </private> in a message is never kept."
 
 
-def status(args: argparse.Namespace) -> int:
-    config = load_config(args.project)
-    recording = operations.read_recording(config)
+def show_status(asker: Asker) -> Answer:
+    """Show what is recorded here, and how far transcripts are read."""
+    config = asker.config
+    recording = stores.read_recording(config)
     sources: list[SourceStatus] = []
     if config.sessions_file.exists():
-        with operations.open_sessions(config) as store, store.database.reading() as db:
+        with stores.open_sessions(config) as store, store.database.reading() as db:
             sources = reading.read_sources(db)
-    days = {load_bounds(config, path)[0] for path in operations.list_stores(config)}
-    counted, left_out = operations.gather(config, partial(_count, days=days))
-    tell(left_out)
+    days = {load_bounds(config, path)[0] for path in stores.list_stores(config)}
+    counted, left_out = stores.gather(config, partial(_count, days=days))
     own = [one for one in sources if not one.elsewhere]
-    hosts = [_describe_host(one, config, recording, sources) for one in list_importers()]
-    switches = _describe_switches(config, recording)
-    store_of = _describe_store(config, config.sessions_file, counted)
-    users_store = _describe_store(config, find_users_store(config), counted)
-    if args.json:
-        troubled = [asdict(one) for one in own if one.problem or one.bad_lines]
-        told = {**recording._asdict(), "sources": _list_choices(recording)}
-        print_json(
-            {
-                "recording": told,
-                "switches": switches,
-                "hosts": hosts,
-                "store": store_of,
-                "users_store": users_store,
-                "troubled": troubled,
-            }
-        )
-        return exit_codes.OK
-    lines = [_say_recording(recording), PRIVATE, *map(_say_switch, switches)]
-    shown = [host for host in hosts if _is_shown(host)]
-    lines += map(_say_host, shown)
-    lines += [f"{one_line(one.path)}: {one.problem}" for one in own if one.problem]
-    if not any(host["found"] for host in hosts):
-        lines.append("No transcript of this project was found.")
-    lines.append(_say_store(store_of))
-    if users_store["bytes"]:
-        lines.append(_say_users_store(users_store))
-    lines += filter(None, (store_of["doubt"], users_store["doubt"]))
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
-    return exit_codes.OK
+    data = {
+        "recording": {**recording._asdict(), "sources": _list_choices(recording)},
+        "switches": _describe_switches(config, recording),
+        "hosts": [_describe_host(one, config, recording, sources) for one in list_importers()],
+        "store": _describe_store(config, config.sessions_file, counted),
+        "users_store": _describe_store(config, find_users_store(config), counted),
+        "troubled": [asdict(one) for one in own if one.problem or one.bad_lines],
+    }
+    lines = [_say_recording(recording), PRIVATE, *_say_status(data)]
+    return Answer(data, "\n".join(lines), left_out)
+
+
+def _say_status(data: Mapping[str, Any]) -> Iterator[str]:
+    yield from map(_say_switch, data["switches"])
+    yield from map(_say_host, filter(_is_shown, data["hosts"]))
+    yield from (
+        f"{one_line(one['path'])}: {one['problem']}" for one in data["troubled"] if one["problem"]
+    )
+    if not any(host["found"] for host in data["hosts"]):
+        yield "No transcript of this project was found."
+    yield _say_store(data["store"])
+    if data["users_store"]["bytes"]:
+        yield _say_users_store(data["users_store"])
+    yield from filter(None, (data["store"]["doubt"], data["users_store"]["doubt"]))
 
 
 def _count(db: sqlite3.Connection, *, days: set[float]) -> tuple[int, dict[float, str]]:
@@ -125,7 +116,7 @@ def _describe_host(
     own = [one for one in sources if one.agent == importer.agent and not one.elsewhere]
     hooks, name = find_registered(importer.agent, config.project, config.home, os.environ)
     is_on = choice.enabled and recording.events
-    found = list(placed.find(operations.find_ground(config)))
+    found = list(placed.find(stores.find_ground(config)))
     oldest = find_oldest(config)
     return {
         "agent": importer.agent,

@@ -1,0 +1,227 @@
+"""Looking at sessions: lists, one session's parts, and what another agent needs to go on."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated, Any, Literal, TypeAlias
+
+from ctxmode.operations import figures
+from ctxmode.operations import sessions as stores
+from ctxmode.operations.operation import Answer, Arg, Asker, TextFile
+from ctxmode.operations.session_answers import (
+    awaits_summary,
+    parse_summary,
+    read_digest,
+    read_resume,
+    read_texts,
+)
+from ctxmode.operations.session_facts import keep_summary
+from ctxmode.render import highlight
+from memory.sessions import (
+    RESUME_BYTES,
+    Message,
+    Session,
+    SessionStore,
+    Status,
+    capture_turns,
+    keeping,
+    read_events,
+    read_prompts,
+    reading,
+)
+
+SessionId: TypeAlias = Annotated[str, Arg(metavar="ID")]
+Agent: TypeAlias = Annotated[str, Arg("only of this agent", "NAME")]
+Everywhere: TypeAlias = Annotated[bool, Arg("of all projects")]
+WithAll: TypeAlias = Annotated[bool, Arg("not only the latest 20", flags=("--all",))]
+LATEST = 20
+PARTS = {
+    "tools": "which tools were called, how often, with what cost",
+    "compactions": "where the host compacted it, the latest first",
+    "errors": "calls that failed",
+    "turns": "what was asked and answered, by which tools: 500 turns, each at most 6 KiB",
+    "messages": "all messages in order",
+    "summary": "what whoever summarised it found",
+}
+NONE_YET = "No session is kept yet. Read this project's with: context-mode sessions track"
+RESUME_LINES = {
+    "claude_code": ("claude", "--resume"),
+    "codex": ("codex", "resume"),
+    "gemini": ("gemini", "--resume"),
+    "qwen_code": ("qwen", "--resume"),
+    "copilot_cli": ("copilot", "--resume"),
+    "cursor": ("cursor-agent", "--resume"),
+    "opencode": ("opencode", "-s"),
+}
+"""How each host goes on with a session of its own; the session's id follows."""
+
+
+def list_sessions(
+    asker: Asker,
+    *,
+    agent: Agent = "",
+    status: Annotated[Status | Literal[""], Arg("only with this status")] = "",
+    with_all: WithAll = False,
+    everywhere: Everywhere = False,
+) -> Answer:
+    """List sessions, the latest first."""
+    limit = None if with_all else LATEST
+    found, left_out = stores.list_everywhere(
+        asker.config, agent=agent, status=status, limit=limit, everywhere=everywhere
+    )
+    none = "No session is such." if agent or status else NONE_YET
+    return _list("sessions", [asdict(one) for one in found], none, left_out)
+
+
+def _list(
+    kind: str, rows: list[dict[str, Any]], none: str, notices: tuple[str, ...] = ()
+) -> Answer:
+    """Answer with rows of a kind, as a table; `none` says that there are none."""
+    if not rows:
+        return Answer({kind: rows}, none, notices)
+    from ctxmode.render import session_tables  # noqa: PLC0415 - JSON needs no tables
+
+    shown = "sessions" if kind == "queue" else kind
+    return Answer({kind: rows}, "", notices, partial(session_tables.show_rows, shown, rows))
+
+
+def show_session(
+    asker: Asker,
+    session: SessionId,
+    *,
+    everywhere: Annotated[bool, Arg("of any project")] = False,
+    part: Annotated[str, Arg(constants=PARTS)] = "",
+) -> Answer:
+    """Show what is known of one session."""
+    parts = {part} if part else {"tools", "compactions"}
+    with stores.open_holding_store(asker.config, session, everywhere=everywhere) as (store, found):
+        data = {"session": asdict(found), "resume_line": resume_line(found)}
+        data |= _read_parts(store, found, set(PARTS) if asker.wants_data else parts)
+    from ctxmode.render import session_tables  # noqa: PLC0415 - JSON needs no tables
+
+    return Answer(data, show=partial(session_tables.show_session, data, with_head=not part))
+
+
+def resume_line(session: Session) -> str:
+    """Write the command with which the host goes on with its session; empty where none is known."""
+    words = RESUME_LINES.get(session.agent)
+    if words is None:
+        return ""
+    folder = shlex.quote(session.working_directory)
+    before = f"cd {folder} && " if session.agent == "cursor" else ""
+    return f"{before}{shlex.join((*words, session.host_id))}"
+
+
+def _read_parts(store: SessionStore, session: Session, parts: set[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    with store.database.reading() as db:
+        if "tools" in parts:
+            found["tools"] = reading.read_tool_uses(db, [session.id])
+        if "compactions" in parts:
+            found["compactions"] = [asdict(one) for one in reading.read_compactions(db, session.id)]
+        if "errors" in parts:
+            found["errors"] = [
+                {"target": event.target, "text": event.text, "state": event.state}
+                for event in read_events(db, session.id)
+                if event.category == "error"
+            ]
+        summary = keeping.read_summary(db, session.id) if "summary" in parts else None
+        prompts = read_prompts(db, session.id)
+    if "summary" in parts:
+        found["memory"] = None if summary is None else asdict(summary)
+    messages = read_texts(store, session) if parts & {"turns", "messages"} else []
+    if "turns" in parts:
+        found["turns"] = capture_turns(messages, prompts)
+    if "messages" in parts:
+        found["messages"] = [message_json(one) for one in messages]
+    return found
+
+
+def message_json(message: Message) -> dict[str, Any]:
+    """Build what JSON shows of a message; `truncated` says that its text is not all of it."""
+    data = asdict(message)
+    data["truncated"] = data.pop("is_cut")
+    return data
+
+
+def list_tool_uses(asker: Asker, *, agent: Agent = "", everywhere: Everywhere = False) -> Answer:
+    """Show which tools all sessions called, how often, with what cost."""
+    rows, left_out = figures.read_tool_uses(asker.config, agent=agent, everywhere=everywhere)
+    return _list("tools", rows, "No tool was called in such a session.", left_out)
+
+
+def list_compactions(
+    asker: Asker, *, agent: Agent = "", everywhere: Everywhere = False, with_all: WithAll = False
+) -> Answer:
+    """Show where sessions were compacted, the latest first."""
+    limit = None if with_all else LATEST
+    found, left_out = figures.read_compactions(
+        asker.config, agent=agent, limit=limit, everywhere=everywhere
+    )
+    rows = [asdict(one) for one in found]
+    return _list("compactions", rows, "No such session was compacted.", left_out)
+
+
+def build_snapshot(
+    asker: Asker, session: Annotated[str, Arg("default: the latest", "ID")] = ""
+) -> Answer:
+    """Show what an agent gets back after a compaction."""
+    with stores.open_holding_store(asker.config, session) as (store, found):
+        text = store.build_snapshot(found.id)
+    return _answer_text(found, text, "Nothing happened in it yet.")
+
+
+def _answer_text(session: Session, text: str, none: str = "", at: int | None = None) -> Answer:
+    begins = {} if at is None else {"from": at}
+    data = {"id": session.id, **begins, "text": text, "bytes": len(text.encode())}
+    return Answer(data, highlight.harmless(text).removesuffix("\n") or none)
+
+
+def resume_session(
+    asker: Asker,
+    session: SessionId,
+    *,
+    budget: Annotated[int, Arg("how much it may take (default 8192)", "BYTES", least=512)]
+    = RESUME_BYTES,
+    first: Annotated[int, Arg("begin at this message, in place of the last compaction", "SEQ",
+                              ("--from",), least=1, one_of="begin")] = 0,
+    compaction: Annotated[int, Arg("begin at this compaction; 1 is the first", "N",
+                                   least=1, one_of="begin")] = 0,
+) -> Answer:  # fmt: skip
+    """Show what another agent needs to go on."""
+    with stores.open_holding_store(asker.config, session) as (store, found):
+        at, text = read_resume(store, found, first=first, compaction=compaction, bytes_max=budget)
+    return _answer_text(found, text, at=at)
+
+
+def list_queue(asker: Asker) -> Answer:
+    """List the completed sessions that await a summary, the latest first."""
+    listed = stores.list_sessions(asker.config, status="completed", limit=None)
+    rows = [asdict(one) for one in listed if awaits_summary(one)]
+    answer = _list("queue", rows, "No session awaits a summary.")
+    names = ("id", "title", "last_at", "messages")
+    return answer._replace(data={"queue": [{name: one[name] for name in names} for one in rows]})
+
+
+def show_digest(asker: Asker, session: SessionId) -> Answer:
+    """Show at most 32 KiB for whoever summarises a session."""
+    with stores.open_holding_store(asker.config, session) as (store, found):
+        return _answer_text(found, read_digest(store, found))
+
+
+def summarize_session(
+    asker: Asker,
+    session: SessionId,
+    *,
+    file: Annotated[TextFile, Arg(
+        "JSON with summary, details, decisions, … or plain text; - is stdin", "FILE", ("--from",)
+    )],
+) -> Answer:  # fmt: skip
+    """Keep a summary, which archives the session."""
+    summary = parse_summary(file.text)
+    with stores.open_holding_store(asker.config, session, to_write=True) as (store, found):
+        notices = keep_summary(asker.config, store, found, summary)
+    data = {"id": found.id, "status": "archived"}
+    return Answer(data, f"{found.id} is summarised and archived.", notices)

@@ -1,0 +1,301 @@
+"""What a person says of sessions: export, import, track, pause, pin, forget, check."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from ctxmode.config.locations import Config
+from ctxmode.errors import UsageError
+from ctxmode.launch import ask_person
+from ctxmode.operations import sessions as stores
+from ctxmode.operations.operation import Answer, Arg, Asker
+from ctxmode.operations.session_actions import SessionId
+from ctxmode.operations.session_everywhere import track_everywhere
+from ctxmode.operations.session_export import export_session as write_session
+from ctxmode.operations.session_facts import erase_facts, list_facts
+from ctxmode.operations.session_import import IDS_NAMED, ImportAnswer, import_file
+from ctxmode.operations.session_sources import find_oldest, list_sources
+from ctxmode.operations.session_stream import import_stream
+from ctxmode.operations.session_watch import News, read_poll_s
+from ctxmode.render.highlight import inflect, one_line
+from memory.sessions import Imported, Status, is_old, keeping
+from memory.sessions.importers import find_importer
+
+TEXTS_OFF = (
+    "Full texts are not kept, only events and counts: transcripts.messages is off. Turn it on in"
+    " your own file before an import to keep them."
+)
+STORES = {"project": "this project's sessions", "user": "your own sessions, of no project"}
+
+
+def export_session(
+    asker: Asker,
+    session: SessionId,
+    *,
+    to: Annotated[
+        str, Arg("the folder to put sessions/ID/ into (default: the working folder)", "DIR")
+    ] = "",
+    markdown: Annotated[bool, Arg("write transcript.md, too")] = False,
+    everywhere: Annotated[bool, Arg("of any project")] = False,
+) -> Answer:
+    """Write a session's messages.json and summary.md."""
+    done = write_session(
+        asker.config, session, Path.cwd() / to, markdown=markdown, everywhere=everywhere
+    )
+    files = ", ".join(done["files"])
+    text = f"{one_line(done['id'])}: wrote {files} to {one_line(done['folder'])}"
+    if done["truncated"]:
+        text += f"\nOf {inflect(done['truncated'], 'message')} not all of the text is there."
+    return Answer(done, text)
+
+
+def import_sessions(
+    asker: Asker,
+    file: Annotated[str, Arg("- is stdin: lines are kept as they come", "FILE")],
+    *,
+    agent: Annotated[str, Arg("whose transcript it is; or who wrote our own form", "NAME")] = "",
+    session: Annotated[str, Arg("the session of messages that name none", "ID")] = "",
+) -> Answer:
+    """Read sessions from a file that you name."""
+    if file == "-":
+        done = import_stream(asker.config, sys.stdin.fileno(), agent=agent, session=session)
+    else:
+        path = Path.cwd() / Path(file).expanduser()
+        done = import_file(asker.config, path, agent=agent, session=session)
+    notices = stores.maintain_stores(asker.config, is_imported=True)
+    return Answer(_describe(done), _say(done), notices, is_failure=bool(done.problem))
+
+
+def _describe(answer: ImportAnswer) -> dict[str, object]:
+    return {
+        "form": answer.form,
+        "sessions": answer.sessions,
+        "messages": answer.messages,
+        "bad_lines": answer.bad_lines,
+        "keeps_texts": answer.keeps_texts,
+        "problem": answer.problem,
+        "stores": [
+            {
+                "store": one.store,
+                "path": one.path,
+                "sessions": len(one.session_ids),
+                "ids": sorted(one.session_ids)[:IDS_NAMED],
+                "messages": one.messages,
+                "turns_left": one.turns_left,
+            }
+            for one in answer.stored
+        ],
+    }
+
+
+def _say(answer: ImportAnswer) -> str:
+    row = find_importer(answer.form)
+    lines = [
+        f"Read as {row.title if row else answer.form}:"
+        f" {inflect(answer.sessions, 'session')}, {inflect(answer.messages, 'new step')}."
+    ]
+    for one in answer.stored:
+        ids = sorted(one.session_ids)
+        named = ", ".join(map(one_line, ids[:3])) + (f" and {len(ids) - 3} more" if ids[3:] else "")
+        into = f"Into {STORES[one.store]}: {inflect(len(ids), 'session')}"
+        lines.append(f"{into} ({named}), {one_line(one.path)}" if ids else f"{into}.")
+        if one.turns_left:
+            lines.append("Not all turns can be found by search yet: the next search goes on.")
+    if answer.bad_lines:
+        lines.append(f"{inflect(answer.bad_lines, 'part')} of it could not be read.")
+    if answer.problem:
+        lines.append(f"It was not read to its end: {one_line(answer.problem)}.")
+    if not answer.sessions:
+        lines.append("Nothing is kept of it: its sessions were forgotten before, or it has none.")
+    if not answer.keeps_texts:
+        lines.append(TEXTS_OFF)
+    return "\n".join(lines)
+
+
+def track_sessions(
+    asker: Asker,
+    *,
+    watch: Annotated[bool, Arg("go on until it is interrupted")] = False,
+    everywhere: Annotated[
+        bool, Arg("transcripts of all projects, each into its own project's store")
+    ] = False,
+) -> Iterator[Answer]:
+    """Read what is new in transcripts."""
+    config = asker.config
+    recording = stores.read_recording(config)
+    if not recording.events:
+        text = f"Nothing is recorded: {recording.off_by} turns it off."
+        yield Answer({"off_by": recording.off_by, "transcripts": 0, "messages": 0}, text)
+        return
+    read_new = track_everywhere if everywhere else _read_new
+    news = News()
+    told: tuple[str, ...] = ()
+    while True:
+        done = read_new(config)
+        notices = stores.maintain_stores(config)
+        if done or not watch:
+            old = 0 if everywhere else _count_old(config)
+            answer = _describe_read(done, old, " of all projects" * everywhere)
+            yield answer._replace(notices=[one for one in notices if one not in told])
+            told = notices
+        if not watch:
+            return
+        news.wait(_list_roots(config), read_poll_s(config))
+
+
+def _read_new(config: Config) -> list[Imported]:
+    sources = list_sources(stores.read_recording(config), str(config.home))
+    ground, oldest = stores.find_ground(config), find_oldest(config)
+    with stores.open_sessions(config, create=True) as store:
+        done = store.import_all(sources, ground, since=oldest)
+    return [one for one in done if not one.elsewhere]
+
+
+def _count_old(config: Config) -> int:
+    """Count the transcripts that are left unread, since their sessions would go at once."""
+    oldest, ground = find_oldest(config), stores.find_ground(config)
+    sources = list_sources(stores.read_recording(config), str(config.home))
+    return sum(is_old(found, oldest) for importer in sources for found in importer.find(ground))
+
+
+def _list_roots(config: Config) -> list[str]:
+    sources = list_sources(stores.read_recording(config), str(config.home))
+    ground = stores.find_ground(config)
+    return [root for importer in sources for root in importer.roots(ground)]
+
+
+def _describe_read(done: list[Imported], old: int, where: str) -> Answer:
+    bad_lines = sum(one.bad_lines for one in done)
+    problems = [one.problem for one in done if one.problem]
+    messages = sum(one.messages for one in done)
+    data = {
+        "off_by": "",
+        "transcripts": len(done),
+        "messages": messages,
+        "bytes": sum(one.bytes_read for one in done),
+        "bad_lines": bad_lines,
+        "too_old": old,
+        "held": sum(one.is_held for one in done),
+        "problems": problems,
+    }
+    steps, transcripts = inflect(messages, "new step"), inflect(len(done), "transcript")
+    text = f"Read {steps} of {transcripts}{where}."
+    if bad_lines:
+        text += f" {inflect(bad_lines, 'line')} could not be read."
+    if old:
+        text += f" {old} older than transcripts.keep_days are left out."
+    return Answer(data, "\n".join((text, *map(one_line, problems))))
+
+
+def _set_status(asker: Asker, session: SessionId, *, status: Status) -> Answer:
+    with (
+        stores.open_holding_store(asker.config, session, to_write=True) as (store, found),
+        store.database.writing() as db,
+    ):
+        keeping.set_status(db, found.id, status)
+    return Answer({"id": found.id, "status": status}, f"{found.id} is {status}.")
+
+
+def pause_session(asker: Asker, session: SessionId) -> Answer:
+    """Say that a session is paused."""
+    return _set_status(asker, session, status="paused")
+
+
+def complete_session(asker: Asker, session: SessionId) -> Answer:
+    """Say that a session is completed."""
+    return _set_status(asker, session, status="completed")
+
+
+def reopen_session(asker: Asker, session: SessionId) -> Answer:
+    """Say that a session is active."""
+    return _set_status(asker, session, status="active")
+
+
+def pin_session(asker: Asker, session: SessionId) -> Answer:
+    """Keep a session however old it is."""
+    return _set_pinned(asker, session, pinned=True)
+
+
+def unpin_session(asker: Asker, session: SessionId) -> Answer:
+    """Let a session go in its time."""
+    return _set_pinned(asker, session, pinned=False)
+
+
+def _set_pinned(asker: Asker, session: str, *, pinned: bool) -> Answer:
+    with stores.open_holding_store(asker.config, session, to_write=True) as (store, found):
+        with store.database.writing() as db:
+            keeping.set_pinned(db, found.id, pinned=pinned)
+        stores.copy_again(store)
+    text = f"{found.id} {'stays for good' if pinned else 'goes in its time'}."
+    return Answer({"id": found.id, "pinned": pinned}, text)
+
+
+def forget_sessions(
+    asker: Asker,
+    sessions: Annotated[tuple[str, ...], Arg(metavar="ID")],
+    *,
+    yes: Annotated[bool, Arg("do not ask")] = False,
+    facts: Annotated[bool, Arg("erase the facts of their summaries, too", one_of="facts")] = False,
+    keep_facts: Annotated[bool, Arg("leave those facts", one_of="facts")] = False,
+) -> Answer:
+    """Delete sessions for good; they are never read again."""
+    config = asker.config
+    wanted = [stores.find_holding_store(config, name)[1].id for name in sessions]
+    if not yes and not ask_person(f"Forget {', '.join(wanted)} for good?"):
+        raise UsageError("nothing was forgotten", "Say --yes to forget without being asked.")
+    # The facts first: where they cannot be erased, all can be asked for again.
+    erases = facts or (not keep_facts and _is_to_erase(config, wanted, is_asked=not yes))
+    erased = erase_facts(config, wanted) if erases else []
+    holders, left_out = stores.find_holders(config, wanted)
+    gone: dict[str, None] = {}
+    for path, held in holders.items():
+        if held:
+            with stores.open_to_write(config, path) as store:
+                gone |= dict.fromkeys(stores.forget_sessions(config, store, held))
+    lines = [f"forgot {name}" for name in gone] + [f"erased {path}" for path in erased]
+    data = {"forgotten": list(gone), **({"facts": erased} if erased else {})}
+    return Answer(data, "\n".join(lines), left_out)
+
+
+def _is_to_erase(config: Config, wanted: list[str], *, is_asked: bool) -> bool:
+    """Ask a person whether the facts that summaries made go, too."""
+    paths = list_facts(config, wanted)
+    if not paths:
+        return False
+    if not is_asked or not sys.stdin.isatty():
+        raise UsageError(
+            f"nothing was forgotten: {len(paths)} facts in memory are of these sessions",
+            "Say --facts to erase them, too, or --keep-facts.",
+        )
+    return ask_person(f"Erase the {len(paths)} facts that their summaries made, too?")
+
+
+def check_sessions(
+    asker: Asker,
+    *,
+    mend: Annotated[
+        bool, Arg("put wrong counts right, and the last copy in a damaged store's place")
+    ] = False,
+) -> Answer:
+    """Verify the store and recount what it counts."""
+    problems, lines, notices = list[str](), list[str](), list[str]()
+    for path in stores.list_stores(asker.config):
+        if mend:
+            stores.mend_store(path)
+        with (
+            stores.open_to_write(asker.config, path) as store,
+            store.database.exclusively() as db,
+        ):
+            notices += store.notices
+            found = list(keeping.check(db, mend=mend))
+        problems += found
+        lines += found or [f"{path} is sound."]
+    text = "\n".join(lines) or "No session is kept yet."
+    is_failure = bool(problems) and not mend
+    if is_failure:
+        text += "\nTry: context-mode sessions check --mend"
+    data = {"ok": not problems, "mended": mend, "problems": problems}
+    return Answer(data, text, notices, is_failure=is_failure)
