@@ -3,7 +3,7 @@
 What is not framed so: the spawner's sockets keep the bounds of messages, and it loads nothing of
 the program (`executor/spawner/messages.py`). A container's agent has one stream for many channels
 (`executor/containers/agent/messages.py`). Orders to other machines are read by strangers
-(`fleet/forms.py`).
+(`fleet/model.py`).
 """
 
 from __future__ import annotations

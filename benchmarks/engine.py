@@ -19,7 +19,7 @@ import runtimes
 from benchmarks.harness import Bench
 from ctxmode.config.rules import load
 from executor import LanguageReport, LocalEngine, Request, Settings, open_engine
-from executor.engine import rootfs
+from executor.engine import box
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 NO_BUBBLEWRAP = "bubblewrap is missing: apt-get install --no-install-recommends bubblewrap"
@@ -141,14 +141,14 @@ def bubblewrap(project: Path, argv: Sequence[str]) -> tuple[str, ...]:
     options = [
         *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
         *("--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL"),
-        *("--uid", "65432", "--gid", "65432", "--hostname", rootfs.HOSTNAME, "--clearenv"),
+        *("--uid", "65432", "--gid", "65432", "--hostname", box.HOSTNAME, "--clearenv"),
     ]
-    for path in rootfs.system_entries()[0]:
+    for path in box.system_entries()[0]:
         options += ["--ro-bind", path, path]
-    for target, link in rootfs.system_entries()[1]:
+    for target, link in box.system_entries()[1]:
         if not link.startswith("/dev/"):
             options += ["--symlink", target, link]
-    options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", rootfs.SCRATCH]
-    options += ["--tmpfs", rootfs.HOME, "--ro-bind", str(project), str(project)]
+    options += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", box.SCRATCH]
+    options += ["--tmpfs", box.HOME, "--ro-bind", str(project), str(project)]
     options += ["--chdir", str(project), "--setenv", "PATH", os.defpath]
     return (program, *options, *argv)

@@ -10,12 +10,12 @@ from functools import partial
 from benchmarks.engine import opened, run
 from benchmarks.harness import Bench, measure, write_files
 from executor import Request
-from executor.profile import ANALYZE, BUILD
 from executor.project.commit import commit_changes
 from executor.project.rules.names import NAMES
 from executor.project.store.store import ChangeStore, NothingToRead
 from executor.project.view import record
 from executor.project.view.comparison import of_upper
+from executor.request import ANALYZE, BUILD
 from executor.settings import Settings
 
 PROFILES = {profile.name: profile for profile in (ANALYZE, BUILD)}

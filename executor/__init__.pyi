@@ -1,9 +1,6 @@
 # The names of this room, each loaded at its first use.
 from .engine.engine import Completed as Completed
 from .engine.engine import LanguageReport as LanguageReport
-from .errors import PackagesError as PackagesError
-from .errors import RequestError as RequestError
-from .errors import SandboxUnavailableError as SandboxUnavailableError
 from .model import GIB as GIB
 from .model import MIB as MIB
 from .model import Artifact as Artifact
@@ -11,19 +8,22 @@ from .model import Isolation as Isolation
 from .model import Layer as Layer
 from .model import LeftOut as LeftOut
 from .model import Limits as Limits
+from .model import PackagesError as PackagesError
 from .model import Refusal as Refusal
 from .model import Request as Request
+from .model import RequestError as RequestError
 from .model import Result as Result
+from .model import SandboxUnavailableError as SandboxUnavailableError
 from .model import Status as Status
 from .model import Stream as Stream
 from .model import readable as readable
 from .opening import open_engine as open_engine
-from .profile import ANALYZE as ANALYZE
-from .profile import PROFILES as PROFILES
-from .profile import Profile as Profile
-from .profile import ProjectAccess as ProjectAccess
+from .request import ANALYZE as ANALYZE
+from .request import PROFILES as PROFILES
 from .request import Caller as Caller
 from .request import Consent as Consent
+from .request import Profile as Profile
+from .request import ProjectAccess as ProjectAccess
 from .service import LocalEngine as LocalEngine
 from .sessions.background import Background as Background
 from .sessions.background import Backgrounds as Backgrounds

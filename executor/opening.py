@@ -5,29 +5,80 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor.back_ends.ground import open_ground
-from executor.back_ends.table import open_back_end
+from base.remedy import Remedy, command_of
 from executor.compile.compiler import CompiledStore, Compiler
 from executor.instance import control, lock
 from executor.instance import lock as instance
+from executor.model import SandboxUnavailableError
 from executor.project.door import Door, set_in_order
 from executor.run.judging import open_judges
 from executor.run.runner import Runner
 from executor.service import LocalEngine
 from executor.sessions.registry import open_sessions
-from executor.settings import Settings
+from executor.settings import BackEnd, ServerGround, Settings, open_ground
 from executor.terms import LoadRules, Parts, Terms
 from executor.toolchains.catalog import ToolchainCaches, Toolchains
 
 if TYPE_CHECKING:
     from executor.packages.layers import Packages
+
+
+# Tries a back end out on this machine, and gives the strongest of its tiers.
+Open = Callable[[Path, Path, Settings, ServerGround], AbstractAsyncContextManager[BackEnd]]
+
+
+def _open_cells(
+    project: Path, home: Path, settings: Settings, ground: ServerGround
+) -> AbstractAsyncContextManager[BackEnd]:
+    from executor.back_ends.cells import open_cells  # noqa: PLC0415 - only where it is tried
+
+    return open_cells(project, home, settings, ground)
+
+
+def _open_containers(
+    project: Path, home: Path, settings: Settings, ground: ServerGround
+) -> AbstractAsyncContextManager[BackEnd]:
+    from executor.back_ends.containers import open_containers  # noqa: PLC0415 - docker's SDK
+
+    return open_containers(project, home, settings, ground)
+
+
+# By the value of `isolation` that asks for this one and no other. The first that works is taken.
+BACK_ENDS: Final[Mapping[str, Open]] = {"cell": _open_cells, "container": _open_containers}
+
+
+@contextlib.asynccontextmanager
+async def open_back_end(
+    project: Path, home: Path, settings: Settings, ground: ServerGround
+) -> AsyncIterator[BackEnd]:
+    """The back end that the settings ask for, else the first that works here.
+
+    Raises:
+        SandboxUnavailableError: none can be had; it says what would help.
+    """
+    asked = BACK_ENDS.get(settings.isolation)
+    lacking: list[SandboxUnavailableError] = []
+    for open_one in [asked] if asked else BACK_ENDS.values():
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                made = await stack.enter_async_context(open_one(project, home, settings, ground))
+            except SandboxUnavailableError as error:
+                lacking.append(error)
+                continue
+            yield made
+            return
+    reasons = "; ".join(error.reason for error in lacking)
+    remedies = [error.remedy for error in lacking]
+    command = next(filter(None, map(command_of, remedies)), "")
+    raise SandboxUnavailableError(reasons, Remedy(" Or: ".join(remedies), command))
 
 
 @contextlib.asynccontextmanager

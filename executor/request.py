@@ -1,29 +1,60 @@
-"""Who asks for a run, and the check of a request against this machine before any start."""
+"""Profiles, callers, and the check of a request against this machine before any start.
+
+A profile says what a run may touch. Two are built in; users define others, projects tighten them.
+"""
 
 from __future__ import annotations
 
 import difflib
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import runtimes
-from executor.errors import RequestError
-from executor.model import MIB, Limits, Request
-from executor.profile import Profile, ProjectAccess
+from executor.model import MIB, Limits, Request, RequestError, Status
+from executor.network import Allowlist
 from policy import real_path
 from policy.project_file import HiddenError, open_project_file
 
 if TYPE_CHECKING:
     from executor.project.view.search import ProjectSearch
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
-from executor.model import Status
+
+class ProjectAccess(StrEnum):
+    """How the project appears to the program."""
+
+    COPY_ON_WRITE = "cow"  # writable to the program, nothing persists
+    COMMIT = "commit"  # the same, and what changed is committed at the run's end
+    READ_ONLY = "read_only"
+    LIVE = "live"  # bound as it is: weaker, for what can't work on a copy
+
+
+NO_NETWORK = Allowlist()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A named grant."""
+
+    name: str
+    project: ProjectAccess
+    network: Allowlist = NO_NETWORK  # names to connect to
+    env: tuple[str, ...] = ()  # names of variables that are passed through
+    read: tuple[str, ...] = ()  # paths of the host that are passed through
+    floor: str = "B"  # the weakest tier it may run in
+    sockets: tuple[str, ...] = ()  # Unix sockets of the project that a run may see
+    stage: bool = False  # changes are kept for a person to apply
+
+
+ANALYZE = Profile("analyze", ProjectAccess.COPY_ON_WRITE)
+BUILD = Profile("build", ProjectAccess.COMMIT)
+PROFILES = {profile.name: profile for profile in (ANALYZE, BUILD)}
+
 
 Consent = Callable[[Mapping[str, Any]], Awaitable[bool | None]]
 """Asks a person whether to go on, given the verdict as JSON. None: nobody could be asked."""

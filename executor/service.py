@@ -22,11 +22,9 @@ from executor.engine.engine import (
     PackagesAnswer,
 )
 from executor.engine.layers import find_unmet, find_unmet_of_packages
-from executor.errors import PackagesError, RequestError
 from executor.instance.control import PrewarmReport
-from executor.model import Isolation, Request, Result, Status
-from executor.profile import Profile, ProjectAccess
-from executor.request import Caller, Checked, check, refusal
+from executor.model import Isolation, PackagesError, Request, RequestError, Result, Status
+from executor.request import Caller, Checked, Profile, ProjectAccess, check, refusal
 from executor.run.execution import Execution
 from executor.run.remote_commits import RemoteCommits
 from executor.terms import Elsewhere, JudgedRequest, Parts, RuleCheck, Terms
@@ -204,7 +202,7 @@ class LocalEngine:
 
         if judged.packages is None:
             return await start(chosen)
-        from executor.packages.running import run_with  # noqa: PLC0415 - most runs want none
+        from executor.packages.wanted import run_with  # noqa: PLC0415 - most runs want none
 
         persists = judged.checked.profile.project in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
         proven = self._toolchains.describe(chosen)
@@ -262,7 +260,7 @@ class LocalEngine:
             RequestError: they are named wrongly, or the language does not run here.
             PackagesError: they can't be had.
         """
-        from executor.packages import running, wanted  # noqa: PLC0415 - most runs want none
+        from executor.packages import wanted  # noqa: PLC0415 - most runs have none
 
         if unmet := find_unmet_of_packages(self._runner.placement):
             raise PackagesError(unmet)
@@ -279,7 +277,7 @@ class LocalEngine:
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         proven = self._toolchains.describe(chosen)
-        return await running.have(self._packages(), given, proven, caller, fetch=fetch, fresh=fresh)
+        return await wanted.have(self._packages(), given, proven, caller, fetch=fetch, fresh=fresh)
 
     async def languages(
         self, *, refresh: bool = False, on_progress: OnProgress | None = None

@@ -12,8 +12,7 @@ from executor.compile.compiler import Compiler
 from executor.engine.box import Prewarming
 from executor.engine.engine import Completed, Observe, OnOutput
 from executor.model import Limits
-from executor.profile import Profile
-from executor.request import Caller, Checked
+from executor.request import Caller, Checked, Profile
 from executor.run.judging import Judges
 from executor.run.runner import Runner
 from executor.sessions.registry import Sessions

@@ -17,9 +17,8 @@ from executor.engine import FileSpool
 from executor.project import LISTED_MAX
 from executor.project.view import FOLDER_FLAGS, Record
 from executor.run import HEAD_SHARE, Capture, RemoteCommits, cut_head, cut_tail, safe_name
-from fleet import forms
+from fleet import model
 from fleet.errors import OutcomeError
-from fleet.forms import FormError
 from fleet.handed_files import (
     ARTIFACTS_FOLDER,
     CHANGED_FILE,
@@ -30,7 +29,7 @@ from fleet.handed_files import (
     has_ended,
     stream_bytes,
 )
-from fleet.model import Delivery, Order, Outcome
+from fleet.model import Delivery, FormError, Order, Outcome
 from fleet.returned_changes import as_change_set, cut_contents
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ class _Bringing:
         form = bytearray()
         await self._get(OUTCOME_FILE, form.extend)
         try:
-            return await trio.to_thread.run_sync(forms.decode, Outcome, bytes(form))
+            return await trio.to_thread.run_sync(model.decode, Outcome, bytes(form))
         except FormError as error:
             raise OutcomeError(str(error)) from error
 

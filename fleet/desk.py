@@ -29,15 +29,22 @@ from executor import (
 from executor.engine import Meter, OnOutput
 from executor.project.view import EntryState, Record
 from executor.run import first_line
-from fleet import forms
+from fleet import model
 from fleet.cluster import ClusterSettings, Connection
 from fleet.errors import BlobError, UnreachableError
-from fleet.forms import FormError
 from fleet.journal import Journal, QueueFullError
-from fleet.model import PROTOCOL, Order
-from fleet.packing import check_travels, find_reason_to_stay, make_order
+from fleet.model import PROTOCOL, FormError, Order
 from fleet.seal import seal_order
-from fleet.snapshot import ChangedError, KnownFile, SharedLooks, Snapshot, take
+from fleet.snapshot import (
+    ChangedError,
+    KnownFile,
+    SharedLooks,
+    Snapshot,
+    check_travels,
+    find_reason_to_stay,
+    make_order,
+    take,
+)
 from fleet.travel import StaysHereError
 from fleet.tree import Digest
 
@@ -217,7 +224,7 @@ class Desk:
         check_travels(judged, snapshot)
         run_id = secrets.token_hex(16)
         order = make_order(judged, snapshot.tree.root, project, run_id, settings.wait_s)
-        return order, seal_order(forms.encode(order), self._key, PROTOCOL)
+        return order, seal_order(model.encode(order), self._key, PROTOCOL)
 
     async def _look(self) -> Snapshot:
         """Take a snapshot of the project, and remember it among the last."""

@@ -8,15 +8,28 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
+import os
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
 
 import trio
 
-from executor import Completed, JudgedRequest, LocalEngine, RequestError, Result, Status
+from executor import (
+    Caller,
+    Completed,
+    JudgedRequest,
+    LocalEngine,
+    Request,
+    RequestError,
+    Result,
+    Status,
+)
 from executor.engine import Observe, OnOutput
 from fleet.cluster import (
     INSTALL,
@@ -28,27 +41,20 @@ from fleet.cluster import (
     find_cluster,
 )
 from fleet.desk import Desk, SentRun
-from fleet.errors import ClusterError, UnreachableError
+from fleet.errors import BlobError, ClusterError, UnreachableError
 from fleet.journal import Journal, QueueFullError
-from fleet.packing import name_owner
 from fleet.seal import have_key
 from fleet.sending import GiveUpError, KeepAdopted, Sending, tend
+from fleet.snapshot import name_owner
 from fleet.travel import StaysHereError
+from fleet.tree import digest_of
 from fleet.turns import DAY_S, Turns
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from fleet.dask.client import DaskRuns
-import io
-import os
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
-from executor import Caller, Request
-from fleet.errors import BlobError
-from fleet.tree import digest_of
 
 ASK_AGAIN_S: Final = 1.0
 

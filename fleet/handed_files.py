@@ -27,11 +27,10 @@ from executor.engine import Spool
 from executor.project import CONTENTS, Change, ChangeStore, Kept, UnknownChangesError
 from executor.project.view import CHANGED_BYTES_MAX, FOLDER_FLAGS, Tree
 from executor.run import safe_name
-from fleet import forms
+from fleet import model
 from fleet.errors import OutcomeError
-from fleet.forms import BYTES_MAX as FORM_BYTES_MAX
-from fleet.forms import FormError
-from fleet.model import Order, Outcome, has_content
+from fleet.model import BYTES_MAX as FORM_BYTES_MAX
+from fleet.model import FormError, Order, Outcome, has_content
 from fleet.tree import Digest
 
 OUTCOME_FILE: Final = "outcome.json"
@@ -177,11 +176,11 @@ def hand_over(completed: Completed, order: Order, worker: str, changes: Path, ou
         result = replace(result, changed_files=(), changed_files_omitted=0)
     changed = () if kept is None else tuple(_tell(c) for c in kept.changes if not _stands_in(c))
     try:
-        form = forms.encode(Outcome(order.run_id, worker, result, changed))
+        form = model.encode(Outcome(order.run_id, worker, result, changed))
     except FormError:
         if not changed:
             raise
-        form = forms.encode(Outcome(order.run_id, worker, _too_much(result, len(changed))))
+        form = model.encode(Outcome(order.run_id, worker, _too_much(result, len(changed))))
     else:
         if kept is not None and any(map(has_content, changed)):
             _copy_contents(changes / "kept" / kept.id / CONTENTS, changed, out / CHANGED_FILE)

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
+import os
 import secrets
 import time
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor import Completed, Status
+from base.locks import is_held
+from executor import Completed, Request, RequestError, SandboxUnavailableError, Status
 from executor.engine import Observe, OnOutput
+from fleet import model
 from fleet.bringing_back import Landing, bring_back
 from fleet.cluster import Fallback
 from fleet.desk import Desk, SentRun, Stage
 from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError, single_error
-from fleet.forms import FormError
 from fleet.journal import JournalError
-from fleet.model import Cause, Delivery, Lost
-from fleet.turns import Turns
+from fleet.model import Cause, Delivery, FormError, Lost, Order
+from fleet.turns import DAY_S, Turns
 
 if TYPE_CHECKING:
     from fleet.dask.client import DaskRuns
-import contextlib
-import os
-from collections.abc import Awaitable, Callable, Iterator
-from functools import partial
 
-from base.locks import is_held
-from executor import Request, RequestError, SandboxUnavailableError
-from fleet import forms
-from fleet.model import Order
-from fleet.turns import DAY_S
 
 log = logging.getLogger(__name__)
 
@@ -341,7 +337,7 @@ async def _finish_left(sending: Sending, run_id: str, is_sent: bool, keep: KeepA
     with _reported(f"run {run_id}"):
         sealed = await journal.read_order(run_id) or b""
         try:
-            order = forms.decode(Order, sealed.partition(b"\n")[2])
+            order = model.decode(Order, sealed.partition(b"\n")[2])
         except FormError:  # of another release
             await journal.finish(run_id)
             raise

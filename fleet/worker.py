@@ -18,7 +18,7 @@ import trio
 from executor import Caller, Completed, PackagesError, ProjectAccess, RequestError, Result, Status
 from executor.instance import remove
 from executor.project import ChangeStore, UnknownChangesError
-from fleet import forms
+from fleet import model
 from fleet.blob_cache import BlobCache, find_missing, make_own
 from fleet.errors import single_error
 from fleet.handed_files import hand_over
@@ -52,7 +52,7 @@ def read_order(sealed: bytes, keys: Path) -> Order:
         KeyFileError: the list can't be used.
     """
     served = load_served_keys(keys)
-    return open_order(sealed, served, PROTOCOL, time.time(), partial(forms.decode, Order))
+    return open_order(sealed, served, PROTOCOL, time.time(), partial(model.decode, Order))
 
 
 class Worker:

@@ -92,7 +92,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace, tuple[Group, ...]], int]] = {
 
 def _with_engine(action: Callable[[docker.APIClient], Awaitable[T]]) -> T:
     """Do one thing with the engine that answers; word what it refuses as a ContextModeError."""
-    from images.errors import ImageError  # noqa: PLC0415 - loads Docker's SDK
+    from images.inventory import ImageError  # noqa: PLC0415 - loads Docker's SDK
 
     async def use_engine() -> T:
         engine = await container_engine.connect()

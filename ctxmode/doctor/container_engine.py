@@ -129,7 +129,7 @@ def _late(where: Endpoint) -> str:
 
 async def _examine(engine: DockerEngine) -> EngineHealth:
     from images import inventory  # noqa: PLC0415 - loads Docker's SDK
-    from images.errors import ImageError  # noqa: PLC0415
+    from images.inventory import ImageError  # noqa: PLC0415
 
     try:
         states = await inventory.survey(engine.api)

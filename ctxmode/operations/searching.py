@@ -10,7 +10,6 @@ from typing import TypeAlias
 from ctxmode.errors import UsageError
 from ctxmode.operations.answers import SearchAnswer
 from ctxmode.render.highlight import one_line
-from executor.run import OUTPUT_PREFIX
 from kb import CHANGED, FileState, QueryResult, SearchState, Store, filters
 
 SOURCES_NAMED = 5
@@ -119,7 +118,11 @@ def check(request: SearchRequest) -> None:
 
 def _is_superseded(store: Store, source: str | None) -> bool:
     """Tell whether a named source is there in older versions only, such as an earlier run."""
-    if source is None or not source.startswith(OUTPUT_PREFIX):
+    if source is None:
+        return False
+    from executor.run import OUTPUT_PREFIX  # noqa: PLC0415 - few searches name a source
+
+    if not source.startswith(OUTPUT_PREFIX):
         return False
     versions = [s for s in store.sources(include_superseded=True) if source in s.label]
     return bool(versions) and all(version.superseded_by is not None for version in versions)

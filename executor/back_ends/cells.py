@@ -15,7 +15,6 @@ import trio
 import runtimes
 from base import capabilities
 from base.remedy import Remedy, command_of
-from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.cells import cgroup
 from executor.cells.cell import Cell, open_spawner
 from executor.cells.description import pack_cell
@@ -31,14 +30,13 @@ from executor.engine.layers import (
 )
 from executor.engine.orders import RunSpec, pack_run
 from executor.engine.tiers import TIERS, Capabilities, tiers_of
-from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance import lock as instance
-from executor.model import Isolation, Limits
+from executor.model import Isolation, Limits, SandboxError, SandboxUnavailableError
 from executor.pool.cells import CellPool, SharedBudget, open_cell_pool
-from executor.profile import ANALYZE
 from executor.project.git.host import find_linked
 from executor.project.view.search import ProjectSearch
-from executor.settings import Settings
+from executor.request import ANALYZE
+from executor.settings import BackEnd, ServerGround, Settings, existing
 from executor.spawner.messages import Layers
 from runtimes import Step
 from runtimes.packages import find_tools

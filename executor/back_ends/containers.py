@@ -13,7 +13,6 @@ import trio
 import images
 import runtimes
 from base.remedy import Remedy
-from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.containers import host as hosts
 from executor.containers.agent.messages import Hello
 from executor.containers.create import ContainerSpec, has_own_kernel
@@ -21,19 +20,17 @@ from executor.containers.engine import DockerEngine, EngineError, connect, find_
 from executor.containers.place import ContainerPlace
 from executor.containers.toolchains import discover, image_id
 from executor.engine import seccomp
-from executor.engine.box import Job
+from executor.engine.box import UNPRIVILEGED_ID, Job
 from executor.engine.layers import REMEDIES
-from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.engine.tiers import tiers_of
-from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance.lock import Instance
-from executor.model import Isolation, Layer, Limits
+from executor.model import Isolation, Layer, Limits, SandboxError, SandboxUnavailableError
 from executor.pool.containers import NONE_PREWARMED, PREWARMED, ContainerPool
 from executor.pool.pool import PoolLimits
-from executor.profile import ANALYZE
 from executor.project.git.host import find_linked
 from executor.project.view.search import ProjectSearch
-from executor.settings import Settings
+from executor.request import ANALYZE
+from executor.settings import BackEnd, ServerGround, Settings, existing
 
 (TIER,) = tiers_of("container")
 START_ENGINE = Remedy(

@@ -15,11 +15,10 @@ from dataclasses import replace
 
 import trio
 
-from executor.engine.box import Exit, LostError
+from executor.engine.box import UNPRIVILEGED_ID, Exit, LostError
 from executor.engine.orders import Stdio, anonymous_file, read_message, start_with_pipes
-from executor.engine.rootfs import UNPRIVILEGED_ID
-from executor.errors import SandboxError
 from executor.instance.child_processes import SPAWNER, take
+from executor.model import SandboxError
 from executor.spawner.messages import (
     CELL,
     NAMESPACED_CELL,

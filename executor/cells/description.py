@@ -12,14 +12,13 @@ import trio
 
 from executor.cells import cgroup
 from executor.cells.cell import Cell, Spawner
-from executor.engine import rootfs
-from executor.engine.box import Layout
+from executor.engine import box
+from executor.engine.box import JOB_BYTES, ROOM_BYTES, ROOM_INODES, Layout
 from executor.engine.orders import Packed
-from executor.engine.rootfs import JOB_BYTES, ROOM_BYTES, ROOM_INODES
 from executor.engine.seccomp import JudgedCalls, ToldCalls
 from executor.model import MIB, Limits
-from executor.profile import ProjectAccess
 from executor.project.view.search import Guarded
+from executor.request import ProjectAccess
 from executor.spawner.messages import CellDescription
 
 
@@ -112,9 +111,9 @@ class CellSpec:
     # The same of what the server stores: no link on the way to a source is followed.
     shown: tuple[tuple[str, str], ...] = ()
     limits: Limits = field(default_factory=Limits)
-    scratch: str = rootfs.SCRATCH
-    job: str = rootfs.JOB
-    home: str = rootfs.HOME
+    scratch: str = box.SCRATCH
+    job: str = box.JOB
+    home: str = box.HOME
     guarded: Guarded = field(default_factory=Guarded)
     listen: tuple[int, ...] = ()  # ports of the cell's loopback that are served from outside
     readable: tuple[tuple[str, str], ...] = ()  # tier B: the project's (path, "r" | "list")
@@ -124,12 +123,12 @@ class CellSpec:
 
 def pack_cell(spec: CellSpec) -> bytes:
     """The description of a cell."""
-    devices = tuple(path for path in rootfs.DEVICES if os.path.exists(path))
-    return _pack_cell(spec, rootfs.system_entries(), devices)
+    devices = tuple(path for path in box.DEVICES if os.path.exists(path))
+    return _pack_cell(spec, box.system_entries(), devices)
 
 
 @functools.lru_cache(maxsize=16)
-def _pack_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str, ...]) -> bytes:
+def _pack_cell(spec: CellSpec, system: box.SystemEntries, devices: tuple[str, ...]) -> bytes:
     packed = Packed()
     description: CellDescription = {
         "access": _tier_b_access(spec),
@@ -139,7 +138,7 @@ def _pack_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str,
         "gid": spec.gid,
         "outer_uid": spec.outer_uid,
         "outer_gid": spec.outer_gid,
-        "hostname": rootfs.HOSTNAME,
+        "hostname": box.HOSTNAME,
         "job": spec.job,
         "scratch_folder": spec.scratch,
         "session": spec.session,
@@ -162,17 +161,17 @@ def _pack_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str,
 def _describe_tree(
     description: CellDescription,
     spec: CellSpec,
-    system: rootfs.SystemEntries,
+    system: box.SystemEntries,
     devices: tuple[str, ...],
     packed: Packed,
 ) -> None:
     """The file tree and network of a cell with namespaces."""
     read_only = READ_ONLY | NOSUID | NODEV
-    accounts = rootfs.account_files(spec.uid, spec.gid)
-    accounts |= rootfs.NAME_SERVICE if spec.names else {}
+    accounts = box.account_files(spec.uid, spec.gid)
+    accounts |= box.NAME_SERVICE if spec.names else {}
     binds = [(path, path, read_only) for path in system[0]]
     binds += [(source, target, read_only) for source, target in spec.binds]
-    writable: tuple[str, ...] = (spec.scratch, spec.home, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
+    writable: tuple[str, ...] = (spec.scratch, spec.home, box.SHARED_MEMORY, *box.DEVICES)
     commits = spec.access is ProjectAccess.COMMIT
     if spec.access is not ProjectAccess.READ_ONLY:
         writable = (*writable, spec.project)
@@ -185,7 +184,7 @@ def _describe_tree(
     folders = [
         ("tmp", spec.scratch, 0o1777),
         ("home", spec.home, 0o755),
-        ("shm", rootfs.SHARED_MEMORY, 0o1777),
+        ("shm", box.SHARED_MEMORY, 0o1777),
     ]
     description["scratch"] = (spec.limits.scratch_bytes, spec.limits.scratch_inodes, folders)
     description["project"] = {
@@ -206,8 +205,8 @@ def _describe_tree(
 
 
 def _tier_b_access(spec: CellSpec) -> list[tuple[str, str]]:
-    system = [(path, "r") for path in (*rootfs.SYSTEM_FOLDERS, "/proc")]
-    etc = [(f"/etc/{name}", "r") for name in rootfs.ETC_ENTRIES]
+    system = [(path, "r") for path in (*box.SYSTEM_FOLDERS, "/proc")]
+    etc = [(f"/etc/{name}", "r") for name in box.ETC_ENTRIES]
     binds = [(source, "r") for source, _ in (*spec.binds, *spec.shown)]
-    devices = [(path, "rw") for path in rootfs.DEVICES]
+    devices = [(path, "rw") for path in box.DEVICES]
     return [*system, *etc, *binds, *devices, (spec.job, "r"), (spec.scratch, "rw"), *spec.readable]

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from executor.cells.cell import Spawner
 from executor.cells.description import CellSpec
-from executor.engine import rootfs, seccomp
-from executor.engine.box import Layout
-from executor.engine.rootfs import UNPRIVILEGED_ID
+from executor.engine import box, seccomp
+from executor.engine.box import UNPRIVILEGED_ID, Layout
 from executor.engine.tiers import TIERS, Capabilities
 from executor.instance.lock import own_folder
 from executor.model import Isolation, Limits
-from executor.profile import Profile, ProjectAccess
 from executor.project.view.search import Guarded, ProjectSearch
+from executor.request import Profile, ProjectAccess
 from executor.spawner.confine import landlock_abi
 
 if TYPE_CHECKING:
@@ -221,7 +220,7 @@ def _landlock_abi() -> int:
 def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:
     """Those paths that the system folders of a cell don't show anyway."""
     paths = tuple(paths)
-    shown = rootfs.system_entries()[0] if paths else ()
+    shown = box.system_entries()[0] if paths else ()
     for path in paths:
         if not any(path == folder or path.startswith(f"{folder}/") for folder in shown):
             yield path

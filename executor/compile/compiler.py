@@ -29,8 +29,7 @@ from executor.engine.layers import for_run
 from executor.instance import lock
 from executor.instance.lock import remove
 from executor.model import MIB, Result, Status, Usage
-from executor.profile import Profile, ProjectAccess
-from executor.request import Checked
+from executor.request import Checked, Profile, ProjectAccess
 from executor.run.execution import Execution, job_of, label
 from executor.run.refusals.collecting import of_compiling, with_earlier
 from executor.run.runner import Runner

@@ -26,8 +26,8 @@ from executor.containers.host import EngineHost, Upper
 from executor.containers.link import Channel, Link
 from executor.engine.box import Consumption, Exit
 from executor.engine.orders import start_with_pipes
-from executor.errors import SandboxError
 from executor.instance import lock
+from executor.model import SandboxError
 from executor.spawner.messages import FromSupervisor, HandedOver, Layers
 from executor.spawner.view import FOLDER
 

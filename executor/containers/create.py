@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from executor.engine import rootfs
-from executor.engine.rootfs import JOB_BYTES
+from executor.engine import box
+from executor.engine.box import JOB_BYTES
 from executor.engine.seccomp import ALLOWED, CLONE_NEW_FLAGS, SOCKETS
 from executor.model import MIB, Limits
 from executor.spawner.confine import SENT_AT_ONCE
@@ -90,7 +90,7 @@ def configuration(
         "Entrypoint": list(AGENT),
         "Cmd": [str(identity) for identity in spec.user] if own_kernel else [],
         "WorkingDir": "/",
-        "Hostname": rootfs.HOSTNAME,
+        "Hostname": box.HOSTNAME,
         "Labels": dict(labels),
         "AttachStdin": True,
         "AttachStdout": True,
@@ -171,9 +171,9 @@ def _scratch(spec: ContainerSpec) -> dict[str, str]:
     sized = f"size={spec.limits.scratch_bytes},nr_inodes={spec.limits.scratch_inodes}"
     inodes = spec.limits.scratch_inodes
     folders = {
-        rootfs.SCRATCH: f"rw,{own},{sized},mode=1777",
-        rootfs.HOME: f"rw,{own},{sized},mode=755",
-        rootfs.JOB: f"rw,{ours},size={JOB_BYTES},nr_inodes={inodes},mode=755",
+        box.SCRATCH: f"rw,{own},{sized},mode=1777",
+        box.HOME: f"rw,{own},{sized},mode=755",
+        box.JOB: f"rw,{ours},size={JOB_BYTES},nr_inodes={inodes},mode=755",
     }
     if spec.shipped:
         folders[spec.project] = f"rw,{own},{sized},mode=755"

@@ -21,7 +21,7 @@ from docker.tls import TLSConfig
 from requests.exceptions import RequestException
 
 from executor.containers import ssh
-from executor.errors import SandboxError
+from executor.model import SandboxError
 
 T = TypeVar("T")
 

@@ -28,12 +28,12 @@ from base.locks import is_held
 from base.mounts import mounts_below
 from executor.containers.create import ContainerSpec, Mount, overlay_volume
 from executor.containers.engine import DockerEngine, EngineError
-from executor.engine import rootfs
+from executor.engine import box
+from executor.engine.box import ROOM_BYTES, ROOM_INODES, UNPRIVILEGED_ID
 from executor.engine.layers import SHOWS_NOTHING
-from executor.engine.rootfs import ROOM_BYTES, ROOM_INODES, UNPRIVILEGED_ID
-from executor.errors import SandboxError
 from executor.instance.lock import Instance, remove
-from executor.profile import ProjectAccess
+from executor.model import SandboxError
+from executor.request import ProjectAccess
 from executor.spawner.changes import ReportedChanges, Snapshot, look, of_overlay
 from executor.spawner.kernel import MS_NODEV, MS_NOSUID, StepError, detach, mount
 from executor.spawner.tree import has_no_room
@@ -215,7 +215,7 @@ def open_host(
     (base / "empty-file").touch(0o000)
     (base / "empty-folder").mkdir(0o000)
     (base / "owner").write_text(str(instance.folder))
-    for path, content in rootfs.account_files(os.getuid(), os.getgid()).items():
+    for path, content in box.account_files(os.getuid(), os.getgid()).items():
         (base / Path(path).name).write_bytes(content)
     try:
         if as_root:

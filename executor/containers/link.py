@@ -31,7 +31,7 @@ from executor.containers.agent.messages import (
     unpack,
 )
 from executor.engine.orders import check_message
-from executor.errors import SandboxError
+from executor.model import SandboxError
 
 COMPLAINT_BYTES_MAX = 4096
 FLUSH_S_MAX = 5.0  # how long what programs wrote may take to reach whoever reads it

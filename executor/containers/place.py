@@ -19,17 +19,18 @@ from executor.containers import shipping
 from executor.containers.box import Container, ContainerBox
 from executor.containers.create import ContainerSpec, has_own_kernel, of_box
 from executor.containers.host import EngineHost, is_special
-from executor.engine import rootfs, seccomp
+from executor.engine import box as rootfs
+from executor.engine import seccomp
 from executor.engine.box import Box, Exit, Job, Layout, Meter, Prewarming
 from executor.engine.orders import Packed
 from executor.engine.tiers import TIERS, Capabilities
 from executor.instance.lock import own_folder
 from executor.model import Isolation
-from executor.profile import Profile, ProjectAccess
 from executor.project.view import work_copy
 from executor.project.view.record import Record
 from executor.project.view.search import Guarded, ProjectSearch
 from executor.project.view.work_copy import WorkCopy
+from executor.request import Profile, ProjectAccess
 from executor.spawner.messages import ContainerDescription, Layers
 
 ARCHIVE, COPY = "project.tar", "copy"

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from base.secrets import is_secret_path
 from executor.engine.unpacking import take_out, unpack
-from executor.errors import RequestError
-from executor.model import GIB
+from executor.model import GIB, RequestError
 from executor.project.view.search import ProjectSearch
 from executor.project.view.tree import FOLDER_FLAGS, OpenFolder, walk
 from executor.project.view.work_copy import COPY_BYTES_MAX, COPY_ENTRIES_MAX

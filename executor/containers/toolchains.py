@@ -15,11 +15,10 @@ from executor.containers.box import start
 from executor.containers.create import ContainerSpec, of_box
 from executor.containers.engine import DockerEngine, EngineError
 from executor.containers.link import Link
-from executor.engine import rootfs
+from executor.engine import box
+from executor.engine.box import UNPRIVILEGED_ID
 from executor.engine.orders import check_message
-from executor.engine.rootfs import UNPRIVILEGED_ID
-from executor.errors import SandboxError
-from executor.model import Limits
+from executor.model import Limits, SandboxError
 
 Found = dict[str, FoundLanguage]
 DISCOVERY_S_MAX = 60.0
@@ -78,7 +77,7 @@ def _spec(reference: str, runtime: str) -> ContainerSpec:
         image=reference,
         runtime=runtime,
         user=(UNPRIVILEGED_ID, UNPRIVILEGED_ID),
-        project=rootfs.HOME,
+        project=box.HOME,
         access="read_only",
         limits=of_box(Limits()),
     )

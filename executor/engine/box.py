@@ -2,35 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from executor.engine.orders import RunSpec
+from executor.instance.lock import remove
+from executor.model import MIB, Limits, SandboxError
+from executor.request import ANALYZE, Profile
+from runtimes import PrewarmPlan, Step
 
 if TYPE_CHECKING:
     from executor.engine.tiers import Capabilities
     from executor.instance.control import PrewarmReport
     from executor.model import Isolation
-    from executor.profile import Profile
     from executor.project.view.record import Record
     from executor.project.view.search import ProjectSearch
-    from executor.spawner.messages import FromSupervisor, HandedOver, Layers
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-from executor.engine import rootfs
-from executor.engine.orders import RunSpec
-from executor.errors import SandboxError
-from executor.instance.lock import remove
-from executor.model import Limits
-from executor.profile import ANALYZE, Profile
-from runtimes import PrewarmPlan, Step
-
-if TYPE_CHECKING:
     from executor.project.view.work_copy import WorkCopy
+    from executor.request import Profile
+    from executor.spawner.messages import FromSupervisor, HandedOver, Layers
     from runtimes import Candidate
+
+
+# Folders that hold programs and libraries and nothing of any user.
+SYSTEM_FOLDERS = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+)
+# Configuration that runtimes read. Nothing that names users, hosts, keys or credentials.
+ETC_ENTRIES = tuple(Path(__file__).with_name("etc_entries.txt").read_text("utf-8").split())
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+LINKS = (
+    ("/proc/self/fd", "/dev/fd"),
+    ("/proc/self/fd/0", "/dev/stdin"),
+    ("/proc/self/fd/1", "/dev/stdout"),
+    ("/proc/self/fd/2", "/dev/stderr"),
+    ("/proc/self/mounts", "/etc/mtab"),
+    ("/tmp", "/var/tmp"),
+)
+_LED_THROUGH = ("/", "/etc", "/nix", "/gnu")
+USER = "sandbox"
+HOSTNAME = "sandbox"
+HOME = "/home/sandbox"
+JOB = "/job"
+SCRATCH = "/tmp"
+SHARED_MEMORY = "/dev/shm"
+# An uid and gid that Debian's policy reserves and no package or person gets: what real root's
+# cells run as on the host.
+UNPRIVILEGED_ID = 65_432
+JOB_BYTES = 64 * MIB
+# For what a run changes of a project, where it can't lie on disk.
+ROOM_BYTES, ROOM_INODES = 2048 * MIB, 400_000
+
+
+# Where the cell's supervisor is asked for names and has none: `executor.spawner.refused`.
+NAME_SERVICE = {
+    "/etc/nsswitch.conf": b"passwd: files\ngroup: files\nhosts: files dns\n",
+    "/etc/resolv.conf": b"nameserver 127.0.0.1\noptions timeout:1 attempts:1\n",
+}
+
+
+SystemEntries = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
+"""The host's system as a cell shows it: folders and files that exist here as themselves, and
+(target, link) of symbolic ones, as on a merged /usr."""
+
+
+def system_entries() -> SystemEntries:
+    """Those of this moment, looked up once for every state of the folders that they are in."""
+    return _look_up(tuple(map(_last_change, _LED_THROUGH)))
+
+
+def _last_change(folder: str) -> int:
+    """When an entry was last added to a folder, or removed from it; 0 if there is none."""
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
+
+
+@functools.lru_cache(maxsize=1)
+def _look_up(changed: tuple[int, ...]) -> SystemEntries:
+    paths = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
+    links = tuple((os.readlink(path), path) for path in paths if os.path.islink(path))
+    binds = (path for path in paths if os.path.exists(path) and not os.path.islink(path))
+    return tuple(binds), (*links, *LINKS)
+
+
+def account_files(uid: int, gid: int) -> dict[str, bytes]:
+    """The cell's own /etc files: one user, one group, no name service, no foreign host."""
+    texts = {
+        "/etc/passwd": f"{USER}:x:{uid}:{gid}:{USER}:{HOME}:/bin/sh\n",
+        "/etc/group": f"{USER}:x:{gid}:\n",
+        "/etc/hosts": f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n",
+        "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+    }
+    return {path: text.encode() for path, text in texts.items()}
+
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -39,9 +117,9 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class Layout:
     """Where a cell's own folders are, as the program sees them."""
 
-    job: str = rootfs.JOB
-    scratch: str = rootfs.SCRATCH
-    home: str = rootfs.HOME
+    job: str = JOB
+    scratch: str = SCRATCH
+    home: str = HOME
     project: str = ""
     host_folder: str | None = None
     room: str = ""  # on the host, where a view's upper layers lie that are to be committed

@@ -10,9 +10,8 @@ from base.remedy import Remedy
 from executor.engine.box import Place
 from executor.engine.tiers import PACKAGED, STRONGEST, Capabilities
 from executor.model import Isolation, Layer
-from executor.profile import Profile, ProjectAccess
 from executor.project.view.record import INTERVAL_S
-from executor.request import Checked
+from executor.request import Checked, Profile, ProjectAccess
 from executor.spawner.messages import Layers
 
 

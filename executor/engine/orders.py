@@ -14,8 +14,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from executor.errors import SandboxError
-from executor.model import Limits
+from executor.model import Limits, SandboxError
 from executor.project.view.search import Guarded
 from executor.spawner import messages
 from executor.spawner.messages import RunDescription

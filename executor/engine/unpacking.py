@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from executor.errors import SandboxError
 from executor.instance.lock import remove
+from executor.model import SandboxError
 from executor.spawner.artifacts import AGAIN, BLOCK_BYTES, END, ENTRY, FIRST
 from executor.spawner.kernel import StepError, open_beneath
 

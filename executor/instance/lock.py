@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.locks import hold_lock
-from executor.errors import SandboxUnavailableError
+from executor.model import SandboxUnavailableError
 
 SECONDS_MAX = 60.0
 SYSTEM_PATH = "/usr/bin:/bin"

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from executor.errors import PackagesError
 from executor.instance.lock import remove
-from executor.model import MIB
+from executor.model import MIB, PackagesError
 from executor.packages.model import Layer, PackageSettings, Reach, Registry, Wanted, reach_of
 from executor.packages.store import TREE, LayerStore
 from executor.request import Caller

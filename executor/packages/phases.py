@@ -18,11 +18,10 @@ import runtimes
 from executor.engine.box import Job, Layout
 from executor.engine.engine import Completed
 from executor.engine.unpacking import read_entries, unpack
-from executor.errors import PackagesError, SandboxError
 from executor.instance import lock
-from executor.model import MIB, Connection, Limits, Result, Status
+from executor.model import MIB, Connection, Limits, PackagesError, Result, SandboxError, Status
 from executor.network import Allowlist
-from executor.profile import NO_NETWORK, Profile, ProjectAccess
+from executor.request import NO_NETWORK, Profile, ProjectAccess
 from executor.run.execution import grant_environment, job_of
 from executor.run.runner import Runner
 from executor.spawner.artifacts import TOO_LARGE

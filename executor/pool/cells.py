@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
-from collections.abc import AsyncIterator, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
 
+from base.locks import is_held
 from executor.cells import cgroup
 from executor.cells.cell import Cell
 from executor.cells.description import CellMaker, CellParts, dispose, pack_cell
 from executor.cells.placement import Placement
 from executor.engine.box import Layout
-from executor.errors import SandboxError
-from executor.model import Limits
+from executor.model import Limits, SandboxError
 from executor.pool.pool import Pool
 from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer, describe_purpose
 
 if TYPE_CHECKING:
     from executor.engine.box import Job
     from executor.instance.control import PrewarmReport
-import fcntl
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
-from base.locks import is_held
 
 
 @dataclass(frozen=True, slots=True)

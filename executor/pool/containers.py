@@ -17,7 +17,7 @@ from executor.containers.link import Link
 from executor.instance.control import PrewarmReport
 from executor.pool import pool
 from executor.pool.pool import Pool, PoolLimits
-from executor.profile import ProjectAccess
+from executor.request import ProjectAccess
 
 FREE_BYTES_MIN = 1 << 30  # of the machine's memory, below which none is prewarmed
 PREWARMED = PoolLimits(uses_min=1, idle_min=2, idle_max=2, total_max=4)

@@ -20,8 +20,8 @@ from typing import Generic, Protocol, TypeVar
 
 import trio
 
-from executor.errors import SandboxError
 from executor.instance.control import PrewarmReport
+from executor.model import SandboxError
 
 MEMORY = Path("/proc/meminfo")
 # See Documentation/accounting/psi.rst of the kernel; not every kernel has it.

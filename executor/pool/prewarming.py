@@ -12,7 +12,7 @@ import trio
 
 from executor.cells.cell import Cell
 from executor.cells.description import CellMaker, CellParts, CellSpec
-from executor.engine import rootfs
+from executor.engine import box
 from executor.engine.orders import (
     OUTPUTS,
     RunSpec,
@@ -78,7 +78,7 @@ def _list_shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
     A mount goes on showing the old file where a host program puts a new one in its place. A
     copy-on-write view goes on showing what it has looked up before.
     """
-    yield from rootfs.system_entries()[0]
+    yield from box.system_entries()[0]
     for _, path in (*spec.binds, *spec.shown):
         yield path
     for step in run.steps:

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from executor.errors import RequestError, SandboxError
-from executor.model import ChangedFile, Result, readable
+from executor.model import ChangedFile, RequestError, Result, SandboxError, readable
 from executor.project.view import record
 
 # What commits takes tens of milliseconds to load, and most runs commit nothing.

@@ -6,7 +6,7 @@ from .capture import cut_tail as cut_tail
 from .capture import safe_name as safe_name
 from .execution import first_line as first_line
 from .execution import grant_environment as grant_environment
-from .output_ids import OUTPUT_PREFIX as OUTPUT_PREFIX
+from .output_routing import OUTPUT_PREFIX as OUTPUT_PREFIX
 from .output_routing import Answer as Answer
 from .output_routing import Keep as Keep
 from .remote_commits import RemoteCommits as RemoteCommits

@@ -12,8 +12,7 @@ from executor import network
 from executor.engine.box import SYSTEM_PATH, Job, Layout
 from executor.engine.engine import Completed, Observe, OnOutput
 from executor.model import Limits, Usage
-from executor.profile import Profile, ProjectAccess
-from executor.request import Checked
+from executor.request import Checked, Profile, ProjectAccess
 from executor.run.runner import Runner
 
 

@@ -19,12 +19,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import trio
 
 from executor.model import Request, Result, Stream
-from executor.run import output_ids
 from kb import StoreError
 
 if TYPE_CHECKING:
     from executor.engine.engine import Completed, Spool
     from kb import Hit, Indexed, SourceSpec, Store
+
+OUTPUT_PREFIX = "out-"
+"""What the id of every kept output begins with."""
+
+
+def make_output_id() -> str:
+    """An id that no other output has."""
+    return f"{OUTPUT_PREFIX}{secrets.token_hex(4)}"
+
 
 T = TypeVar("T")
 
@@ -172,7 +180,7 @@ class Keep:
         # Most runs keep nothing, and do without the store.
         from kb import Origin, SourceSpec  # noqa: PLC0415
 
-        output_id = output_ids.new()
+        output_id = make_output_id()
         about = f"{request.language} {name}".strip()
         command = _identity(request)
         added: list[KeptStream] = []

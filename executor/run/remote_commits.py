@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from executor.errors import SandboxError
-from executor.model import Result, Status
+from executor.model import Result, SandboxError, Status
 from executor.project.door import with_commit
 from executor.run.refusals.collecting import with_commit_refusals
 
 if TYPE_CHECKING:
-    from executor.profile import Profile
     from executor.project.store.manifest import ChangeSet
     from executor.project.view.record import Record
+    from executor.request import Profile
     from executor.run.runner import Runner
 
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from executor.engine.box import SYSTEM_PATH, Job, Layout
-from executor.errors import RequestError, SandboxUnavailableError
 from executor.instance import lock
-from executor.model import GIB, Limits, Status
-from executor.profile import Profile, ProjectAccess
+from executor.model import GIB, Limits, RequestError, SandboxUnavailableError, Status
 from executor.project.git.carried import Scratch
 from executor.project.git.host import GitError
+from executor.request import Profile, ProjectAccess
 from runtimes import Step
 
 if TYPE_CHECKING:

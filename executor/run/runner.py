@@ -18,15 +18,13 @@ from executor.engine.box import Box, Exit, Job, Layout, LostError, OpenBox, Plac
 from executor.engine.engine import Completed, Observe, OnOutput
 from executor.engine.layers import for_run, with_room
 from executor.engine.orders import pack_run
-from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance.lock import remove
-from executor.model import Result, Status
-from executor.profile import ANALYZE, Profile, ProjectAccess
+from executor.model import Result, SandboxError, SandboxUnavailableError, Status
 from executor.project.door import with_commit
+from executor.request import ANALYZE, Profile, ProjectAccess
 from executor.run.capture import READ_BYTES, Capture
-from executor.run.progress import ListedRun, RunRecord, status_of_record
+from executor.run.progress import ListedRun, RunRecord, status_of_record, watch_room
 from executor.run.refusals.collecting import RunEnd, RunFacts, with_refusals
-from executor.run.room import watch_room
 
 if TYPE_CHECKING:
     from executor.project.commit import Commit

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import trio
 
 from executor.engine.engine import Completed, RunProgress
-from executor.errors import RequestError
-from executor.model import Limits, Request, Status, Stream
+from executor.model import Limits, Request, RequestError, Status, Stream
 from executor.request import Caller
 
 if TYPE_CHECKING:

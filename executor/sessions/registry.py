@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import trio
 
 from executor.engine.engine import Completed, OnOutput
-from executor.errors import RequestError
+from executor.model import RequestError
 from executor.run.runner import Runner, open_network
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from executor.sessions.session import Session
 
     Attended = tuple[Session, list[int]]
-from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,13 @@ from executor.cells.placement import list_readable
 from executor.engine.box import Box, Consumption, Exit, Job, Meter
 from executor.engine.layers import with_room
 from executor.engine.orders import pack_asked, pack_interrupted, pack_run, pipe
-from executor.errors import PackagesError, RequestError, SandboxError
-from executor.model import Limits, Result, Status
-from executor.profile import Profile, ProjectAccess
+from executor.model import Limits, PackagesError, RequestError, Result, SandboxError, Status
 from executor.project.door import with_commit
-from executor.run.progress import RunRecord, status_of_record
+from executor.request import Profile, ProjectAccess
+from executor.run.progress import RunRecord, status_of_record, watch_room
 from executor.run.refusals.collecting import RunEnd, with_refusals
-from executor.run.room import watch_room
 from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view
-from executor.sessions.call import SessionRequest
-from executor.sessions.turn import FAREWELL_S_MAX, SessionDescriptors, Turn
+from executor.sessions.call import FAREWELL_S_MAX, SessionDescriptors, SessionRequest, Turn
 from executor.sessions.view import SessionView
 from executor.spawner.messages import End
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import trio
 
 from executor.engine.orders import pack_begin
-from executor.errors import RequestError, SandboxError
-from executor.profile import Profile, ProjectAccess
+from executor.model import RequestError, SandboxError
 from executor.project.view.search import Folder, Guarded
+from executor.request import Profile, ProjectAccess
 
 if TYPE_CHECKING:
     from executor.engine.box import Box, Layout

@@ -217,7 +217,7 @@ class FromSupervisor(TypedDict, total=False):
 # All sockets are SOCK_SEQPACKET. Descriptions come as files in memory, so that no socket's size
 # limit applies: an 8-byte length, JSON, raw blobs. None of it is inherited by the program, which
 # owns just descriptors 0, 1 and 2: whatever it prints is output, never protocol. (A session's
-# interpreter has two more, for what `executor.sessions.turn` says.)
+# interpreter has two more, for what `executor.sessions.call` says.)
 
 D_co = TypeVar("D_co", bound=Mapping[str, object], covariant=True)
 MESSAGE_BYTES_MAX = 1 << 20

@@ -19,12 +19,10 @@ from base.whole_files import read_json, write_json
 from executor.engine.box import Job, Layout
 from executor.engine.engine import LanguageReport
 from executor.engine.unpacking import unpack
-from executor.errors import SandboxError
 from executor.instance import lock
 from executor.instance.lock import remove
-from executor.model import GIB, Limits, Status
-from executor.profile import Profile, ProjectAccess
-from executor.request import Preparing
+from executor.model import GIB, Limits, SandboxError, Status
+from executor.request import Preparing, Profile, ProjectAccess
 from executor.run.execution import job_of
 from executor.run.runner import Runner
 

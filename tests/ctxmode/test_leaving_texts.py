@@ -34,7 +34,7 @@ from ctxmode.operations import audit, project_maps, refused_runs
 from ctxmode.render.redaction import redact_answer
 from executor.model import Refusal
 from executor.run.capture import Capture
-from fleet import packing
+from fleet import snapshot
 from kb import Origin, Store
 from kb.model import SourceSpec
 from memory.gate import Gate
@@ -193,7 +193,7 @@ def test_what_holds_a_secret_stays_on_this_machine(spelling, spell, secret):
         artifacts=(),
         intent="",
     )
-    assert packing.find_secret(values), spelling
+    assert snapshot.find_secret(values), spelling
     if "token" in spelling or "key" in spelling:
         assert bool(find_form(spell(secret).encode())) == ("name" not in spelling), spelling
 

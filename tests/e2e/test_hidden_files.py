@@ -30,9 +30,8 @@ from ctxmode.pipelines.loading import load
 from executor import RequestError
 from executor.model import Limits, Request
 from executor.packages.wanted import read_wanted
-from executor.profile import PROFILES
 from executor.project.view.search import ProjectSearch
-from executor.request import check
+from executor.request import PROFILES, check
 from kb import Store
 from kb.ignoring import Ignores
 from memory.facts.model import Author

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from executor import Settings
-from executor.profile import PROFILES
+from executor.request import PROFILES
 from tests.escapes.arena import Arena, open_arena
 from tests.escapes.attack import Attack
 from tests.escapes.obeyed import LIVE

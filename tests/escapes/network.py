@@ -17,7 +17,7 @@ import pytest
 import trio
 
 from executor import Request, Result, Status, network, open_engine
-from executor.profile import ANALYZE, Profile, ProjectAccess
+from executor.request import ANALYZE, Profile, ProjectAccess
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Control, Program, Stopped, Words, python

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from executor import Limits, Result
-from executor.profile import Profile, ProjectAccess
 from executor.project.rules.names import ROWS, ChangeVerdict
+from executor.request import Profile, ProjectAccess
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Control, NotApplicable, NotStopped, Stopped, python, shell

@@ -16,9 +16,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from executor.model import Limits, Request
-from executor.profile import ANALYZE
 from executor.project.view.search import ProjectSearch
-from fleet import forms, packing
+from executor.request import ANALYZE
+from fleet import model
+from fleet import snapshot as packing
 from fleet import snapshot as snapshots
 from fleet.blob_cache import BlobCache, find_missing
 from fleet.model import PROTOCOL, Order
@@ -215,7 +216,7 @@ def order_of(request: Request) -> bytes | None:
         return None
     root, rules = digest_of(b""), Rules(())
     order = Order("run-0001", "me", request, root, rules, ANALYZE, Limits(), "/project", 2e9)
-    return seal_order(forms.encode(order), KEY, PROTOCOL)
+    return seal_order(model.encode(order), KEY, PROTOCOL)
 
 
 KEY = Ed25519PrivateKey.generate()
@@ -224,7 +225,7 @@ KEY = Ed25519PrivateKey.generate()
 def given(sealed: bytes) -> bytes:
     """All values of a request that a worker reads in an order, as the program would have them."""
     key = ServedKey("front", KEY.public_key().public_bytes_raw(), frozenset("*"))
-    request = open_order(sealed, [key], PROTOCOL, 0.0, partial(forms.decode, Order)).request
+    request = open_order(sealed, [key], PROTOCOL, 0.0, partial(model.decode, Order)).request
     texts = [request.code or "", request.intent or "", *request.args, *request.env.values()]
     return b"\n".join([*map(str.encode, texts), request.stdin or b"", *request.files.values()])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.errors import RequestError
+from executor.model import RequestError
 from executor.project.view import search as project_search
 from executor.project.view.record import SETTLED_NS
 from executor.project.view.search import ProjectSearch

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 import runtimes
-from executor.errors import RequestError
-from executor.model import Limits, Request
-from executor.profile import ANALYZE, BUILD, PROFILES
+from executor.model import Limits, Request, RequestError
 from executor.project.view.search import ProjectSearch
-from executor.request import CODE_BYTES_MAX, Checked, check
+from executor.request import ANALYZE, BUILD, CODE_BYTES_MAX, PROFILES, Checked, check
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import policy
 import runtimes
 from executor import Caller, Completed, Isolation, LanguageReport, Limits, Request, Result, Status
 from executor.engine.tiers import TIERS
-from executor.errors import PackagesError, RequestError
+from executor.model import PackagesError, RequestError
 from executor.network import allowlist
-from executor.profile import ANALYZE, PROFILES, Profile, ProjectAccess
+from executor.request import ANALYZE, PROFILES, Profile, ProjectAccess
 from executor.service import LocalEngine
 from executor.terms import JudgedRequest, Parts, Terms
 

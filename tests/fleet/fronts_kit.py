@@ -15,7 +15,7 @@ import policy
 from executor.engine.engine import Completed
 from executor.model import Isolation, Request, Result, Status, Stream, Usage
 from executor.settings import Settings
-from fleet import forms
+from fleet import model
 from fleet.cluster import ClusterSettings, Send
 from fleet.front import Fleet, open_fleet
 from fleet.handed_files import hand_over
@@ -34,7 +34,7 @@ class Sayer:
     done: list[Order] = field(default_factory=list)
 
     async def do(self, sealed: bytes, fetch: Fetch, out: Path) -> None:
-        order = forms.decode(Order, sealed.partition(b"\n")[2])
+        order = model.decode(Order, sealed.partition(b"\n")[2])
         self.done.append(order)
         await self.may_end.wait()
         stdout = Stream(head=WORD, bytes_total=len(WORD), lines_total=1)

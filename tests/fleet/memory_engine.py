@@ -11,7 +11,7 @@ from typing import Any
 
 import trio
 
-from fleet import forms
+from fleet import model
 from fleet.blob_cache import BlobCache
 from fleet.errors import BlobError, UnreachableError
 from fleet.model import Cause, Delivery, Lost, Open, Order
@@ -91,7 +91,7 @@ class MemoryEngine:
         if run_id not in self.placed:
             return Lost(run_id, Cause.ENGINE, "no such run")
         sealed = self.placed[run_id]
-        if not self._is_whole(forms.decode(Order, sealed.partition(b"\n")[2]).root):
+        if not self._is_whole(model.decode(Order, sealed.partition(b"\n")[2]).root):
             return Lost(run_id, Cause.BLOB, "gone")
         if self.doer is None:
             await trio.sleep_forever()

@@ -13,9 +13,9 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from executor.model import Limits, Request
-from executor.profile import PROFILES
 from executor.project.view.search import ProjectSearch
-from fleet import forms
+from executor.request import PROFILES
+from fleet import model
 from fleet.blob_cache import BlobCache
 from fleet.handed_files import OUTCOME_FILE
 from fleet.model import PROTOCOL, Order
@@ -82,7 +82,7 @@ class TestFront:
 
 def sealed(order: Order, key: Ed25519PrivateKey = KEY) -> bytes:
     """An order under the seal of a front."""
-    return seal_order(forms.encode(order), key, PROTOCOL)
+    return seal_order(model.encode(order), key, PROTOCOL)
 
 
 def result_in(out: Path) -> Mapping[str, Any]:

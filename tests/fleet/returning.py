@@ -13,12 +13,12 @@ import trio
 
 from executor.engine.engine import Completed
 from executor.model import Limits, Request, Result, Status
-from executor.profile import BUILD, Profile
 from executor.project.commit import Commit
 from executor.project.door import Door, with_commit
 from executor.project.rules.names import names_after
 from executor.project.view.record import Record
 from executor.project.view.search import ProjectSearch
+from executor.request import BUILD, Profile
 from executor.run.remote_commits import RemoteCommits
 from fleet.blob_cache import BlobCache
 from fleet.bringing_back import Landing, bring_back

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from executor.model import Result, Status
-from executor.profile import BUILD
 from executor.project.door import with_commit
 from executor.project.rules.names import names_after
 from executor.project.store.store import ChangeStore
+from executor.request import BUILD
 from executor.run.refusals.collecting import with_commit_refusals
-from fleet import forms
+from fleet import model
 from tests.executor.project.conftest import OLD_NS, fill
 from tests.executor.project.test_commit import TREES
 from tests.executor.project.viewing import View, python, run, tree
@@ -192,7 +192,7 @@ async def test_more_changes_than_an_outcome_tells_are_told_by_it(
 ):
     await ends.send()
     ends.view.run(*python("for n in range(50): open(f'new-{n}', 'w')"))
-    monkeypatch.setattr(forms, "BYTES_MAX", 10_000)
+    monkeypatch.setattr(model, "BYTES_MAX", 10_000)
     result = (await ends.bring_back(ends.hand_over(ends.complete()))).result
     assert result.status is Status.SANDBOX_ERROR
     assert "50 entries" in result.message or "51 entries" in result.message

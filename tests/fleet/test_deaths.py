@@ -21,8 +21,7 @@ import pytest
 import trio
 
 from executor.engine.engine import Completed
-from executor.errors import RequestError
-from executor.model import Request, Result, Status
+from executor.model import Request, RequestError, Result, Status
 from tests.fleet.real_parts import (
     Site,
     WorkerProcess,

@@ -12,8 +12,7 @@ import trio
 
 import policy
 from executor import Caller
-from executor.errors import RequestError
-from executor.model import Request, Status
+from executor.model import Request, RequestError, Status
 from fleet.cluster import Fallback, Send
 from fleet.journal import JournalError
 from fleet.model import Cause

@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 
-from fleet import forms
+from fleet import model
 from fleet.errors import BlobError, OutcomeError
-from fleet.forms import FormError
-from fleet.model import Delivery, Order, Outcome
+from fleet.model import Delivery, FormError, Order, Outcome
 from policy.rules import Rules
 from tests.fleet.returning import RUN_ID, Ends
 from tests.fleet.test_model import ORDER, OUTCOME, RULE
@@ -68,7 +67,7 @@ TARGETS = ["", "a.txt", "..", "../../..", "/etc/passwd", "host", "src/x", "new",
 
 
 def written(form: Any) -> bytes:
-    """A form as `fleet.forms` writes it."""
+    """A form as `fleet.model` writes it."""
     return json.dumps(form, sort_keys=True, separators=(",", ":")).encode()
 
 
@@ -108,7 +107,7 @@ def exchange(form: Any, pick: random.Random) -> None:
 def test_mutated_forms_are_read_or_refused(seed: int, is_long: bool):
     pick = random.Random(seed)
     order = replace(ORDER, rules=Rules((RULE,)))
-    whole = {"order": forms.encode(order), "outcome": forms.encode(OUTCOME)}
+    whole = {"order": model.encode(order), "outcome": model.encode(OUTCOME)}
     parsed = {kind: json.loads(data) for kind, data in whole.items()}
     read = 0
     for _ in range(FORMS_LONG if is_long else FORMS):
@@ -120,10 +119,10 @@ def test_mutated_forms_are_read_or_refused(seed: int, is_long: bool):
             exchange(form, pick)
             data = written(form)
         try:
-            made = forms.decode(Order, data) if kind == "order" else forms.decode(Outcome, data)
+            made = model.decode(Order, data) if kind == "order" else model.decode(Outcome, data)
         except FormError:
             continue
-        assert forms.encode(made)
+        assert model.encode(made)
         read += 1
     assert read  # some changes are within a text
     assert parsed == {kind: json.loads(data) for kind, data in whole.items()}
@@ -161,7 +160,7 @@ def random_change(pick: random.Random, contents: list[bytes]) -> dict[str, Any]:
 def random_delivery(ends: Ends, pick: random.Random) -> Delivery:
     """An outcome with its files, of which some are not what they should be."""
     contents: list[bytes] = []
-    form = json.loads(forms.encode(TOLD))
+    form = json.loads(model.encode(TOLD))
     changes = [random_change(pick, contents) for _ in range(pick.randrange(6))]
     form["changed"] = changes
     if pick.random() < 0.2:

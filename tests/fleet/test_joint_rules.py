@@ -10,7 +10,7 @@ import pytest
 import policy
 from executor.model import Status
 from executor.request import Caller, refusal
-from fleet import forms
+from fleet import model
 from fleet.slot import consent_by, join, load_operator_rules, relocate
 from policy.model import Decision, RuleSource, Subject
 from policy.rules import DEFAULT_RULES, Rule, Rules
@@ -119,7 +119,7 @@ async def test_consent_to_anything_else_is_none(sealed):
 
 
 def test_rules_of_redirects_are_joined_though_they_have_no_hash():
-    order = forms.decode(Rules, forms.encode(Rules(DEFAULT_RULES)))
+    order = model.decode(Rules, model.encode(Rules(DEFAULT_RULES)))
     joined = join(relocate(order, "/front", "/here"), Rules(DEFAULT_RULES))
     assert [rule.id for rule in joined.rules] == ["default.download"] * 2
 

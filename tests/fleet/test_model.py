@@ -12,12 +12,21 @@ from hypothesis import given
 from base.remedy import Remedy
 from executor.model import Artifact, ChangedFile, Limits, Refusal, Request, Result, Status
 from executor.network import Allowlist
-from executor.profile import ANALYZE, BUILD, Profile, ProjectAccess
 from executor.project.store.manifest import Change
 from executor.project.view.record import EntryState
-from fleet import forms
-from fleet.forms import BYTES_MAX, CONTAINERS_MAX, DEPTH_MAX, FormError
-from fleet.model import PROTOCOL, Cause, Lost, Order, Outcome
+from executor.request import ANALYZE, BUILD, Profile, ProjectAccess
+from fleet import model
+from fleet.model import (
+    BYTES_MAX,
+    CONTAINERS_MAX,
+    NESTING_MAX,
+    PROTOCOL,
+    Cause,
+    FormError,
+    Lost,
+    Order,
+    Outcome,
+)
 from fleet.tree import digest_of
 from policy.model import Decision, RuleSource
 from policy.rules import DEFAULT_RULES, Rule, Rules
@@ -67,33 +76,33 @@ FILE = OUTCOME.changed[1]
 
 def test_a_loss_survives_its_form():
     lost = Lost("run-0001", Cause.WORKER, "no answer", "worker-1")
-    assert forms.decode(Lost, forms.encode(lost)) == lost
+    assert model.decode(Lost, model.encode(lost)) == lost
 
 
 def test_an_order_and_an_outcome_survive_their_forms():
-    assert forms.decode(Order, forms.encode(ORDER)) == ORDER
-    assert forms.decode(Outcome, forms.encode(OUTCOME)) == OUTCOME
+    assert model.decode(Order, model.encode(ORDER)) == ORDER
+    assert model.decode(Outcome, model.encode(OUTCOME)) == OUTCOME
 
 
 def test_equal_orders_have_equal_bytes():
     other = replace(ORDER, verdict=dict(reversed((ORDER.verdict or {}).items())))
     assert (
-        forms.encode(other)
-        == forms.encode(ORDER)
-        == forms.encode(forms.decode(Order, forms.encode(ORDER)))
+        model.encode(other)
+        == model.encode(ORDER)
+        == model.encode(model.decode(Order, model.encode(ORDER)))
     )
 
 
 @given(requests)
 def test_every_request_has_the_form_of_its_json(request: Request):
-    form = forms.encode(request)
-    assert forms.decode(Request, form) == Request.from_json(json.loads(form)) == request
+    form = model.encode(request)
+    assert model.decode(Request, form) == Request.from_json(json.loads(form)) == request
 
 
 @given(results)
 def test_every_result_has_the_form_of_its_json(result: Result):
-    form = forms.encode(result)
-    assert forms.decode(Result, form) == Result.from_json(json.loads(form)) == result
+    form = model.encode(result)
+    assert model.decode(Result, form) == Result.from_json(json.loads(form)) == result
 
 
 @pytest.mark.parametrize(
@@ -204,7 +213,7 @@ def test_what_no_run_can_leave_is_no_change(wrong: dict[str, object]):
 
 def changed(path: str, value: object) -> bytes:
     """The order's form with one value replaced; `path` is of keys and indices."""
-    form = json.loads(forms.encode(ORDER))
+    form = json.loads(model.encode(ORDER))
     *above, last = (int(key) if key.isdigit() else key for key in path.split("."))
     at = form
     for key in above:
@@ -219,17 +228,17 @@ def changed(path: str, value: object) -> bytes:
         (b"", "Expecting value"),
         (b"[]", "Expected `object`"),
         (b"\xff\xfe", "decode"),
-        (forms.encode(ORDER).decode().encode("utf-16"), "decode"),
-        (forms.encode(ORDER)[:-1], "delimiter"),
-        (forms.encode(ORDER)[:100], "delimiter"),
-        (forms.encode(ORDER).replace(b'"owner"', b'"owner":"you","owner"'), "twice"),
-        (forms.encode(ORDER).replace(b'"owner":"me",', b""), "`owner`"),
-        (forms.encode(ORDER).replace(b'"protocol":%d,' % PROTOCOL, b""), "missing"),
-        (forms.encode(ORDER).replace(b",", b", "), "not written"),
+        (model.encode(ORDER).decode().encode("utf-16"), "decode"),
+        (model.encode(ORDER)[:-1], "delimiter"),
+        (model.encode(ORDER)[:100], "delimiter"),
+        (model.encode(ORDER).replace(b'"owner"', b'"owner":"you","owner"'), "twice"),
+        (model.encode(ORDER).replace(b'"owner":"me",', b""), "`owner`"),
+        (model.encode(ORDER).replace(b'"protocol":%d,' % PROTOCOL, b""), "missing"),
+        (model.encode(ORDER).replace(b",", b", "), "not written"),
         (b'{"not_after":' + b"9" * 5000 + b"}", "limit"),
         (b" " * (BYTES_MAX + 1), "the most"),
         (b"[" * 10_000_000, "over"),
-        (b"[" * (DEPTH_MAX + 1) + b"]" * (DEPTH_MAX + 1), "deeper"),
+        (b"[" * (NESTING_MAX + 1) + b"]" * (NESTING_MAX + 1), "deeper"),
         (b"[[]" + b",[]" * CONTAINERS_MAX + b"]", "over"),
         (b'"' + b'\\"' * 2_000_000, "Unterminated"),
         (changed("protocol", PROTOCOL + 1), f"protocol {PROTOCOL + 1}"),
@@ -269,26 +278,26 @@ def changed(path: str, value: object) -> bytes:
 )
 def test_what_is_no_order_is_refused_and_says_where(data: bytes, says: str):
     with pytest.raises(FormError, match=says):
-        forms.decode(Order, data)
+        model.decode(Order, data)
 
 
 def test_a_number_too_large_for_a_float_is_refused():
-    data = forms.encode(ORDER).replace(b'"not_after":1800000000.0', b'"not_after":1e999')
+    data = model.encode(ORDER).replace(b'"not_after":1800000000.0', b'"not_after":1e999')
     with pytest.raises(FormError, match="Out of range"):
-        forms.decode(Order, data)
+        model.decode(Order, data)
 
 
 def test_an_order_that_is_too_large_is_not_written():
     request = Request("shell", "true", stdin=bytes(BYTES_MAX))
     with pytest.raises(FormError, match="MiB"):
-        forms.encode(replace(ORDER, request=request))
+        model.encode(replace(ORDER, request=request))
 
 
 def test_a_hostile_form_is_refused_before_it_takes_memory():
     data = b'{"a":[' + b"[]," * 5_000_000 + b"[]]}"
     tracemalloc.start()
     with pytest.raises(FormError):
-        forms.decode(Order, data)
+        model.decode(Order, data)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2 * len(data) + 1_000_000

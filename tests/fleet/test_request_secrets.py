@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executor.model import Request
-from fleet.packing import find_secret
+from fleet.snapshot import find_secret
 
 # Put together here, so that this file holds none.
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3

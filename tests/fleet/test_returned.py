@@ -13,14 +13,13 @@ import trio.testing
 
 from executor.engine.engine import Completed, FileSpool
 from executor.model import Artifact, LeftOut, Limits, Request, Result, Status, Stream
-from executor.profile import ANALYZE
 from executor.project.store.manifest import Change
+from executor.request import ANALYZE
 from executor.run.capture import Capture
-from fleet import forms
+from fleet import model
 from fleet.errors import BlobError, OutcomeError
-from fleet.forms import BYTES_MAX
 from fleet.handed_files import OUTPUT_SLACK_BYTES
-from fleet.model import Delivery, Outcome
+from fleet.model import BYTES_MAX, Delivery, Outcome
 from fleet.tree import Digest, digest_of
 from tests.fleet.returning import RUN_ID, Ends
 
@@ -143,7 +142,7 @@ TOLD = replace(
 
 def deliver(ends: Ends, outcome: Outcome, files: Mapping[str, bytes]) -> Delivery:
     """What a worker hands back that says what it likes."""
-    named = {"outcome.json": forms.encode(outcome), **files}
+    named = {"outcome.json": model.encode(outcome), **files}
     return Delivery({path: ends.blobs.add(data) for path, data in named.items()})
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import policy
-from fleet import forms
+from fleet import model
 from fleet.seal import (
     ANY_OWNER,
     ORDER_BYTES_MAX,
@@ -156,7 +156,7 @@ def test_no_bytes_make_it_fail_otherwise(data):
 
 HARMS: dict[str, Callable[[TestFront], bytes]] = {
     "changed": lambda front: front.seal("echo ran").replace(b"echo ran", b"echo RAN"),
-    "unsealed": lambda front: forms.encode(front.order("echo ran")),
+    "unsealed": lambda front: model.encode(front.order("echo ran")),
     "unknown_key": lambda front: sealed(front.order("echo ran"), OTHER_KEY),
     "expired": lambda front: front.seal("echo ran", not_after=time.time() - 1),
     "owner": lambda front: front.seal("echo ran", owner="mallory"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.errors import RequestError
+from executor.model import RequestError
 from executor.project.view.search import ProjectSearch
 from executor.project.view.tree import DEPTH_MAX
 from executor.project.view.tree import Tree as OpenTree

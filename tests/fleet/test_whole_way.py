@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from executor import LocalEngine, Request, open_engine
 from executor.engine.engine import Completed
 from executor.model import Limits, Result
-from executor.profile import PROFILES
-from fleet import forms
+from executor.request import PROFILES
+from fleet import model
 from fleet.bringing_back import Landing, bring_back
 from fleet.model import PROTOCOL, Delivery, Order
 from fleet.seal import seal_order, write_public
@@ -69,7 +69,7 @@ class Fleet:
 
         out = place / "out"
         out.mkdir(parents=True)
-        await self.worker.do(seal_order(forms.encode(order), self.key, PROTOCOL), fetch, out)
+        await self.worker.do(seal_order(model.encode(order), self.key, PROTOCOL), fetch, out)
         files = {}
         for folder, _, names in os.walk(out):
             for path in (Path(folder, name) for name in names):

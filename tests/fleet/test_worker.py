@@ -13,9 +13,8 @@ import pytest
 import trio
 
 from executor.engine.engine import Completed, LanguageReport
-from executor.errors import SandboxUnavailableError
-from executor.model import Limits, Result, Status
-from executor.profile import ANALYZE, PROFILES, Profile, ProjectAccess
+from executor.model import Limits, Result, SandboxUnavailableError, Status
+from executor.request import ANALYZE, PROFILES, Profile, ProjectAccess
 from executor.service import LocalEngine
 from fleet.errors import BlobError
 from fleet.model import PROTOCOL

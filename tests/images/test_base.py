@@ -5,7 +5,7 @@ import os
 import pytest
 
 from images import base
-from images.settings import Settings, Source
+from images.base import Settings, Source
 
 DEBIAN = Settings({}, {}, "bookworm", (Source("http://mirror.example", "bookworm", "main"),))
 MACHINE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)

@@ -4,8 +4,8 @@ import pytest
 import trio
 
 from images import inventory, making
-from images.errors import ImageError
 from images.groups import BASE_LABEL, LABEL, reference, toolchains_reference
+from images.inventory import ImageError
 from images.making import Order
 
 STAGED = "FROM ${BASE} AS installed\nARG STAGE\nLABEL context-mode.stage=${STAGE} test=NAME\n"

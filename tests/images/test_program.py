@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from images import groups, settings
+from images import base as settings
+from images import groups
 from tests.ctxmode.runner_logs import COMMANDS, github
 
 ROOT = Path(__file__).parents[2]

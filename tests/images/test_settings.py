@@ -2,8 +2,8 @@
 
 import pytest
 
-from images import settings
-from images.settings import Settings, Source
+from images import base
+from images.base import Settings, Source
 
 TARGETS = """\
 http://mirror.example/debian/ bookworm main Debian
@@ -18,7 +18,7 @@ http://broken.example/
 
 
 def test_only_the_distributions_own_sources_are_taken_the_main_suite_first():
-    found = settings.distribution_sources(TARGETS, "bookworm")
+    found = base.distribution_sources(TARGETS, "bookworm")
     assert found == (
         Source("http://mirror.example/debian", "bookworm", "main"),
         Source("http://mirror.example/debian", "bookworm-updates", "main"),
@@ -27,7 +27,7 @@ def test_only_the_distributions_own_sources_are_taken_the_main_suite_first():
 
 
 def test_a_host_without_apt_has_no_sources():
-    assert settings.distribution_sources("", "") == ()
+    assert base.distribution_sources("", "") == ()
 
 
 @pytest.mark.parametrize(
@@ -43,17 +43,17 @@ def test_a_host_without_apt_has_no_sources():
     ],
 )  # fmt: skip
 def test_apt_is_told_proxies_and_never_a_file_of_the_host(dump, certificates, expected):
-    assert settings.apt_configuration(dump, certificates) == expected
+    assert base.apt_configuration(dump, certificates) == expected
 
 
 def test_npm_is_told_where_to_ask_and_no_secret():
     told = {"registry": "https://r/", "proxy": None, "strict-ssl": True, "//r/:_authToken": "s"}
-    assert settings.npm_configuration(told, False) == "registry=https://r/\nstrict-ssl=true\n"
+    assert base.npm_configuration(told, False) == "registry=https://r/\nstrict-ssl=true\n"
 
 
 def test_proxies_are_taken_in_the_case_they_are_spelt():
     environ = {"https_proxy": "http://p:1", "NO_PROXY": "x", "HTTP_PROXY": "", "PATH": "/bin"}
-    assert settings.proxies(environ) == {"https_proxy": "http://p:1", "NO_PROXY": "x"}
+    assert base.proxies(environ) == {"https_proxy": "http://p:1", "NO_PROXY": "x"}
 
 
 def test_a_base_made_here_is_told_to_ask_this_hosts_mirror_alone():
@@ -70,6 +70,6 @@ def test_a_host_with_broken_tools_still_has_settings(tmp_path, monkeypatch):
         tool.write_text("#!/bin/sh\necho '{'; exit 1\n")
         tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = settings.of_host({})
+    found = base.of_host({})
     assert found.sources == ()
     assert b"registry" not in found.files["npmrc"]

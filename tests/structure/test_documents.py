@@ -16,7 +16,7 @@ from ctxmode.mcp.http.metrics import Metrics
 from docs import language_table, verb_table
 from docs.config_schema import PROFILE
 from executor.model import Limits, Status
-from executor.profile import PROFILES
+from executor.request import PROFILES
 from images import GROUPS
 
 ROOT = Path(__file__).parents[2]

@@ -24,7 +24,7 @@ FACES = {
         "executor.run",
     },
     "fleet": {"fleet"},
-    "images": {"images", "images.errors", "images.inventory", "images.making"},
+    "images": {"images", "images.inventory", "images.making"},
     "memory": {
         *("memory.facts", "memory.pages", "memory.sessions", "memory.sessions.importers"),
         *("memory.errors", "memory.gate", "memory.texts"),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from base.mounts import mounts_below, read_mounts
-from executor.errors import RequestError
+from executor.model import RequestError
 from executor.project.view.tree import DEPTH_MAX, FOLDER_FLAGS, Tree, split, walk
 
 if TYPE_CHECKING:

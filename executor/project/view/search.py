@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from base.secrets import is_secret_path
-from executor.errors import RequestError
+from executor.model import RequestError
 from executor.project.view.record import (
     ENTRIES_MAX,
     PLAIN,

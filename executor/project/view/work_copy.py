@@ -15,9 +15,8 @@ from pathlib import Path
 
 from base import capabilities
 from base.secrets import is_secret_path
-from executor.errors import RequestError
 from executor.instance.lock import remove
-from executor.model import GIB
+from executor.model import GIB, RequestError
 from executor.project.store.manifest import ChangeSet
 from executor.project.view.comparison import of_copy
 from executor.project.view.contents import attributes, set_attributes

@@ -11,14 +11,11 @@ from dataclasses import dataclass, replace
 
 import trio
 
-from executor.engine.box import Consumption, Exit, Layout
-from executor.engine.rootfs import ETC_ENTRIES, SYSTEM_FOLDERS
-from executor.errors import RequestError
-from executor.model import Refusal, Result, Status
-from executor.profile import Profile, ProjectAccess
+from executor.engine.box import ETC_ENTRIES, SYSTEM_FOLDERS, Consumption, Exit, Layout
+from executor.model import Refusal, RequestError, Result, Status
 from executor.project.view.search import ProjectSearch
-from executor.run.refusals.notices import HostLooks, NoLooks, of_notices
-from executor.run.refusals.sources import EXACT, SOURCES, Found
+from executor.request import Profile, ProjectAccess
+from executor.run.refusals.notices import EXACT, SOURCES, Found, HostLooks, NoLooks, of_notices
 from executor.run.refusals.told import Shown, find_errors, of_errors
 from executor.spawner.messages import Notice
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from executor.engine import rootfs
-from executor.run.refusals.sources import SOURCES, TABLE, Found
+from executor.engine import box
+from executor.run.refusals.notices import SOURCES, TABLE, Found
 
 # Every language prints the kernel's own words, and most of them the path. It is a guess all the
 # same: any program can print anything, so nothing here is called exact.
@@ -69,7 +69,7 @@ PATHLESS = {
     errno.ENOKEY: ("key", A_KEY),
 }
 # What runs may write wherever they are.
-SCRATCH_FOLDERS = (rootfs.SCRATCH, "/var/tmp", rootfs.SHARED_MEMORY, "/dev")
+SCRATCH_FOLDERS = (box.SCRATCH, "/var/tmp", box.SHARED_MEMORY, "/dev")
 PROC_FOLDERS = ("/proc", "/sys")
 # A limit that an error names.
 ERROR_LIMITS = {

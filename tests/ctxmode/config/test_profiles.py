@@ -9,7 +9,7 @@ import pytest
 from ctxmode.config.engine_settings import PROJECT_FILE, USER_FILE, load_profiles
 from ctxmode.errors import ContextModeError
 from executor.network import parse
-from executor.profile import ANALYZE, BUILD, PROFILES, Profile, ProjectAccess
+from executor.request import ANALYZE, BUILD, PROFILES, Profile, ProjectAccess
 
 USER = """
 [profiles.online]

@@ -28,7 +28,7 @@ from ctxmode.operations.run_records import RunRecord, add_run
 from ctxmode.operations.session_store import open_session_store
 from ctxmode.operations.usage import DAY_S
 from ctxmode.operations.usage_schema import open_usage
-from executor.run.refusals.sources import SOURCES
+from executor.run.refusals.notices import SOURCES
 from kb import SourceSpec
 from memory.facts.branching import create_branch
 from memory.facts.model import Author, Draft

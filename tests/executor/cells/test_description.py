@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from executor.cells.description import CellSpec, pack_cell
-from executor.engine import rootfs
+from executor.engine import box
+from executor.engine.box import ROOM_BYTES, ROOM_INODES
 from executor.engine.orders import RunSpec, anonymous_file, pack_run
-from executor.engine.rootfs import ROOM_BYTES, ROOM_INODES
 from executor.model import GIB, MIB, Limits
-from executor.profile import ProjectAccess
 from executor.project.view.search import Guarded
+from executor.request import ProjectAccess
 from executor.spawner.messages import Description
 from runtimes import Step
 
@@ -78,7 +78,7 @@ def test_a_namespaced_cell_is_told_all_it_may_touch():
     assert told["scratch"][:2] == [2 * MIB, 300]
     assert ["/tmp/1", "/opt/ruby", 0b111] in told["binds"]
     files = {path: cell.blob((offset, size)) for path, _, offset, size in told["files"]}
-    assert files == rootfs.account_files(1000, 1001)
+    assert files == box.account_files(1000, 1001)
 
 
 def test_what_is_committed_is_a_view_with_room_of_its_own():
@@ -91,7 +91,7 @@ def test_what_is_committed_is_a_view_with_room_of_its_own():
 def test_everything_but_devices_is_bound_read_only():
     for _, path, attributes in unpacked(pack_cell(CELL)).data["binds"]:
         read_only = attributes & 1 == 1
-        assert read_only != (path in rootfs.DEVICES), path
+        assert read_only != (path in box.DEVICES), path
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_everything_but_devices_is_bound_read_only():
 def test_landlock_grants_writing_where_the_profile_does(access, writable):
     told = unpacked(pack_cell(replace(CELL, access=access))).data
     granted = {path for path, how in told["access"] if how == "rw"}
-    own = {"/tmp", "/home/sandbox", "/dev/shm", *rootfs.DEVICES}
+    own = {"/tmp", "/home/sandbox", "/dev/shm", *box.DEVICES}
     assert granted == own | ({"/srv/project"} if writable else set())
     assert told["access"][0] == ["/", "r"]
 
@@ -118,7 +118,7 @@ def test_a_cell_without_namespaces_is_granted_named_paths_and_never_the_root():
     access = [tuple(grant) for grant in told["access"]]
     assert told["deny_tcp"]
     assert "binds" not in told
-    assert {path for path, how in access if how == "rw"} == {"/tmp/c/tmp", *rootfs.DEVICES}
+    assert {path for path, how in access if how == "rw"} == {"/tmp/c/tmp", *box.DEVICES}
     assert ("/tmp/c/job", "r") in access
     assert ("/tmp/1", "r") in access
     assert set(readable) <= set(access)

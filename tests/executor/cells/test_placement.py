@@ -10,10 +10,10 @@ import pytest
 
 from executor import Isolation, Limits
 from executor.cells.placement import Placement
-from executor.engine.rootfs import UNPRIVILEGED_ID
+from executor.engine.box import UNPRIVILEGED_ID
 from executor.model import Layer
-from executor.profile import ANALYZE, BUILD, Profile, ProjectAccess
 from executor.project.view.search import ProjectSearch
+from executor.request import ANALYZE, BUILD, Profile, ProjectAccess
 
 LIVE = Profile("live", ProjectAccess.LIVE)
 

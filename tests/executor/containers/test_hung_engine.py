@@ -23,9 +23,8 @@ from executor import SandboxUnavailableError, Settings, open_engine
 from executor.containers import engine as engine_module
 from executor.containers.engine import DockerEngine, Endpoint, EngineError, connect
 from images import GROUPS
-from images.errors import ImageError
 from images.groups import BASE_LABEL
-from images.inventory import survey
+from images.inventory import ImageError, survey
 from images.making import Order, make
 
 pytestmark = [

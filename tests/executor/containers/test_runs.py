@@ -166,7 +166,7 @@ print("survived", sorted(int(fd) for fd in os.listdir("/proc/self/fd"))[:3])
 async def test_a_floor_of_tier_a_is_refused_truthfully(engine, project, state_dir):
     from dataclasses import replace
 
-    from executor.profile import ANALYZE, PROFILES
+    from executor.request import ANALYZE, PROFILES
 
     profiles = {**PROFILES, "strict": replace(ANALYZE, name="strict", floor="A")}
     settings = Settings(isolation="container", profiles=profiles)

@@ -8,7 +8,7 @@ import pytest
 
 from executor.containers.agent.messages import FromAgent
 from executor.engine.orders import check_message, read_message
-from executor.errors import SandboxError
+from executor.model import SandboxError
 from executor.spawner.messages import FromSupervisor, SetUpAnswer
 
 EXIT = {

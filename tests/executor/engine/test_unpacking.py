@@ -15,7 +15,7 @@ from typing import BinaryIO
 import pytest
 
 from executor.engine.unpacking import take_out, unpack
-from executor.errors import SandboxError
+from executor.model import SandboxError
 from executor.spawner import artifacts
 from executor.spawner.artifacts import AGAIN, END, ENTRY, FIRST
 

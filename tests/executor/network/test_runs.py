@@ -16,7 +16,7 @@ from executor import Request, Settings, Status, network, open_engine
 from executor.network import tls
 from executor.network.allowlist import HostRule
 from executor.network.proxy import CONNECTIONS_MAX
-from executor.profile import ANALYZE, Profile, ProjectAccess
+from executor.request import ANALYZE, Profile, ProjectAccess
 
 ENTRIES = ("api.example.com", "*.example.org", "db.example.net:5432", "localhost:8080")
 

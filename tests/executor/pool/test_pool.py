@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from executor.errors import SandboxError
+from executor.model import SandboxError
 from executor.pool import pool as pool_module
 from executor.pool.cells import SharedBudget
 from executor.pool.pool import (

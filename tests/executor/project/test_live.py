@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from executor import Request, Status, open_engine
-from executor.profile import BUILD, PROFILES, Profile, ProjectAccess
+from executor.request import BUILD, PROFILES, Profile, ProjectAccess
 from executor.settings import Settings
 
 LIVE = Profile("dev", ProjectAccess.LIVE)

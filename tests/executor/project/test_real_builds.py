@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from executor import Request, Result, Status, open_engine
-from executor.profile import BUILD
+from executor.request import BUILD
 from executor.settings import Settings
 from tests.executor.project.packages import S_MAX, npm_registry, wheels_of_installed
 from tests.needs import need

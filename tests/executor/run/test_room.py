@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from executor.run import room
+from executor.run import progress
 from tests.processes import DEADLINE_S
 
 PRESENT = (5 * 4096, 5)  # bytes and entries
@@ -15,8 +15,8 @@ PRESENT = (5 * 4096, 5)  # bytes and entries
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(room, "CHANGES_MAX", 10)
-    monkeypatch.setattr(room, "WALK_S_MAX", 0.1)
+    monkeypatch.setattr(progress, "CHANGES_MAX", 10)
+    monkeypatch.setattr(progress, "WALK_S_MAX", 0.1)
     folder = tmp_path / "folder"
     folder.mkdir()
     for number in range(5):
@@ -35,7 +35,7 @@ async def is_stopped(folder: Path, more: int, *, counts_all: bool, within_s: flo
     for number in range(more):
         (folder / f"more-{number}").touch()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(room.watch, str(folder), stop, beyond)
+        nursery.start_soon(progress.watch, str(folder), stop, beyond)
         with trio.move_on_after(within_s):
             await stopped.wait()
         nursery.cancel_scope.cancel()

@@ -15,7 +15,7 @@ import trio
 from executor import Isolation, Limits, Result, Status
 from executor.engine.box import Exit, Job, Layout, LostError
 from executor.engine.tiers import TIERS
-from executor.errors import SandboxError
+from executor.model import SandboxError
 from executor.project.view.search import ProjectSearch
 from executor.run.progress import RunRecord
 from executor.run.runner import Runner

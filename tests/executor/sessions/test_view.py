@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from executor.profile import ANALYZE
 from executor.project.store.manifest import Change
 from executor.project.view.record import EntryState, take
 from executor.project.view.search import ProjectSearch
+from executor.request import ANALYZE
 from executor.sessions.view import SessionView, differs_only_by
 from tests.executor.project_layout import lay_out
 

@@ -12,7 +12,7 @@ import pytest
 
 from executor import Limits, Status
 from executor.engine import seccomp
-from executor.profile import ANALYZE, BUILD
+from executor.request import ANALYZE, BUILD
 
 FILTERS = "puts File.read('/proc/self/status')[/^Seccomp_filters:\\s*(\\d+)/, 1]"
 # What the kernel counts for a program that tells of its exit, and for any other, beside the filters

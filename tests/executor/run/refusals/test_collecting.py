@@ -11,8 +11,8 @@ from executor.engine.box import Consumption, Exit, Layout
 from executor.engine.seccomp import name_denied_calls
 from executor.model import Connection, LeftOut, Refusal, Result, Status, Stream
 from executor.network import parse
-from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project.view.search import ProjectSearch
+from executor.request import ANALYZE, Profile, ProjectAccess
 from executor.run.refusals.collecting import (
     REFUSALS_MAX,
     TARGET_CHARACTERS_MAX,
@@ -22,8 +22,7 @@ from executor.run.refusals.collecting import (
     collect,
     with_refusals,
 )
-from executor.run.refusals.notices import HostLooks, NoLooks
-from executor.run.refusals.sources import EXACT, INFERRED, SOURCES, TOLD
+from executor.run.refusals.notices import EXACT, INFERRED, SOURCES, TOLD, HostLooks, NoLooks
 from executor.spawner.refused import LOOKED_UP
 
 NUMBERS = {name: number for number, name in name_denied_calls().items()}

@@ -19,7 +19,7 @@ import trio
 
 from executor import LocalEngine, Request, Result, Settings, Status, open_engine
 from executor.network import parse
-from executor.profile import ANALYZE, BUILD, Profile, ProjectAccess
+from executor.request import ANALYZE, BUILD, Profile, ProjectAccess
 from tests.executor.run.refusals.acts import ACTS, BENIGN, BUILT, PROGRAMS, Act, Control
 from tests.needs import absent, need
 
