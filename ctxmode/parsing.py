@@ -78,7 +78,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{parsers[-1]._verb} has no option {option}", hint)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401
-        if action.choices is None or value in action.choices:
+        if action.choices is None or value in (*action.choices, action.default):
             return
         given = "/".join(action.option_strings) or action.metavar or action.dest
         known, word = [str(one) for one in action.choices], str(value)

@@ -62,7 +62,7 @@ def _add_parameter(to: argparse._ActionsContainer, one: Parameter) -> None:
         given["choices"] = one.choices
     elif one.type in (int, float):
         given["type"] = one.type if one.arg.least is None else count_from(one.arg.least)
-    is_many = typing.get_origin(one.type) is tuple
+    is_many = typing.get_origin(one.type) in (tuple, Mapping)
     if one.is_word:
         if is_many or not one.is_required:
             given["nargs"] = "?" if not is_many else "+" if one.is_required else "*"
@@ -72,8 +72,7 @@ def _add_parameter(to: argparse._ActionsContainer, one: Parameter) -> None:
         given = {"help": one.arg.about, "action": "store_true"}
     elif is_many:
         given |= {"action": "append", "default": []}
-    flags = one.arg.flags or (f"--{one.name.replace('_', '-')}",)
-    to.add_argument(*flags, dest=one.name, required=one.is_required, **given)
+    to.add_argument(*one.flags, dest=one.name, required=one.is_required, **given)
 
 
 def run_operation(module: ModuleType, parsed: argparse.Namespace) -> int:
@@ -106,7 +105,16 @@ def _convert(one: Parameter, given: Any) -> Any:  # noqa: ANN401 - as the parame
     """Convert what argparse has of an argument into what the operation takes."""
     if one.type is TextFile and given is not one.default:
         return read_file(given)
+    if typing.get_origin(one.type) is Mapping:
+        return dict(_split_pair(one, pair) for pair in given)
     return tuple(given) if isinstance(given, list) else given
+
+
+def _split_pair(one: Parameter, pair: str) -> tuple[str, str]:
+    name, mark, value = pair.partition("=")
+    if not mark or not name.strip():
+        raise UsageError(f"{one.flags[0]} {pair[:80]!r} has no =", "Give NAME=VALUE.")
+    return name.strip(), value
 
 
 READ_BYTES_MAX = 64 * 1024 * 1024

@@ -48,10 +48,11 @@ class Answer(NamedTuple):
 
 
 class TextFile(NamedTuple):
-    """A text that is given as a file: the command line reads it, and - is its stdin."""
+    """A text that is given as a file: the command line reads it, and - is its stdin. Other doors
+    give the text."""
 
-    name: str  # without its folder
-    text: str
+    name: str = ""  # without its folder
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,11 @@ class Parameter(NamedTuple):
     def outer_name(self) -> str:
         """Return the name by which agents and HTTP give it."""
         return self.arg.name or self.name
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Return what the command line calls it as an option."""
+        return self.arg.flags or (f"--{self.name.replace('_', '-')}",)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -140,9 +146,11 @@ def take_arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, 
             if one.is_required:
                 raise UsageError(f"{one.outer_name} is missing", "Give it.")
             continue
+        kind = str if one.type is TextFile else one.type
         try:
-            taken[one.name] = msgspec.convert(given[one.outer_name], one.type, strict=False)
+            value = msgspec.convert(given[one.outer_name], kind, strict=False)
         except msgspec.ValidationError as error:
             known = f"Give one of {', '.join(one.choices)}." if one.choices else str(error)
             raise UsageError(f"{one.outer_name} has a wrong value", known) from error
+        taken[one.name] = TextFile("", value) if one.type is TextFile else value
     return taken

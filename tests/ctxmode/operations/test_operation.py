@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
 
 import pytest
 
@@ -22,6 +23,8 @@ from ctxmode.operations.operation import (
 )
 from ctxmode.parsing import Parser
 
+NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
+
 
 def mark_page(
     asker: Asker,
@@ -34,6 +37,7 @@ def mark_page(
     dry: Annotated[bool, Arg("only look", one_of="how")] = False,
     hard: Annotated[bool, Arg("look away", one_of="how")] = False,
     part: Annotated[str, Arg(constants={"head": "its head", "tail": "its tail"})] = "",
+    more: Annotated[Mapping[str, Any], Arg("", "NAME=VALUE", ("--field",))] = NO_FIELDS,
 ) -> Answer:
     """Mark a page, as it
     is.
@@ -58,7 +62,7 @@ def parser() -> Parser:
 
 DEFAULTS = {
     "slug": "a", "notes": (), "kind": "", "limit": 5, "tags": [], "dry": False, "hard": False,
-    "part": "", "json": False, "action": "mark",
+    "part": "", "more": [], "json": False, "action": "mark",
 }  # fmt: skip
 
 
@@ -68,6 +72,7 @@ DEFAULTS = {
         ("mark a", {}),
         ("mark a b c --kind plan", {"notes": ["b", "c"], "kind": "plan"}),
         ("mark a -t x --tag y --limit 2", {"tags": ["x", "y"], "limit": 2}),
+        ("mark a --kind= --field x=1 --field y=", {"more": ["x=1", "y="]}),
         ("mark a --tail --dry --json", {"part": "tail", "dry": True, "json": True}),
     ],
 )
@@ -96,10 +101,15 @@ def test_a_command_line_that_does_not_fit_is_refused(parser, line, problem):
         ({"page": "a"}, {"slug": "a"}),
         ({"page": "a", "limit": "7", "tags": ["x"]}, {"slug": "a", "limit": 7, "tags": ("x",)}),
         ({"page": "a", "other": 1}, {"slug": "a"}),
+        ({"page": "a", "more": {"x": [1]}}, {"slug": "a", "more": {"x": [1]}}),
     ],
 )
 def test_other_doors_give_the_same_arguments_checked(given, taken):
     assert take_arguments(mark_page, given) == taken
+
+
+def test_other_doors_give_the_text_of_a_file():
+    assert take_arguments(read_page, {"file": "a"}) == {"file": TextFile("", "a")}
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""What `context-mode pages` does, by what it is for."""
