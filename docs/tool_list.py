@@ -10,9 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
 from ctxmode.mcp import listing, tools
+from ctxmode.mcp.tool import Arguments
 from runtimes import LANGUAGES
 
 # What the protocol takes for granted where a tool says nothing: every conversation pays for a hint.
@@ -38,10 +37,16 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
     "list": {"type": "array"},
     "object": {"type": "object"},
 }
-_DROPPED = frozenset((
-    "title", "additionalProperties", "$defs",
-    "maxLength", "minLength", "maxItems", "minItems", "minimum", "exclusiveMinimum",
-))  # fmt: skip
+TYPES: Mapping[str, Mapping[str, Any]] = {
+    "text": {"type": "string"},
+    "flag": {"type": "boolean"},
+    "whole": {"type": "integer"},
+    "number": {"type": "number"},
+    "milliseconds": {"type": "number"},
+    "object": {"type": "object"},
+    "texts": {"items": {"type": "string"}, "type": "array"},
+    "queries": {"items": {"type": "string"}, "type": "array"},
+}
 
 
 def text() -> str:
@@ -59,40 +64,37 @@ def describe(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
         "description": row["description"].replace("{languages}", languages),
-        "inputSchema": input_schema(tools.load(name).arguments),
+        "inputSchema": input_schema(row.get("arguments", {})),
         "outputSchema": output | ({"required": required} if required else {}),
         "annotations": dict(HINTS[row["hints"]]),
     }
 
 
-def input_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Build the JSON Schema of a tool's arguments, without titles and null alternatives: they cost
-    tokens and say nothing, as least values do. One widely used host drops a tool whose schema has
-    `additionalProperties`."""
-    schema: dict[str, Any] = _slim(model.model_json_schema())
-    return schema
+def input_schema(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Build the JSON Schema of a tool's arguments, without what costs tokens and says nothing, as
+    least values. One widely used host drops a tool whose schema has `additionalProperties`."""
+    required = list(Arguments("", rows).list_required())
+    properties = {name: _describe_argument(row) for name, row in rows.items()}
+    return {
+        "properties": properties,
+        **({"required": required} if required else {}),
+        "type": "object",
+    }
 
 
-def _slim(node: Any, definitions: dict[str, Any] | None = None) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(node, list):
-        return [_slim(item, definitions) for item in node]
-    if not isinstance(node, dict):
-        return node
-    known = node.get("$defs", definitions) or {}
-    if "$ref" in node:
-        return _slim(known[node["$ref"].rpartition("/")[2]], known)
-    if "anyOf" in node:
-        only = next(option for option in node["anyOf"] if option.get("type") != "null")
-        node = {**{k: v for k, v in node.items() if k != "anyOf"}, **only}
-    slim = {}
-    for key, value in node.items():
-        if key in _DROPPED or (key == "default" and value in (None, [], {}, False, "")):
-            continue
-        if key == "properties":
-            slim[key] = {name: _slim(schema, known) for name, schema in value.items()}
-        else:
-            slim[key] = _slim(value, known)
-    return slim
+def _describe_argument(row: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(TYPES[row.get("type", "text").removesuffix("?").removeprefix("strict ") or "text"])
+    if "one_of" in row:
+        found["enum"] = list(row["one_of"])
+    if "of" in row:
+        found = {"items": input_schema(row["of"]), "type": "array"}
+    if row.get("default") not in (None, [], {}, False, ""):
+        found["default"] = row["default"]
+    if "description" in row:
+        found["description"] = row["description"]
+    if "le" in row:
+        found["maximum"] = row["le"]
+    return dict(sorted(found.items()))
 
 
 if __name__ == "__main__":

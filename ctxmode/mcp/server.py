@@ -11,14 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 import trio
-from pydantic import ValidationError
 
 from ctxmode import crash_report
 from ctxmode.app import App
-from ctxmode.errors import ContextModeError, unwrap
+from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.mcp import conversation as log_messages
 from ctxmode.mcp import names, resources, tools
-from ctxmode.mcp import tool as arguments
 from ctxmode.mcp.client import Client, ConsentNeededError
 from ctxmode.mcp.conversation import Conversation
 from ctxmode.mcp.listing import reads_text_only
@@ -129,9 +127,9 @@ class Server:
 
     async def _run_call(self, tool: Tool, given: Mapping[str, Any], client: Client) -> Reply:
         try:
-            valid = tool.arguments.model_validate(given)
-        except ValidationError as error:
-            return _fail(arguments.explain(tool.name, tool.arguments, error))
+            valid = tool.arguments.validate(given)
+        except UsageError as error:
+            return _fail(error.message)
         reply = await self._carry_out(tool, valid, client)
         await client.note_call(tool.name, given, reply.text if reply.is_error else "")
         return reply

@@ -1,4 +1,4 @@
-"""A tool as it is called: the model of its arguments, its deadline, and its function.
+"""A tool as it is called: its arguments, its deadline, and its function.
 
 All of it but the function is a row of `tools/rows.toml`.
 """
@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    create_model,
-)
+import msgspec
+from msgspec import Meta
 
 from ctxmode.app import App
+from ctxmode.errors import UsageError
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.reply import Reply
 from executor import Caller, Limits, Request
@@ -79,6 +76,14 @@ def _read_object(value: Any, otherwise: object = None) -> Any:  # noqa: ANN401 -
         return value if otherwise is None else otherwise
 
 
+def _read_queries(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
+    """Return a list of texts without the space around them."""
+    items = read_list(value)
+    if not isinstance(items, list):
+        return items
+    return [one.strip() if isinstance(one, str) else one for one in items]
+
+
 def _write_number(value: object) -> object:
     """Return a number as text."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -95,17 +100,17 @@ def _write_object(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
         return value
 
 
-Query = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
+Query: TypeAlias = Annotated[str, Meta(min_length=1, max_length=2000)]
 TYPES: Mapping[str, Any] = {
     "text": str,
     "flag": bool,
     "whole": int,
     "number": float,
-    "milliseconds": Annotated[float, Field(gt=0, allow_inf_nan=False)],
+    "milliseconds": Annotated[float, Meta(gt=0)],
     "object": Mapping[str, Any],
-    "texts": Annotated[list[str], BeforeValidator(read_list)],
+    "texts": list[str],
     "strict texts": list[str],
-    "queries": Annotated[list[Query], BeforeValidator(read_list)],
+    "queries": list[Query],
 }
 READERS: Mapping[str, Callable[[Any], Any]] = {
     "commands": _label_commands,
@@ -113,53 +118,119 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "number": _write_number,
     "object": _read_object,
     "summary": _write_object,
+    "texts": read_list,
+    "queries": _read_queries,
 }
+"""What makes of a value what its type takes: by `read` of a row, else by its type."""
+
+LIMITS = ("gt", "ge", "le", "min_length", "max_length")
 Given: TypeAlias = Any
-"""The arguments of a call, of the model that its tool's row describes."""
+"""The arguments of a call, as attributes."""
 
 
-class Arguments(BaseModel):
-    """The arguments of one tool: unknown names are refused."""
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of a tool, from its rows: unknown names are refused."""
 
-    model_config = ConfigDict(extra="forbid")
+    tool: str
+    rows: Mapping[str, Mapping[str, Any]]
+
+    def list_required(self) -> list[str]:
+        """List those that must be given."""
+        return [name for name in self.rows if self._default(name) is ...]
+
+    def validate(self, given: Mapping[str, Any]) -> Given:
+        """Read what a client sent.
+
+        Raises:
+            UsageError: it cannot be used; its message says why, name by name.
+        """
+        problems = {name: self._wording(name) for name in given if name not in self.rows}
+        found: dict[str, Any] = {}
+        for name, row in self.rows.items():
+            default = self._default(name)
+            if name not in given:
+                found[name] = default
+                if default is ...:
+                    problems[name] = "is required"
+                continue
+            try:
+                found[name] = _convert(given[name], row)
+            except msgspec.ValidationError as error:
+                below, said = _explain(str(error), row)
+                problems[f"{name}{below}"] = said
+        if problems:
+            raise UsageError(self._list(problems))
+        return SimpleNamespace(**found)
+
+    def _default(self, name: str) -> Any:  # noqa: ANN401 - as its row has it
+        row = self.rows[name]
+        return row.get("default", None if row.get("type", "").endswith("?") else ...)
+
+    def _wording(self, name: str) -> str:
+        near = [word for word in _MEANT.get(name.lower(), ()) if word in self.rows]
+        near += difflib.get_close_matches(name.lower(), self.rows, n=1)
+        return f"is unknown; did you mean {near[0]}?" if near else "is unknown; leave it out"
+
+    def _list(self, problems: Mapping[str, str]) -> str:
+        required = self.list_required()
+        names = [f"{name}{'*' * (name in required)}" for name in self.rows]
+        accepted = f"{', '.join(names)} (* is required)" if names else "no arguments"
+        lines = [f"- {name}: {said}" for name, said in problems.items()]
+        head = f"{self.tool} cannot use these arguments:"
+        return "\n".join((head, *lines, f"It accepts {accepted}."))
 
 
-def build_arguments(name: str, rows: Mapping[str, Mapping[str, Any]]) -> type[BaseModel]:
-    """Build the model of a tool's arguments from their rows."""
-    # A model written out could have no field `from`, a word of Python's.
-    fields: dict[str, Any] = {field: _build_field(name, row) for field, row in rows.items()}
-    return create_model(name, __base__=Arguments, **fields)
+def _convert(value: Any, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever a client sent
+    kind = row.get("type", "text").removesuffix("?")
+    reader = READERS.get(row.get("read", kind))
+    taken = msgspec.convert(reader(value) if reader else value, _build_type(row), strict=False)
+    if isinstance(taken, float) and not math.isfinite(taken):
+        raise msgspec.ValidationError("Expected `float` that is finite")
+    if "max_length" in row and re.search("[\ud800-\udfff]", str(taken)):
+        raise msgspec.ValidationError("Expected `str` of Unicode's characters alone")
+    return taken
 
 
-def _build_field(name: str, row: Mapping[str, Any]) -> tuple[Any, Any]:
-    known = ("type", "one_of", "of", "read", "default")
+def _build_type(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a type
     kind, *null = row.get("type", "text").partition("?")[:2]
     wanted: Any = TYPES.get(kind)
     if "one_of" in row:
         wanted = Literal[tuple(row["one_of"])]
     elif "of" in row:
-        wanted = list[build_arguments(f"{name} item", row["of"])]  # type: ignore[misc]
-    if "read" in row:
-        wanted = Annotated[wanted, BeforeValidator(READERS[row["read"]])]
-    if "?" in null:
-        wanted |= None
-    default = row.get("default", None if "?" in null else ...)
-    more = {key: value for key, value in row.items() if key not in known}
-    if default == {}:
-        return wanted, Field(default_factory=dict, **more)
-    return wanted, Field(default, **more)
+        fields = [
+            (name, _build_type(below), *([below["default"]] if "default" in below else
+                                         [None] if below.get("type", "").endswith("?") else []))
+            for name, below in row["of"].items()
+        ]  # fmt: skip
+        wanted = list[msgspec.defstruct("Item", fields, forbid_unknown_fields=True)]  # type: ignore[misc]
+    if limits := {name: row[name] for name in LIMITS if name in row}:
+        wanted = Annotated[wanted, Meta(**limits)]
+    return wanted | None if "?" in null else wanted
 
 
-def explain(tool: str, model: type[BaseModel], error: ValidationError) -> str:
-    """Say what is wrong with the arguments, name by name, and what the tool accepts."""
-    lines = [f"{tool} cannot use these arguments:"]
-    for problem in error.errors(include_url=False, include_input=False):
-        name = ".".join(str(part) for part in problem["loc"]) or "arguments"
-        lines.append(f"- {name}: {_wording(name, problem['type'], problem['msg'], model)}")
-    names = [f"{n}{'*' if f.is_required() else ''}" for n, f in model.model_fields.items()]
-    accepted = f"{', '.join(names)} (* is required)" if names else "no arguments"
-    lines.append(f"It accepts {accepted}.")
-    return "\n".join(lines)
+PLAIN_WORDS = {
+    " | null`": "`", "`str`": "text", "`int`": "a whole number", "`float`": "a number",
+    "`bool`": "true or false", "`array`": "a list", "`object`": "an object", "Expected": "must be",
+}  # fmt: skip
+
+
+def _explain(said: str, row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return where below an argument a problem is, and the problem in plain words."""
+    problem, _, at = said.partition(" - at `$")
+    below = re.sub(r"[\[\].]+", ".", at.rstrip("`")).rstrip(".")
+    if field := re.fullmatch(r"Object (missing required|contains unknown) field `(.+)`", problem):
+        is_missing = field[1].startswith("missing")
+        return f"{below}.{field[2]}", "is required" if is_missing else "is unknown; leave it out"
+    if problem.startswith("Invalid enum value"):
+        return below, f"must be one of {', '.join(row['one_of'])}"
+    for word, plain in PLAIN_WORDS.items():
+        problem = problem.replace(word, plain)
+    if length := re.fullmatch(r"must be (text|a list) of length (>=|<=) ([0-9]+)", problem):
+        things = "characters" if length[1] == "text" else "items"
+        most = "at least" if length[2] == ">=" else "at most"
+        return below, f"must have {most} {length[3]} {things}"
+    return below, problem
 
 
 # The names that other tools give to our arguments.
@@ -169,16 +240,6 @@ _MEANT = {
     "workdir": ("cwd",), "lang": ("language",), "q": ("queries",), "text": ("content", "queries"),
     "label": ("source",), "name": ("source", "session"), "urls": ("requests",), "id": ("handle",),
 }  # fmt: skip
-
-
-def _wording(name: str, kind: str, message: str, model: type[BaseModel]) -> str:
-    if kind == "missing":
-        return "is required"
-    if kind == "extra_forbidden":
-        near = [word for word in _MEANT.get(name.lower(), ()) if word in model.model_fields]
-        near += difflib.get_close_matches(name.lower(), model.model_fields, n=1)
-        return f"is unknown; did you mean {near[0]}?" if near else "is unknown; leave it out"
-    return message[:1].lower() + message[1:]
 
 
 MILLISECONDS = 1000
@@ -223,7 +284,7 @@ class Tool:
     """
 
     name: str
-    arguments: type[BaseModel]
+    arguments: Arguments
     call: Callable[[CallContext, Given], Awaitable[Reply]]
     deadline_s: Callable[[Given], float]
 
@@ -252,4 +313,4 @@ def build_tool(
     """Build a tool from its row and its function."""
     limit = row["deadline"]
     deadline_s = DEADLINES[limit] if isinstance(limit, str) else lambda given: float(limit)
-    return Tool(name, build_arguments(name, row.get("arguments", {})), call, deadline_s)
+    return Tool(name, Arguments(name, row.get("arguments", {})), call, deadline_s)

@@ -56,7 +56,7 @@ def test_every_verb_is_told(readme, verb):
 def test_every_tool_is_told(readme, tool):
     assert f"`{tool.name}`" in readme
     (row,) = re.findall(rf"^\| `{tool.name}`.*\|$|^\|.*, `{tool.name}` \|.*$", page("agents"), re.M)
-    assert [name for name in tool.arguments.model_fields if f"`{name}`" not in row] == []
+    assert [name for name in tool.arguments.rows if f"`{name}`" not in row] == []
 
 
 @pytest.mark.parametrize("code", exit_codes.MEANINGS)

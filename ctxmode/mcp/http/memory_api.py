@@ -31,7 +31,6 @@ from ctxmode import crash_report
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp.http import gate
-from ctxmode.mcp.tool import explain
 from ctxmode.operations import facts
 from ctxmode.operations.ctxone_numbers import counterfactual
 from ctxmode.operations.fact_answers import (
@@ -235,8 +234,19 @@ def _read_body(form: type[Any], messages: Sequence[Message]) -> FactRequest:
     try:
         request: FactRequest = form.model_validate(value).build()
     except ValidationError as error:
-        raise _RefusedError(400, explain("it", form, error)) from error
+        raise _RefusedError(400, _explain(form, error)) from error
     return request
+
+
+def _explain(form: type[BaseModel], error: ValidationError) -> str:
+    """Say what is wrong with a body, name by name, and what is accepted."""
+    lines = [
+        f"- {'.'.join(map(str, one['loc']))}: {one['msg'][:1].lower()}{one['msg'][1:]}"
+        for one in error.errors(include_url=False, include_input=False)
+    ]
+    names = [f"{name}{'*' * field.is_required()}" for name, field in form.model_fields.items()]
+    accepted = f"It accepts {', '.join(names)} (* is required)."
+    return "\n".join(("it cannot use these arguments:", *lines, accepted))
 
 
 def _act(config: Config, action: str, asked: FactRequest, name: str) -> tuple[int, dict[str, Any]]:

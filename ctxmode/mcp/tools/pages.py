@@ -37,7 +37,7 @@ async def ctx_pages(call: CallContext, given: Given) -> Reply:
 def _build_request(given: Given, agent: str, session: str) -> PageRequest:
     same = {one.name for one in fields(PageRequest)}
     return PageRequest(
-        **given.model_dump(include=same - {"type"}),
+        **{name: value for name, value in vars(given).items() if name in same - {"type"}},
         type=given.type or "",
         agent=agent,
         session=session,

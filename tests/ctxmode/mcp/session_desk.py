@@ -49,7 +49,7 @@ class Desk:
         return change(self.library)
 
     async def ask(self, client: str = "claude-code", holder: str = "", **given: Any) -> Reply:
-        arguments = TOOL.arguments.model_validate(given)
+        arguments = TOOL.arguments.validate(given)
         context: Any = CallContext(self, Asker(client, holder))  # type: ignore[arg-type]
         return await TOOL.call(context, arguments)
 

@@ -50,7 +50,7 @@ def test_every_name_is_listed_with_arguments_of_its_own():
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_by_a_known_name_is_a_valid_call_of_ours(name):
     known = names.BY_NAME[name]
-    valid = tools.load(known.tool).arguments.model_validate(known.translate(CALLS[name]))
+    valid = tools.load(known.tool).arguments.validate(known.translate(CALLS[name]))
     assert valid.action == known.given["action"]
 
 
@@ -138,7 +138,7 @@ def test_c19_a_call_by_one_of_them_is_a_valid_call_of_ours(name):
     listed = set(row["inputSchema"]["properties"])
     assert set(CONTEXO_CALLS[name]) <= listed | NOT_LISTED
     assert "action" not in listed
-    valid = tools.load("ctx_pages").arguments.model_validate(known.translate(CONTEXO_CALLS[name]))
+    valid = tools.load("ctx_pages").arguments.validate(known.translate(CONTEXO_CALLS[name]))
     assert valid.action == known.given["action"]
 
 

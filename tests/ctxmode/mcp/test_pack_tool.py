@@ -28,7 +28,7 @@ def desk(config):
 
 
 async def ask(desk, **given):
-    arguments = TOOL.arguments.model_validate(given)
+    arguments = TOOL.arguments.validate(given)
     context: Any = CallContext(desk, Asker())  # type: ignore[arg-type]
     return await TOOL.call(context, arguments)
 

@@ -151,7 +151,7 @@ def test_every_language_of_the_table_is_named_to_agents():
 def test_examples_are_valid_arguments():
     for tool in TOOLS:
         example = tool["description"].partition("EXAMPLE: ")[2]
-        tools.load(tool["name"]).arguments.model_validate_json(example)
+        tools.load(tool["name"]).arguments.validate(json.loads(example))
 
 
 def test_tools_that_only_read_say_so():
@@ -174,6 +174,6 @@ def test_every_file_of_a_tool_is_in_the_table():
 @pytest.mark.parametrize("commands", [["true"], [{"command": "1", "packages": ["alpha"]}, "true"]])
 def test_a_batch_that_fetches_packages_may_take_longer(commands):
     tool = tools.load("ctx_batch_execute")
-    given = tool.arguments.model_validate({"commands": commands, "timeout": 1000})
+    given = tool.arguments.validate({"commands": commands, "timeout": 1000})
     fetches = any(command.packages for command in given.commands)
     assert (tool.deadline_s(given) > FETCHING_S) is fetches
