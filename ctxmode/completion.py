@@ -95,7 +95,6 @@ BY_METAVAR: dict[str, Completer | tuple[str, ...]] = {
     "SOURCE": SOURCES,
     "PART": SOURCES,
     "DIR": shtab.DIRECTORY,
-    "show ID | diff A B": ("show", "diff"),
 }
 _FILES = re.compile(r"FILE|PATH")
 

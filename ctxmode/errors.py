@@ -63,6 +63,98 @@ class UsageError(ContextModeError):
     exit_code = 2
 
 
+# The one place where messages get commands from: by kind of thing, what lists all of them, and what
+# makes the first.
+LISTS: dict[str, str] = {
+    "output": "outputs",
+    "source": "sources",
+    "change set": "changes",
+    "package layer": "packages",
+    "session": "sessions list",
+    "fact": "memory list",
+    "page": "pages list",
+    "run": "refusals",
+    "running program": "top",
+}
+MAKES: dict[str, tuple[str, str]] = {
+    "output": ("Make one", "run shell -c 'seq 20000'"),
+    "source": ("Add one", "index PATH"),
+    "change set": ("Make one", "run --stage FILE"),
+    "package layer": ("Add one", "packages add SPEC"),
+    "session": ("Read them", "sessions track"),
+    "fact": ("Add one", "memory remember TEXT"),
+    "page": ("Write one", "pages write SLUG"),
+    "run": ("Start one", "run FILE"),
+    "running program": ("Start one", "run FILE"),
+}
+
+IDS_NAMED = 5
+
+SAME_ACTIONS = (
+    ("list", "ls", "all"),
+    ("show", "read", "get", "cat", "view", "open"),
+    ("remove", "forget", "drop", "rm", "delete", "del", "purge"),
+    ("add", "write", "remember", "new", "create", "put"),
+    ("diff", "compare"),
+)
+"""Words for the same action, of which a verb knows one."""
+
+
+def command(words: str) -> str:
+    """Write a command as it is typed."""
+    return f"context-mode {words}"
+
+
+def find_same_action(word: str, known: Iterable[str]) -> str:
+    """Find the known action that does what another word asks for; empty where there is none."""
+    names = tuple(known)
+    alike = next((row for row in SAME_ACTIONS if word in row), ())
+    return next((name for name in alike if name in names), "")
+
+
+def unknown_action(verb: str, word: str, known: Iterable[str], instead: str = "") -> UsageError:
+    """Name the known actions of a verb, or the whole command that `word` is known by here."""
+    names = tuple(known)
+    hint = f"Use: {instead}" if instead else or_all(word, names, "Choose from")
+    return UsageError(f"{verb} has no action {word!r}", hint)
+
+
+def unknown_id(kind: str, wanted: str, found: Iterable[str] = (), *, is_empty: bool) -> UsageError:
+    """Say that nothing, or more than one thing, has an id, and how to list what is there.
+
+    Args:
+        kind: a key of LISTS.
+        found: the ids that begin with `wanted`, if several do.
+        is_empty: nothing of this kind is stored.
+    """
+    several = tuple(found)
+    if is_empty and not several:
+        return nothing_kept(kind, wanted)
+    listed = f"List them: {command(LISTS[kind])}"
+    if several:
+        names = ", ".join(several[:IDS_NAMED])
+        message = f"several {kind}s match {wanted!r}: {names}"
+        return UsageError(message, f"Give the whole id. {listed}")
+    return UsageError(f"no {kind} {wanted!r}", listed)
+
+
+def nothing_kept(kind: str, wanted: str = "") -> UsageError:
+    """Say that nothing of a kind is there, and what makes one."""
+    message = f"no {kind} {wanted!r}: there are none yet" if wanted else f"no {kind} is there yet"
+    return UsageError(message, describe_making(kind))
+
+
+def describe_making(kind: str) -> str:
+    """Write what makes the first of a kind."""
+    done, words = MAKES[kind]
+    return f"{done}: {command(words)}"
+
+
+def describe_empty(kind: str) -> str:
+    """Write an empty list: what is empty, and the next command."""
+    return f"No {kind}s here yet. {describe_making(kind)}"
+
+
 @contextmanager
 def translate_errors() -> Iterator[None]:
     """Raise errors of the rooms below that a caller can mend as errors of the front door."""

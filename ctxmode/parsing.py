@@ -14,11 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ctxmode.commands.table import Verb
-from ctxmode.errors import UsageError, did_you_mean, or_all, why
+from ctxmode.errors import (
+    UsageError,
+    did_you_mean,
+    find_same_action,
+    or_all,
+    unknown_action,
+    why,
+)
 
 T = TypeVar("T")
 HELP = Path(__file__).parent / "commands" / "help"
 """What `--help` says of each verb before its options: `NAME.txt`."""
+
+ACTION_NAMES = ("action", "command")
+"""Where a command line's action is."""
 
 BUDGET = "answer_bytes"
 """Where a command line's budget for the whole answer is, if it has one."""
@@ -38,7 +48,13 @@ class Parser(argparse.ArgumentParser):
         self.other_words: Mapping[str, str] = {}
         """What people know some choices by, and what those are here."""
 
+        self.default_action = ""
+        """The action that is meant if no word is given; options may stand before actions then."""
+
     def error(self, message: str) -> NoReturn:
+        start, _, missing = message.partition(": ")
+        if start == "the following arguments are required":
+            raise UsageError(f"{self._verb}: missing {missing}", self._hint_at_missing(missing))
         raise UsageError(f"{self._verb}: {message}", f"See {self.prog} --help")
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
@@ -82,9 +98,36 @@ class Parser(argparse.ArgumentParser):
             return
         given = "/".join(action.option_strings) or action.metavar or action.dest
         known, word = [str(one) for one in action.choices], str(value)
-        meant = self.other_words.get(word, "")
-        hint = f"Here that is: {meant}." if meant else or_all(word, known, "There are")
+        if action.dest in ACTION_NAMES:
+            raise unknown_action(self._verb, word, known, self._find_instead(word, known))
+        hint = or_all(word, known, "There are")
         raise UsageError(f"{self._verb}: {given} cannot be {value!r}", hint)
+
+    def _find_instead(self, word: str, known: Sequence[str]) -> str:
+        """Write the command that other programs call `word`; empty where there is none."""
+        meant = self.other_words.get(word, "") or find_same_action(word, known)
+        if meant.startswith("context-mode "):
+            return meant
+        below = subparsers(self).get(meant)
+        usage = below.usage_line if below else f"{self.prog} {meant}"
+        return usage if meant else ""
+
+    @property
+    def usage_line(self) -> str:
+        """The shortest command line that is complete: without what may be left out."""
+        words = [self.prog]
+        for action in self._actions:
+            if action.required or action.nargs == argparse.ZERO_OR_MORE:
+                name = str(action.metavar or action.dest)
+                forms = {argparse.ONE_OR_MORE: f"{name}...", argparse.ZERO_OR_MORE: f"[{name}...]"}
+                words += [*action.option_strings[:1], forms.get(str(action.nargs), name)]
+        return " ".join(words)
+
+    def _hint_at_missing(self, missing: str) -> str:
+        for action in self._actions:
+            if action.choices and missing == (action.metavar or action.dest):
+                return f"Choose from: {', '.join(map(str, action.choices))}."
+        return f"Usage: {self.usage_line}"
 
     @property
     def _verb(self) -> str:
@@ -117,18 +160,26 @@ def verb_parser(verb: Verb) -> Parser:
             module.add_arguments(parser)
         if not verb.has_own_project_option:
             parser.add_argument("--project", metavar="DIR", help="the project folder")
+        if parser.default_action:
+            for action in subparsers(parser).values():
+                action.add_argument("--project", metavar="DIR", help="the project folder")
         if not verb.stays_open:
             _add_budget(parser)
     return parser
 
 
-def _add_table(parser: argparse.ArgumentParser, table: Mapping[str, Any]) -> None:
+def _add_table(parser: Parser, table: Mapping[str, Any]) -> None:
     """Add the arguments of a verb, and its actions with theirs if it has any, from its table."""
     _add_rows(parser, table["arguments"])
     if "actions" not in table:
         return
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    parser.default_action = table.get("default_action", "")
+    actions = parser.add_subparsers(
+        dest="action", required=not parser.default_action, metavar="ACTION"
+    )
     for name, row in table["actions"].items():
+        if name == parser.default_action:
+            _add_rows(parser, row["arguments"])  # for its help: `parse` puts the action before them
         about = row["about"]
         _add_rows(actions.add_parser(name, help=about, description=about), row["arguments"])
 
@@ -186,9 +237,30 @@ def parse(verb: Verb, arguments: Sequence[str]) -> argparse.Namespace:
     if parser.takes_program_arguments and "--" in own:
         at = own.index("--")
         own, program_args = own[:at], own[at + 1 :]
+    if parser.default_action:
+        own = _put_action_first(parser, own)
     parsed: argparse.Namespace = parser.parse_args(own)
     parsed.program_args = program_args
     return parsed
+
+
+def _put_action_first(parser: Parser, own: Sequence[str]) -> list[str]:
+    """Move the first word that is not an option's value to the front; without one, put the default
+    action there."""
+    takes_value = {
+        name
+        for below in subparsers(parser).values()
+        for action in below._actions
+        if action.nargs != 0
+        for name in action.option_strings
+    }
+    before = ""
+    for at, word in enumerate(own):
+        if not word.startswith("-") and before not in takes_value:
+            return [word, *own[:at], *own[at + 1 :]]
+        before = word
+    is_help = not {"-h", "--help"}.isdisjoint(own)
+    return list(own) if is_help else [parser.default_action, *own]
 
 
 def read_input(name: str, hint: str) -> bytes:

@@ -89,6 +89,7 @@ ctxmode/web/test_pages.py ctxmode/hosts/hooks/test_hooks.py
 ctxmode/mcp/http/test_connections.py::test_tls ctxmode/test_import_cost.py
 ctxmode/operations/test_indexing.py ctxmode/hosts/hooks/test_opencode_plugin.py
 ctxmode/test_parsing.py::test_an_unknown_profile ctxmode/commands/test_policy.py
+ctxmode/test_mistakes.py
 ctxmode/hosts/hooks/test_capture.py ctxmode/hosts/hooks/test_turns.py
 ctxmode/hosts/hooks/test_uncaptured.py
 ctxmode/operations/test_quotas.py::test_a_server_keeps ctxmode/render/test_streams.py

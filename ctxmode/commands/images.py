@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     known = [each.name for each in GROUPS]
     unknown = [name for name in args.groups if name not in known]
     if unknown:
-        raise UsageError(f"unknown image {unknown[0]!r}", or_all(unknown[0], known, "Images"))
+        raise UsageError(f"unknown image {unknown[0]!r}", or_all(unknown[0], known, "Choose from"))
     groups = tuple(dict.fromkeys(group(name) for name in args.groups)) or GROUPS
     action: Callable[[argparse.Namespace, tuple[Group, ...]], int] = ACTIONS[args.action]
     return action(args, groups)

@@ -12,14 +12,13 @@ from functools import partial
 
 import kb
 from ctxmode import exit_codes
-from ctxmode.errors import UsageError, did_you_mean
+from ctxmode.errors import describe_empty, unknown_id
 from ctxmode.launch import print_json, with_library
 from ctxmode.operations.library import Library
 from ctxmode.render.highlight import age, size
 from ctxmode.render.terminal_output import for_stdout
 
 _LABEL = re.compile(r"(out-[0-9a-z]+)/(stdout|stderr) \((.*)\)", re.DOTALL)
-ACTIONS = {"show": 1, "diff": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +36,9 @@ class Output:
 
 
 def run(args: argparse.Namespace) -> int:
-    action, *names = args.words or ["list"]
-    if action != "list" and ACTIONS.get(action) != len(names):
-        raise UsageError(
-            f"outputs {' '.join(args.words)!r} is not understood",
-            f"{did_you_mean(action, ACTIONS)}Say outputs, outputs show ID, or outputs diff A B.",
-        )
-    with_library(args, partial(_answer, action=action, names=names, args=args))
+    names = {"list": [], "show": ["id"], "diff": ["before", "after"]}[args.action]
+    ids = [getattr(args, name) for name in names]
+    with_library(args, partial(_answer, action=args.action, names=ids, args=args))
     return exit_codes.OK
 
 
@@ -85,8 +80,7 @@ def _find_output(known: list[Output], name: str) -> Output:
         one for one in known if one.id.startswith(name) or one.id.startswith(f"out-{name}")
     ]
     if len(found) != 1:
-        latest = ", ".join(one.id for one in (found or known)[:5]) or "none"
-        raise UsageError(f"{name!r} is not one kept output", f"There are: {latest}.")
+        raise unknown_id("output", name, (one.id for one in found), is_empty=not known)
     return found[0]
 
 
@@ -119,7 +113,7 @@ def _list(shown: list[Output], total: int, *, as_json: bool) -> None:
         print_json({"outputs": entries, "total": total})
         return
     if not shown:
-        sys.stdout.write("No output is kept yet: large ones are, when something is run.\n")
+        sys.stdout.write(f"{describe_empty('output')}\n")
         return
     from rich.text import Text  # noqa: PLC0415 - for people only
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 from ctxmode import exit_codes
 from ctxmode.commands.run import ask_consent
 from ctxmode.config.locations import load_config
-from ctxmode.errors import ContextModeError, UsageError, did_you_mean, or_all, why
+from ctxmode.errors import (
+    ContextModeError,
+    UsageError,
+    command,
+    describe_empty,
+    unknown_id,
+    why,
+)
 from ctxmode.launch import print_answer, with_app
 from ctxmode.render.highlight import age, size
 from ctxmode.render.terminal_output import for_review
@@ -24,24 +31,15 @@ if TYPE_CHECKING:
     from executor.engine import PackagesAnswer
     from executor.packages import LayerInfo
 
-ACTIONS = ("list", "lock", "add", "remove")
 KEY_SHOWN = 12
 
 
 def run(args: argparse.Namespace) -> int:
-    action, *words = args.words or ["list"]
-    is_whole = action == "list" or (action == "remove" and args.all)
-    if action not in ACTIONS or is_whole != (not words):
-        raise UsageError(
-            f"packages {' '.join(args.words)!r} is not understood",
-            f"{did_you_mean(action, ACTIONS)}Say packages, packages lock SPEC, packages add SPEC, "
-            "or packages remove KEY.",
-        )
-    if action in ("lock", "add"):
-        return _have(args, action, words)
+    if args.action in ("lock", "add"):
+        return _have(args)
     store = LayerStore(load_config(args.project).state_dir / "packages")
-    if action == "remove":
-        return _remove(args, store, words)
+    if args.action == "remove":
+        return _remove(args, store)
     kept = store.layers()
     print_answer(args, {"layers": [_to_json(one) for one in kept]}, for_review(_list(kept)))
     return exit_codes.OK
@@ -49,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(kept: tuple[LayerInfo, ...]) -> str:
     if not kept:
-        return "no packages are kept"
+        return describe_empty("package layer")
     now = time.time()
     return "\n".join(
         f"{one.key[:KEY_SHOWN]}  {one.ecosystem:<10}  {size(one.bytes):>9}  "
@@ -58,7 +56,7 @@ def _list(kept: tuple[LayerInfo, ...]) -> str:
     )
 
 
-def _have(args: argparse.Namespace, action: str, named: list[str]) -> int:
+def _have(args: argparse.Namespace) -> int:
     try:
         name = language(args.language).name
     except UnknownLanguage as error:
@@ -66,8 +64,8 @@ def _have(args: argparse.Namespace, action: str, named: list[str]) -> int:
 
     async def have(app: App) -> PackagesAnswer:
         caller = Caller(consent=ask_consent)
-        request = Request(name, packages=tuple(named))
-        return await app.packages(request, caller, fetch=action == "add", fresh=args.fresh)
+        request = Request(name, packages=tuple(args.specs))
+        return await app.packages(request, caller, fetch=args.action == "add", fresh=args.fresh)
 
     had = with_app(args, have, sole_language=name)
     written = _write(had, Path(args.to)) if args.to else []
@@ -109,9 +107,13 @@ def _write(had: PackagesAnswer, folder: Path) -> list[str]:
     return list(map(str, paths))
 
 
-def _remove(args: argparse.Namespace, store: LayerStore, words: list[str]) -> int:
+def _remove(args: argparse.Namespace, store: LayerStore) -> int:
+    if args.all == bool(args.keys):
+        problem = "KEY and --all exclude each other" if args.all else "missing KEY"
+        usage = f"{command('packages remove KEY...')} or {command('packages remove --all')}"
+        raise UsageError(f"packages remove: {problem}", f"Usage: {usage}")
     kept = [one.key for one in store.layers()]
-    wanted = list(kept) if args.all else [_find(word, kept) for word in words]
+    wanted = list(kept) if args.all else [_find(word, kept) for word in args.keys]
     forgotten = store.forget_locks() if args.all else 0
     removed = [key for key in wanted if store.remove(key)]
     for key in wanted:
@@ -126,9 +128,8 @@ def _find(word: str, kept: list[str]) -> str:
     """Return the one key that begins so; a UsageError where there is none, or several."""
     found = [key for key in kept if key.startswith(word)]
     if len(found) != 1:
-        known = [key[:KEY_SHOWN] for key in (found or kept)]
-        what = "several layers begin with" if found else "no layer is called"
-        raise UsageError(f"{what} {word!r}", or_all(word, known, "Kept are"))
+        shown = (key[:KEY_SHOWN] for key in found)
+        raise unknown_id("package layer", word, shown, is_empty=not kept)
     return found[0]
 
 

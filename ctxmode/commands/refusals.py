@@ -11,7 +11,7 @@ from contextlib import closing
 from base.stores import SchemaError, connect_read_only
 from ctxmode import exit_codes
 from ctxmode.config.locations import Config, load_config
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, unknown_id
 from ctxmode.launch import print_answer, print_json
 from ctxmode.operations.refused_runs import (
     KeptRefusals,
@@ -41,8 +41,7 @@ def run(args: argparse.Namespace) -> int:
     config = load_config(args.project)
     runs, total, known = _read(config, args.run or "", max(args.limit, 0))
     if args.run and not known:
-        listed = ", ".join(str(one.number) for one in runs) or "none"
-        raise UsageError(f"no run {args.run!r} is listed", f"Refused something: {listed}.")
+        raise unknown_id("run", args.run, is_empty=False)
     if args.run:
         text = "\n".join(map(_describe, runs)) or f"Run {args.run} was refused nothing."
         print_answer(args, {"runs": [to_json(one) for one in runs], "total": len(runs)}, text)

@@ -11,6 +11,7 @@ from typing import Any
 
 import kb
 from ctxmode import exit_codes
+from ctxmode.errors import command, describe_empty
 from ctxmode.launch import print_json, with_library
 from ctxmode.operations.library import Library
 from ctxmode.render.highlight import age, size
@@ -27,9 +28,17 @@ def _list(library: Library, args: argparse.Namespace) -> None:
     if args.json:
         print_json({"sources": [source_json(one) for one in shown], "total": len(found)})
     elif not found:
-        sys.stdout.write("Nothing is kept here yet: index a path, or run something.\n")
+        sys.stdout.write(f"{_describe_none(library, args.part)}\n")
     else:
         _show(shown)
+
+
+def _describe_none(library: Library, part: str | None) -> str:
+    """Say whether nothing is stored at all, or nothing that matches; then the next command."""
+    stored = len(library.sources()) if part else 0
+    if not stored:
+        return describe_empty("source")
+    return f"No source matches {part!r} ({stored} stored). List all: {command('sources')}"
 
 
 def source_json(source: kb.Source) -> dict[str, Any]:

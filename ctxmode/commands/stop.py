@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ctxmode import exit_codes, launch
 from ctxmode.config.locations import load_config
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, unknown_id
 from ctxmode.launch import print_answer
 from ctxmode.render.highlight import one_line
 from executor.instance import control
@@ -34,8 +34,8 @@ async def stop(instances: Path, identity: str) -> control.RunningProgram:
     exact = [one for one in running if one.id == identity]
     found = exact or [one for one in running if identity and identity in one.id]
     if len(found) != 1:
-        known = ", ".join(one.id for one in (found or running)) or "none"
-        raise UsageError(f"{identity!r} is not one program that runs", f"Running: {known}.")
+        matches = (one.id for one in found)
+        raise unknown_id("running program", identity, matches, is_empty=not running)
     if not await control.stop(instances, found[0].id):
         raise ContextModeError(f"{found[0].id} has ended by itself", "There is nothing to stop.")
     return found[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, describe_empty, unknown_id
 from ctxmode.render.highlight import age, size
 from ctxmode.render.results import CHANGE_MARKS
 from executor import LeftOut, readable
@@ -42,12 +42,18 @@ class ChangeSets:
         try:
             kept = self._store.get(identity)
         except UnknownChangesError as error:
-            raise UsageError(str(error), "`context-mode changes` lists what is kept.") from error
+            raise self._word_unknown(error, identity) from error
         if kept.project != self._config.project:
             raise UsageError(
                 f"{kept.id} was changed in {kept.project}", f"Add --project {kept.project}."
             )
         return kept
+
+    def _word_unknown(self, error: UnknownChangesError, identity: str) -> UsageError:
+        found = [name for name in error.candidates if name.startswith(identity)]
+        if len(found) == 1:  # it is there, and another version wrote it
+            return UsageError(str(error), "Open it with the version that stored it.")
+        return unknown_id("change set", identity, found, is_empty=not self.list())
 
     def diff(self, kept: Kept, path: str | None) -> str:
         """Build a unified diff against the project as it is now; a UsageError names a path that did
@@ -96,7 +102,7 @@ def _check_paths(kept: Kept, paths: Sequence[str]) -> None:
 def list_text(kept: Sequence[Kept], now: float) -> str:
     """Write a line for each change set."""
     if not kept:
-        return "no changes are kept in this project"
+        return describe_empty("change set")
     return "\n".join(
         f"{one.id}  {age(now - one.made):>4}  {size(one.size):>9}  {_counts(one)}  {one.label}"
         for one in kept

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import kb
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import load as load_rules
-from ctxmode.errors import UsageError, translate_errors
+from ctxmode.errors import UsageError, translate_errors, unknown_id
 from ctxmode.operations import mirroring, searching
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.operations.stores import open_store
@@ -247,7 +247,7 @@ class Library:
                 raise UsageError(
                     f"{name!r} may be any of: {_names(current or found)}", "Give its number."
                 )
-        raise UsageError(f"no source is called {name!r}", f"The latest are: {_names(known)}.")
+        raise unknown_id("source", name, is_empty=not known)
 
     def text(self, source: kb.Source) -> bytes:
         """Read the exact bytes that are kept of a source."""

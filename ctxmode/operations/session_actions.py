@@ -7,6 +7,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
+from ctxmode.errors import command, describe_empty, describe_making
+from ctxmode.hosts.agents import HOST_AGENTS
 from ctxmode.operations import figures
 from ctxmode.operations import sessions as stores
 from ctxmode.operations.operation import Answer, Arg, Asker, TextFile
@@ -45,7 +47,6 @@ PARTS = {
     "messages": "all messages in order",
     "summary": "what whoever summarised it found",
 }
-NONE_YET = "No session is kept yet. Read this project's with: context-mode sessions track"
 RESUME_LINES = {
     "claude_code": ("claude", "--resume"),
     "codex": ("codex", "resume"),
@@ -71,8 +72,22 @@ def list_sessions(
     found, left_out = stores.list_everywhere(
         asker.config, agent=agent, status=status, limit=limit, everywhere=everywhere
     )
-    none = "No session is such." if agent or status else NONE_YET
+    none = "" if found else _describe_none(asker, agent, status, everywhere=everywhere)
     return _list("sessions", [asdict(one) for one in found], none, left_out)
+
+
+def _describe_none(asker: Asker, agent: str, status: str, *, everywhere: bool) -> str:
+    """Say that no session is stored, or none of the agent or status that was asked for."""
+    if not (agent or status):
+        return describe_empty("session")
+    named = f" of agent {agent!r}" if agent else ""
+    named += f" with status {status!r}" if status else ""
+    stored, _ = stores.list_everywhere(asker.config, limit=None, everywhere=everywhere)
+    agents = sorted({one.agent for one in stored} or {known for known, *_ in HOST_AGENTS})
+    state = "with sessions" if stored else "that can be read"
+    known = f" Agents {state}: {', '.join(agents)}." if agent else ""
+    remedy = f"List all: {command('sessions list')}" if stored else describe_making("session")
+    return f"No sessions{named} here yet.{known} {remedy}"
 
 
 def _list(

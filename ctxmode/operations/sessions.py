@@ -17,7 +17,7 @@ from typing import TypeVar
 from base.stores import WAIT_S
 from ctxmode.config.locations import Config
 from ctxmode.config.transcripts import Recording, load_recording
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, nothing_kept
 from ctxmode.operations.session_store import find_users_store, open_session_store
 from memory.errors import MemoryRoomError
 from memory.sessions import Session, SessionStore, UnknownSessionError, keeping, reading
@@ -221,7 +221,7 @@ def find_holding_store(
 
     of_stores, left_out = gather(config, look, everywhere=everywhere)
     if not of_stores and not left_out:
-        raise UsageError("no sessions are kept yet", "Read them with: context-mode sessions track")
+        raise nothing_kept("session", wanted)
     likely = _merge(likely for likely, _ in of_stores.values())
     latest = _merge(latest for _, latest in of_stores.values())
     with translate_session_errors():

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from ctxmode.errors import describe_empty
 from ctxmode.render.highlight import age, inflect, one_line, size
 from memory.facts import Change, Fact, Restored, Snapshot, Written
 from memory.sessions import Session, Summary
@@ -125,7 +126,6 @@ def _minute(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%MZ", time.gmtime(at))
 
 
-NONE = "No fact is there."
 TITLE_CHARS = 100
 SIMILAR_CHARS = 200
 
@@ -148,7 +148,7 @@ def written_text(written: Written) -> str:
 
 def list_text(facts: Sequence[Fact]) -> str:
     """List facts, a line each."""
-    return "\n".join(map(_row, facts)) or NONE
+    return "\n".join(map(_row, facts)) or describe_empty("fact")
 
 
 def _row(fact: Fact) -> str:

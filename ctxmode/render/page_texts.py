@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
+from ctxmode.errors import describe_empty
 from ctxmode.render.highlight import age, inflect, one_line
 from memory.pages import (
     DRAFTS_FOLDER,
@@ -25,7 +26,6 @@ from memory.pages import (
     diff_text,
 )
 
-NONE = "No page is there."
 SHA_CHARS = 7
 SUMMARY_CHARS = 200
 STATES = {
@@ -54,7 +54,7 @@ def page_text(page: ReadPage) -> str:
 
 def list_text(rows: Sequence[PageRow]) -> str:
     """List pages, a line each and their summaries."""
-    return "\n".join(line for row in rows for line in _row(row)) or NONE
+    return "\n".join(line for row in rows for line in _row(row)) or describe_empty("page")
 
 
 def _row(row: PageRow) -> Iterator[str]:

@@ -324,7 +324,4 @@ class Memory:
 
 
 def _unknown(wanted: str) -> UnknownFactError:
-    return UnknownFactError(
-        f"no fact {str(wanted)[:80]!r} is remembered",
-        "See those that are with `context-mode memory list`.",
-    )
+    return UnknownFactError(f"no fact {str(wanted)[:80]!r}", "List them: context-mode memory list")

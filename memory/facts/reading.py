@@ -238,8 +238,7 @@ def find_fact(db: sqlite3.Connection, branch: str, wanted: str) -> Fact:
     found = find_at(db, branch, _find_path(db, wanted))
     if found is None or wanted not in (found.path, found.id):
         raise UnknownFactError(
-            f"no fact {wanted[:80]!r} stands on {branch}",
-            "See those that do with `context-mode memory list`.",
+            f"no fact {wanted[:80]!r} on branch {branch}", "List them: context-mode memory list"
         )
     return found
 

@@ -51,8 +51,8 @@ def find_page(pages: Pages, name: str) -> str:
     found = [path for path in candidates if path in there]
     found = found or [path for path in candidates if pages.repository.last_commit(path)]
     if not found:
-        message = f"there is no page {name[:80]!r}"
-        raise BadInputError(message, "`context-mode pages list` lists the pages")
+        message = f"no page {name[:80]!r}"
+        raise BadInputError(message, "List them: context-mode pages list")
     if len(found) > 1:
         named = [one for path in found if (one := slug_of(path))]
         names = ", ".join(f"{one[0]}/{one[1]}" for one in named)

@@ -113,8 +113,10 @@ def choose_session(wanted: str, likely: Sequence[Session], latest: Sequence[Sess
     names = ", ".join(one.id for one in (likely or latest)[:CANDIDATES_NAMED])
     if likely:
         raise UnknownSessionError(f"{wanted!r} may be any of {names}", "Give more of the id.")
-    there = f"The latest are {names}." if names else "None is kept yet."
-    raise UnknownSessionError(f"no session {wanted!r} is kept", there)
+    remedy = f"The latest are {names}. List them: context-mode sessions list"
+    raise UnknownSessionError(
+        f"no session {wanted!r}", remedy if names else "Read them: context-mode sessions track"
+    )
 
 
 def read_messages(

@@ -184,7 +184,7 @@ class ChangeStore:
         if kept is None:
             place = self._sets / fitting[0]
             raise UnknownChangesError(
-                f"another version kept the changes in {place}: they stay there"
+                f"another version kept the changes in {place}: they stay there", fitting
             )
         return kept
 

@@ -142,7 +142,7 @@ def test_x2_a_text_from_stdin_is_primed_under_the_source_that_is_given(ask, monk
     ],
 )
 def test_x11_o13_a_word_of_another_system_is_told_by_ours(ask, word, meant):
-    assert f"{meant}" in ask(word, "x", code=2).partition("Here that is: ")[2]
+    assert f"{meant}" in ask(word, "x", code=2).partition("Use: ")[2]
 
 
 def test_x7_a_conflict_writes_nothing_exits_with_1_and_is_resolved_by_a_side(ask):

@@ -1,0 +1,171 @@
+"""Mistakes with actions and ids: one line says what is wrong, the next what to type."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from ctxmode import cli, errors, exit_codes, parsing
+from ctxmode.commands.table import VERBS
+
+# A command line; its problem; how its remedy begins.
+MISTAKES = (
+    ("outputs show", "outputs show: missing ID", "Usage: context-mode outputs show ID"),
+    ("outputs diff a", "outputs diff: missing B", "Usage: context-mode outputs diff A B"),
+    ("outputs ls", "outputs has no action 'ls'", "Use: context-mode outputs list"),
+    ("outputs shw x", "outputs has no action 'shw'", "Did you mean show? Choose from: list, show"),
+    ("outputs zz", "outputs has no action 'zz'", "Choose from: list, show, diff."),
+    ("outputs get", "outputs has no action 'get'", "Use: context-mode outputs show ID"),
+    ("outputs show zz", "no output 'zz': there are none yet", "Make one: context-mode run shell"),
+    ("outputs diff a b", "no output 'a': there are none yet", "Make one: context-mode run shell"),
+    ("packages remove x", "no package layer 'x': there are none yet", "Add one: context-mode pack"),
+    ("packages remove", "packages remove: missing KEY", "Usage: context-mode packages remove KEY"),
+    ("packages remove --all x", "packages remove: KEY and --all exclude each other", "Usage: "),
+    ("packages add", "packages add: missing SPEC", "Usage: context-mode packages add SPEC..."),
+    ("packages rm x", "packages has no action 'rm'", "Use: context-mode packages remove"),
+    ("packages lok x", "packages has no action 'lok'", "Did you mean lock? Choose from: list, "),
+    (
+        "changes show zz",
+        "no change set 'zz': there are none yet",
+        "Make one: context-mode run --st",
+    ),
+    (
+        "changes drop zz",
+        "no change set 'zz': there are none yet",
+        "Make one: context-mode run --st",
+    ),
+    (
+        "changes apply",
+        "changes apply: missing ID",
+        "Usage: context-mode changes apply ID [PATH...]",
+    ),
+    ("changes --merge apply", "changes apply: missing ID", "Usage: context-mode changes apply ID"),
+    ("changes ls", "changes has no action 'ls'", "Use: context-mode changes list"),
+    ("changes delete x", "changes has no action 'delete'", "Use: context-mode changes drop ID..."),
+    ("sessions ls", "sessions has no action 'ls'", "Use: context-mode sessions list"),
+    ("sessions rm x", "sessions has no action 'rm'", "Use: context-mode sessions forget ID..."),
+    ("sessions show zz", "no session 'zz': there are none yet", "Read them: context-mode sessions"),
+    ("memory ls", "memory has no action 'ls'", "Use: context-mode memory list"),
+    ("memory rm x", "memory has no action 'rm'", "Use: context-mode memory forget ID"),
+    ("memory add", "memory has no action 'add'", "Use: context-mode memory remember TEXT"),
+    ("memory decision", "memory has no action 'decision'", "Use: context-mode memory remember --c"),
+    ("memory zz", "memory has no action 'zz'", "Choose from: remember, prime, pin, unpin, forget"),
+    ("memory show zz", "no fact 'zz'", "List them: context-mode memory list"),
+    ("memory", "memory: missing ACTION", "Choose from: remember, prime, pin, unpin, forget"),
+    ("pages ls", "pages has no action 'ls'", "Use: context-mode pages list"),
+    ("pages show x", "pages has no action 'show'", "Use: context-mode pages read SLUG"),
+    ("pages read zz", "no page 'zz'", "List them: context-mode pages list"),
+    ("pages read", "pages read: missing SLUG", "Usage: context-mode pages read SLUG"),
+    ("show zz", "no source 'zz': there are none yet", "Add one: context-mode index PATH"),
+    ("show", "show: missing SOURCE", "Usage: context-mode show SOURCE"),
+    ("stop zz", "no running program 'zz': there are none yet", "Start one: context-mode run FILE"),
+    ("refusals 99", "no run '99'", "List them: context-mode refusals"),
+    ("images rm web", "images has no action 'rm'", "Use: context-mode images remove [GROUP...]"),
+    ("images remove zz", "unknown image 'zz'", "Choose from: scripting, web, "),
+    ("images", "images: missing ACTION", "Choose from: build, list, remove."),
+    ("policy ls", "policy has no action 'ls'", "Use: context-mode policy list"),
+    ("policy test", "policy test: missing --rules", "Usage: context-mode policy test FILE.tsv|- -"),
+    ("config zz", "config has no action 'zz'", "Choose from: show, init, schema."),
+    ("config get", "config has no action 'get'", "Use: context-mode config show"),
+    ("cluster zz", "cluster has no action 'zz'", "Choose from: key, check."),
+    ("kb", "kb: missing COMMAND", "Choose from: check, backup, stats."),
+)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """An empty project, in which nothing is stored."""
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CONTEXT_MODE_DIR", str(tmp_path / "data"))
+    for name in ("CONTEXT_MODE_PROJECT_DIR", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "project"
+
+
+def parse_named(text: str) -> int:
+    """Parse each command line that a text names; return how many it names."""
+    named = re.split(r"context-mode ", text)[1:]
+    for one in named:
+        line = re.split(r", | or $|\. ", one)[0]
+        verb, *words = shlex.split(re.sub(r"\[.*\]|\.\.\.", "", line))
+        parsing.parse(VERBS[verb], words)
+    return len(named)
+
+
+@pytest.mark.parametrize(("line", "problem", "remedy"), MISTAKES, ids=[row[0] for row in MISTAKES])
+def test_a_mistake_has_a_problem_and_a_remedy(place, capsys, line, problem, remedy):
+    assert cli.main(line.split()) == exit_codes.USAGE
+    said = capsys.readouterr()
+    first, second = said.err.splitlines()
+    assert (said.out, first) == ("", f"context-mode: {problem}")
+    assert second.startswith(f"  {remedy}")
+    assert not second.rstrip().endswith((":", ": .", "none."))
+    if "--category decide" not in second:  # that lacks its text, as it is said beside it
+        parse_named(second)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("outputs", "No outputs here yet. Make one: context-mode run shell -c 'seq 20000'"),
+        ("changes", "No change sets here yet. Make one: context-mode run --stage FILE"),
+        ("packages", "No package layers here yet. Add one: context-mode packages add SPEC"),
+        ("sources", "No sources here yet. Add one: context-mode index PATH"),
+        ("sources zz", "No sources here yet. Add one: context-mode index PATH"),
+        ("memory list", "No facts here yet. Add one: context-mode memory remember TEXT"),
+        ("pages list", "No pages here yet. Write one: context-mode pages write SLUG"),
+        ("sessions list", "No sessions here yet. Read them: context-mode sessions track"),
+        (
+            "sessions list --agent codex",
+            "No sessions of agent 'codex' here yet. Agents that can be read: claude_code, codex, ",
+        ),
+        ("sessions list --status paused", "No sessions with status 'paused' here yet. Read them: "),
+    ],
+)
+def test_an_empty_list_names_what_fills_it(place, capsys, line, shown):
+    assert cli.main(line.split()) == exit_codes.OK
+    told = capsys.readouterr().out
+    assert told.startswith(shown)
+    assert parse_named(told) == 1
+
+
+def test_what_is_not_among_the_stored_names_the_list(place, capsys):
+    (place / "notes.md").write_text("# One\n\nText.\n")
+    assert cli.main(["index", "notes.md"]) == exit_codes.OK
+    capsys.readouterr()
+    assert cli.main(["sources", "zz"]) == exit_codes.OK
+    matches_none = "No source matches 'zz' (1 stored). List all: context-mode sources\n"
+    assert capsys.readouterr().out == matches_none
+    assert cli.main(["show", "zz"]) == exit_codes.USAGE
+    assert capsys.readouterr().err == (
+        "context-mode: no source 'zz'\n  List them: context-mode sources\n"
+    )
+
+
+@pytest.mark.parametrize("kind", errors.LISTS)
+def test_each_command_of_a_kind_is_one(kind):
+    assert parse_named(errors.command(errors.LISTS[kind])) == 1
+    assert parse_named(errors.describe_making(kind)) == 1
+
+
+def test_several_that_begin_alike_are_named():
+    error = errors.unknown_id("output", "out-", ["out-1", "out-2"], is_empty=False)
+    assert error.message == "several outputs match 'out-': out-1, out-2"
+    assert error.hint == "Give the whole id. List them: context-mode outputs"
+
+
+@pytest.mark.parametrize("line", ["--json --limit 3", "--limit 3 --json", "list --json --limit 3"])
+def test_a_list_is_meant_where_no_action_is_given(place, line):
+    parsed = parsing.parse(VERBS["outputs"], line.split())
+    assert (parsed.action, parsed.limit, parsed.json) == ("list", 3, True)
+
+
+def test_options_may_stand_before_the_action(place):
+    words = ["--language", "javascript", "add", "--project", "x", "nanoid", "--json"]
+    parsed = parsing.parse(VERBS["packages"], words)
+    assert (parsed.action, parsed.specs, parsed.language) == ("add", ["nanoid"], "javascript")
+    assert (parsed.project, parsed.json) == ("x", True)
