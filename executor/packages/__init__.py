@@ -1,7 +1,7 @@
 """Packages in two phases: locked and fetched in a cell that reaches registries alone, then bound.
 
 `layers.py` leads from what is wanted to a layer, `phases.py` runs a phase in a cell, `store.py`
-keeps layers and locks, sealed by `seal.py`. The rows are in `runtimes/packages/`.
+keeps layers and locks, sealed by `seal.py`. The rows are in `runtimes/packages/rows/`.
 """
 
 from base.faces import lend_names

@@ -1,29 +1,58 @@
-"""All ecosystems as they are listed, and packages that a program lacked by its error output."""
+"""All ecosystems as they are listed, and packages that a program lacked by its error output.
+
+Each is a file of `rows/`. There, `lock`, `fetch` and `build` name the programs of `programs/` that
+make a phase's script. `parts` are parts of its patterns, named there in angle brackets. Tools go by
+their names.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
-from typing import Final
+import tomllib
+from pathlib import Path
+from typing import Any, Final
 
-from runtimes.packages.csharp import CSHARP
-from runtimes.packages.elixir import ELIXIR
-from runtimes.packages.go import GO
-from runtimes.packages.java import JAVA
-from runtimes.packages.javascript import JAVASCRIPT
-from runtimes.packages.lua import LUA
-from runtimes.packages.perl import PERL
-from runtimes.packages.php import PHP
-from runtimes.packages.python import PYTHON
-from runtimes.packages.r import R
-from runtimes.packages.ruby import RUBY
-from runtimes.packages.rust import RUST
-from runtimes.packages.tools import Ecosystem
+from runtimes.packages.programs import read_program
+from runtimes.packages.tools import CARGO, TOOLS, Ecosystem
 
-ECOSYSTEMS: Final[tuple[Ecosystem, ...]] = (
-    *(PYTHON, JAVASCRIPT, RUBY, GO, RUST, R),
-    *(PHP, PERL, LUA, JAVA, CSHARP, ELIXIR),
+_NAMES: Final = (
+    *("python", "javascript", "ruby", "go", "rust", "r"),
+    *("php", "perl", "lua", "java", "csharp", "elixir"),
 )
+_TOOLS: Final = {tool.name: tool for tool in (*TOOLS, CARGO)}
+
+
+def _read_row(name: str) -> Ecosystem:
+    """Read the row of an ecosystem, with its scripts, patterns and tools put together."""
+    row: dict[str, Any] = tomllib.loads((Path(__file__).parent / f"rows/{name}.toml").read_text())
+    for phase in {"lock", "fetch", "build"} & row.keys():
+        row[phase] = "".join(map(read_program, row[phase]))
+    parts: dict[str, str] = {}
+    for part, pattern in row.pop("parts", {}).items():
+        parts[part] = _join_parts(pattern, parts)
+    for pattern in {"spec", "missing"} & row.keys():
+        row[pattern] = _join_parts(row[pattern], parts)
+    for field in {"tools", "beside"} & row.keys():
+        row[field] = [_TOOLS[tool] for tool in row[field]]
+    lock_tools = row.pop("lock_tools", {})
+    row["lock_tools"] = {file: _TOOLS[tool] for file, tool in lock_tools.items()}
+    return Ecosystem(**{field: _to_tuples(value) for field, value in row.items()})
+
+
+def _to_tuples(value: Any) -> Any:  # noqa: ANN401 - as TOML has it
+    """Return a value of TOML with its lists as tuples."""
+    return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
+
+
+def _join_parts(pattern: str, parts: dict[str, str]) -> str:
+    """Put into a pattern what its names in angle brackets stand for."""
+    for name, part in parts.items():
+        pattern = pattern.replace(f"<{name}>", part)
+    return pattern
+
+
+ECOSYSTEMS: Final = (*map(_read_row, _NAMES),)
 BY_NAME: Final = {row.name: row for row in ECOSYSTEMS}
 _OF_LANGUAGE: Final = {language: row for row in ECOSYSTEMS for language in row.languages}
 

@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from base.remedy import Remedy
-from runtimes.packages.programs import read_program
-
-GET: Final = read_program("tools_get.sh")
 
 
 class Tool(NamedTuple):
@@ -53,6 +50,7 @@ HEX: Final = Tool(
     "mix local.hex",
     folders=("$MIX_ARCHIVES/hex-*", "$MIX_HOME/archives/hex-*", "~/.mix/archives/hex-*"),
 )
+CARGO: Final = Tool("cargo", "install cargo, by the same way as rustc")
 TOOLS: Final = (*(UV, NODE, NPM, PNPM, YARN, BUN, COMPOSER, LUAROCKS, MVN, CPANM, NUGET, MIX, HEX),)
 
 
@@ -103,13 +101,14 @@ class Ecosystem:
     title: str
     languages: tuple[str, ...]
     registry: str  # the address that the ecosystem's own client asks by default
-    hosts: tuple[str, ...]  # further names from which its files come
     spec: str  # a pattern of what a person may name; each is a line of `wanted`
     lock: str
     fetch: str
     at: str  # where cells show the layer
-    env: Mapping[str, str]  # the variables by which programs find the layer
     lock_name: str  # the first of the lock's files
+    hosts: tuple[str, ...] = ()  # further names from which its files come
+    # The variables by which programs find the layer.
+    env: Mapping[str, str] = field(default_factory=dict)
     lists_requirements: bool = False  # whether `wanted_files` are lists in pip's form
     locked_by: str = ""  # what stands in a list of packages that is a lock already
     lock_files: tuple[tuple[str, ...], ...] = ()  # a project's files that are a lock already

@@ -1,7 +1,7 @@
 if [ -z "${MCS:-}" ]; then echo "packages are had for Mono alone" >&2; exit 1; fi
 mkdir -p "$HOME"; cd "$TMPDIR"
 cat > trust.cs <<'END'
-@TRUST@END
+@csharp_trust.cs@END
 "$MCS" -warn:0 -r:Mono.Security.dll trust.cs
 if [ -e "$SSL_CERT_FILE" ]; then "$MONO" trust.exe "$SSL_CERT_FILE"; fi
 printf '<configuration><config>%s</config></configuration>' \
@@ -9,7 +9,7 @@ printf '<configuration><config>%s</config></configuration>' \
 check() {
     place="$(mktemp -d)"
     cat > "$place/check.cs" <<'END'
-@CHECK@END
+@csharp_check.cs@END
     "$MCS" -warn:0 "$place/check.cs"
     find "$TMPDIR" -name '*.nupkg' -exec "$MONO" "$place/check.exe" {} + >&2
 }

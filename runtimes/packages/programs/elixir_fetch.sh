@@ -1,5 +1,5 @@
 cat > read.exs <<'END'
-@READ@END
+@elixir_read.exs@END
 cp "$IN/mix.lock" .
 "$ELIXIR" read.exs mix.lock > dependencies
 declare_project < dependencies

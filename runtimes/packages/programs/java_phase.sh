@@ -1,5 +1,5 @@
 cat > "$TMPDIR/Packages.java" <<'END'
-@PROGRAM@END
+@java_program.java@END
 maven="${MVN%/bin/*}"
 for jar in "$maven"/lib/maven-resolver-api*; do
     if [ ! -e "$jar" ]; then maven=/usr/share/maven; fi

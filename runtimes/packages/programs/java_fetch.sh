@@ -1,0 +1,2 @@
+fetch >&2
+cp "$IN/packages.lock" "$OUT"

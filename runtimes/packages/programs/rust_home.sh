@@ -1,0 +1,1 @@
+export CARGO_HOME="$OUT/cargo"
