@@ -164,7 +164,7 @@ def _run_verb(verb: Verb, rest: list[str]) -> int:
 
 def _run(verb: Verb, parsed: argparse.Namespace) -> int:
     module = verb.load()
-    if hasattr(module, "OPERATIONS"):
+    if hasattr(module, "OPERATIONS") or hasattr(module, "OPERATION"):
         from ctxmode.commands import operations  # noqa: PLC0415 - few verbs have any
 
         return operations.run_operation(module, parsed)

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ctxmode.config.locations import load_config
+from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import unwrap
 from ctxmode.render.highlight import harmless
 from ctxmode.render.terminal_output import disarm, is_runner, is_runner_log
@@ -31,14 +31,20 @@ def with_app(
 ) -> T:
     """Open the App of the project that the arguments name, do one thing with it, and close it.
     `open_app` explains `sole_language`."""
-    from ctxmode.app import open_app  # noqa: PLC0415
-
     config = replace(
         load_config(args.project),
         isolation=getattr(args, "isolation", None) or "",
         runtime=getattr(args, "runtime", None) or "",
         cluster=getattr(args, "cluster", None) or "",
     )
+    return with_app_of(config, action, sole_language)
+
+
+def with_app_of(
+    config: Config, action: Callable[[App], Awaitable[T]], sole_language: str = ""
+) -> T:
+    """Do as `with_app`, of a project whose configuration is known."""
+    from ctxmode.app import open_app  # noqa: PLC0415
 
     async def act() -> T:
         async with open_app(config, sole_language=sole_language) as app:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ctxmode.commands.table import Verb
@@ -137,6 +138,11 @@ class Parser(argparse.ArgumentParser):
         return f"{meant}{self.prog} --help shows what there is."
 
 
+def has_operations(module: ModuleType) -> bool:
+    """Tell whether a verb's module has operations, whose parameters are its options."""
+    return hasattr(module, "OPERATIONS") or hasattr(module, "OPERATION")
+
+
 def verb_parser(verb: Verb) -> Parser:
     """Build the parser of a verb's arguments."""
     module = verb.load()
@@ -150,10 +156,14 @@ def verb_parser(verb: Verb) -> Parser:
     is_table = table.exists()
     if is_table:
         _add_table(parser, json.loads(table.read_bytes()))
-    if hasattr(module, "OPERATIONS"):
+    if has_operations(module):
         from ctxmode.commands import operations  # noqa: PLC0415 - few verbs have any
 
-        operations.add_actions(parser, module.OPERATIONS)
+        if hasattr(module, "OPERATIONS"):
+            default = getattr(module, "DEFAULT_ACTION", "")
+            operations.add_actions(parser, module.OPERATIONS, default)
+        else:
+            operations.add_parameters(parser, module.OPERATION)
         is_table = True
     if is_table or hasattr(module, "add_arguments"):
         if hasattr(module, "add_arguments"):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import time
+from collections.abc import Iterator
+from typing import Annotated, TypeAlias
 
-from ctxmode import exit_codes
-from ctxmode.config.locations import load_config
-from ctxmode.launch import print_answer
 from ctxmode.operations.changes import (
     ChangeSets,
     commit_json,
@@ -16,43 +14,66 @@ from ctxmode.operations.changes import (
     summary_text,
     to_json,
 )
+from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from ctxmode.render.terminal_output import for_review
 from executor.project import PREVENTING
 
-
-def run(args: argparse.Namespace) -> int:
-    changes = ChangeSets(load_config(args.project))
-    actions = {"list": _list, "show": _show, "apply": _apply, "drop": _drop}
-    return actions[args.action](changes, args)
+ChangeSetId: TypeAlias = Annotated[str, Arg(metavar="ID")]
+Paths: TypeAlias = Annotated[tuple[str, ...], Arg(metavar="PATH")]
 
 
-def _list(changes: ChangeSets, args: argparse.Namespace) -> int:
-    kept = changes.list()
+def list_change_sets(asker: Asker) -> Answer:
+    """List the stored change sets, latest first."""
+    kept = ChangeSets(asker.config).list()
     text = for_review(list_text(kept, time.time()))
-    print_answer(args, {"changes": [to_json(one) for one in kept]}, text)
-    return exit_codes.OK
+    return Answer({"changes": [to_json(one) for one in kept]}, text)
 
 
-def _show(changes: ChangeSets, args: argparse.Namespace) -> int:
-    kept = changes.get(args.id)
-    diff = changes.diff(kept, args.path)
-    text = diff if args.path else f"{summary_text(kept)}\n\n{diff}"
-    print_answer(args, {**to_json(kept), "diff": diff}, for_review(text.rstrip("\n")))
-    return exit_codes.OK
+def show_change_set(
+    asker: Asker, change_set: ChangeSetId, path: Annotated[str, Arg(metavar="PATH")] = ""
+) -> Answer:
+    """Print what one changed, as a diff."""
+    changes = ChangeSets(asker.config)
+    kept = changes.get(change_set)
+    diff = changes.diff(kept, path or None)
+    text = diff if path else f"{summary_text(kept)}\n\n{diff}"
+    return Answer({**to_json(kept), "diff": diff}, for_review(text.rstrip("\n")))
 
 
-def _apply(changes: ChangeSets, args: argparse.Namespace) -> int:
+def apply_change_set(
+    asker: Asker,
+    change_set: ChangeSetId,
+    paths: Paths = (),
+    *,
+    dry_run: Annotated[bool, Arg("say what would be applied")] = False,
+    theirs: Annotated[tuple[str, ...], Arg("take it despite a conflict", "PATH")] = (),
+    merge: Annotated[bool, Arg("merge lines where both changed")] = False,
+) -> Answer:
+    """Bring one into the project, all or some paths."""
+    changes = ChangeSets(asker.config)
     done = changes.apply(
-        changes.get(args.id), args.paths, dry_run=args.dry_run, theirs=args.theirs, merge=args.merge
+        changes.get(change_set), paths, dry_run=dry_run, theirs=theirs, merge=merge
     )
-    print_answer(args, commit_json(done), for_review(commit_text(done, dry_run=args.dry_run)))
     is_prevented = any(left.kind in PREVENTING for left in done.left_out)
-    return exit_codes.ERROR if is_prevented else exit_codes.OK
+    text = for_review(commit_text(done, dry_run=dry_run))
+    return Answer(commit_json(done), text, is_failure=is_prevented)
 
 
-def _drop(changes: ChangeSets, args: argparse.Namespace) -> int:
-    for identity in args.ids:
+def drop_change_sets(
+    asker: Asker, change_sets: Annotated[tuple[str, ...], Arg(metavar="ID")]
+) -> Iterator[Answer]:
+    """Forget change sets."""
+    changes = ChangeSets(asker.config)
+    for identity in change_sets:
         kept = changes.get(identity)
         changes.drop(kept)
-        print_answer(args, {"dropped": kept.id}, f"dropped {kept.id}")
-    return exit_codes.OK
+        yield Answer({"dropped": kept.id}, f"dropped {kept.id}")
+
+
+OPERATIONS: dict[str, Operation] = {
+    "list": list_change_sets,
+    "show": show_change_set,
+    "apply": apply_change_set,
+    "drop": drop_change_sets,
+}
+DEFAULT_ACTION = "list"

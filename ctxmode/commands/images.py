@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 
-from ctxmode import exit_codes, launch
+from ctxmode import launch
 from ctxmode.doctor import container_engine
 from ctxmode.errors import ContextModeError, UsageError, or_all
-from ctxmode.launch import print_answer, print_json
+from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from images import GROUPS, Group, group
 
 if TYPE_CHECKING:
@@ -20,73 +19,70 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    build = actions.add_parser("build", help="make what is not current, and prove it")
-    build.add_argument("--base", metavar="IMAGE", help="what to build on: anything with apt")
-    build.add_argument(
-        "--network", metavar="MODE", default="host", help="the builds' network (default: host)"
-    )
-    build.add_argument("--fresh", action="store_true", help="install all packages anew")
-    listing = actions.add_parser("list", help="show which are current, outdated or missing")
-    remove = actions.add_parser("remove", help="remove images that this program made")
-    remove.add_argument("--outdated", action="store_true", help="keep those that are current")
-    for action in (build, listing, remove):
-        names = ", ".join(each.name for each in GROUPS)
-        action.add_argument("groups", nargs="*", metavar="GROUP", help=f"default: all ({names})")
-        action.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+Groups: TypeAlias = Annotated[
+    tuple[str, ...],
+    Arg(f"default: all ({', '.join(each.name for each in GROUPS)})", "GROUP"),
+]
 
 
-def run(args: argparse.Namespace) -> int:
-    known = [each.name for each in GROUPS]
-    unknown = [name for name in args.groups if name not in known]
-    if unknown:
-        raise UsageError(f"unknown image {unknown[0]!r}", or_all(unknown[0], known, "Choose from"))
-    groups = tuple(dict.fromkeys(group(name) for name in args.groups)) or GROUPS
-    action: Callable[[argparse.Namespace, tuple[Group, ...]], int] = ACTIONS[args.action]
-    return action(args, groups)
-
-
-def _build(args: argparse.Namespace, groups: tuple[Group, ...]) -> int:
+def build_images(
+    asker: Asker,
+    groups: Groups = (),
+    *,
+    base: Annotated[str, Arg("what to build on: anything with apt", "IMAGE")] = "",
+    network: Annotated[str, Arg("the builds' network (default: host)", "MODE")] = "host",
+    fresh: Annotated[bool, Arg("install all packages anew")] = False,
+) -> Answer:
+    """Make what is not current, and prove it."""
+    from ctxmode.render import image_tables  # noqa: PLC0415 - rich
     from images.making import Order, make  # noqa: PLC0415 - loads Docker's SDK
 
-    order = Order(groups, args.base, args.network, args.fresh)
+    del asker
+    order = Order(_choose(groups), base or None, network, fresh)
     made = _with_engine(partial(make, order=order, report=_progress))
-    if args.json:
-        print_json({"images": [each.to_json() for each in made]})
-    else:
-        from ctxmode.render.image_tables import show_made  # noqa: PLC0415 - rich is for people only
-
-        show_made(made)
-    return exit_codes.ERROR if any(each.error for each in made) else exit_codes.OK
+    data = {"images": [each.to_json() for each in made]}
+    show = partial(image_tables.show_made, made)
+    return Answer(data, show=show, is_failure=any(each.error for each in made))
 
 
-def _list(args: argparse.Namespace, groups: tuple[Group, ...]) -> int:
+def list_images(asker: Asker, groups: Groups = ()) -> Answer:
+    """Show which are current, outdated or missing."""
+    from ctxmode.render import image_tables  # noqa: PLC0415 - rich
     from images.inventory import survey  # noqa: PLC0415 - loads Docker's SDK
 
-    states = _with_engine(partial(survey, groups=groups))
-    if args.json:
-        print_json({"images": [state.to_json() for state in states]})
-    else:
-        from ctxmode.render.image_tables import show_states  # noqa: PLC0415 - rich is for people only
-
-        show_states(states)
-    return exit_codes.OK
+    del asker
+    states = _with_engine(partial(survey, groups=_choose(groups)))
+    data = {"images": [state.to_json() for state in states]}
+    return Answer(data, show=partial(image_tables.show_states, states))
 
 
-def _remove(args: argparse.Namespace, groups: tuple[Group, ...]) -> int:
+def remove_images(
+    asker: Asker,
+    groups: Groups = (),
+    *,
+    outdated: Annotated[bool, Arg("keep those that are current")] = False,
+) -> Answer:
+    """Remove images that this program made."""
     from images.inventory import remove  # noqa: PLC0415 - loads Docker's SDK
 
-    removed = _with_engine(partial(remove, groups=groups, outdated_only=args.outdated))
+    del asker
+    removed = _with_engine(partial(remove, groups=_choose(groups), outdated_only=outdated))
     text = "\n".join(f"removed {name}" for name in removed) or "nothing to remove"
-    print_answer(args, {"removed": list(removed)}, text)
-    return exit_codes.OK
+    return Answer({"removed": list(removed)}, text)
 
 
-ACTIONS: dict[str, Callable[[argparse.Namespace, tuple[Group, ...]], int]] = {
-    "build": _build,
-    "list": _list,
-    "remove": _remove,
+def _choose(names: Sequence[str]) -> tuple[Group, ...]:
+    known = [each.name for each in GROUPS]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(f"unknown image {unknown[0]!r}", or_all(unknown[0], known, "Choose from"))
+    return tuple(dict.fromkeys(group(name) for name in names)) or GROUPS
+
+
+OPERATIONS: dict[str, Operation] = {
+    "build": build_images,
+    "list": list_images,
+    "remove": remove_images,
 }
 
 

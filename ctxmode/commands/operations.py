@@ -27,20 +27,28 @@ from ctxmode.operations.operation import (
 from ctxmode.parsing import Parser, count_from
 
 
-def add_actions(parser: Parser, operations: Mapping[str, Operation]) -> None:
-    """Add an action for each operation, with its arguments."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+def add_actions(parser: Parser, operations: Mapping[str, Operation], default: str = "") -> None:
+    """Add an action for each operation, with its arguments; `default` is the one that is meant
+    where none is named."""
+    parser.default_action = default
+    actions = parser.add_subparsers(dest="action", required=not default, metavar="ACTION")
     for name, operation in operations.items():
         about = describe_operation(operation)
         text = inspect.getdoc(operation)
-        action = actions.add_parser(name, help=about, description=text)
-        action.add_argument("--json", action="store_true", help="print JSON (docs/cli.md)")
-        groups: dict[str, argparse._ActionsContainer] = {"": action}
-        for one in list_parameters(operation):
-            kind = one.arg.one_of
-            if kind not in groups:
-                groups[kind] = action.add_mutually_exclusive_group()
-            _add_parameter(groups[kind], one)
+        add_parameters(actions.add_parser(name, help=about, description=text), operation)
+        if name == default:
+            add_parameters(parser, operation)  # for its help: `parse` puts the action before them
+
+
+def add_parameters(parser: argparse.ArgumentParser, operation: Operation) -> None:
+    """Add the arguments of an operation."""
+    parser.add_argument("--json", action="store_true", help="print JSON (docs/cli.md)")
+    groups: dict[str, argparse._ActionsContainer] = {"": parser}
+    for one in list_parameters(operation):
+        kind = one.arg.one_of
+        if kind not in groups:
+            groups[kind] = parser.add_mutually_exclusive_group()
+        _add_parameter(groups[kind], one)
 
 
 def _add_parameter(to: argparse._ActionsContainer, one: Parameter) -> None:
@@ -79,7 +87,9 @@ def run_operation(module: ModuleType, parsed: argparse.Namespace) -> int:
     """Do the operation that a command line names, print its answers and return the exit code."""
     if hasattr(module, "adjust"):
         module.adjust(parsed)
-    operation: Operation = module.OPERATIONS[parsed.action]
+    operation: Operation = (
+        module.OPERATIONS[parsed.action] if hasattr(module, "OPERATIONS") else module.OPERATION
+    )
     given = vars(parsed)
     arguments = {one.name: _convert(one, given[one.name]) for one in list_parameters(operation)}
     asker = Asker(load_config(parsed.project), wants_data=parsed.json)

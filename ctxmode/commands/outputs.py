@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import re
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
+from typing import Annotated, Any
 
 import kb
-from ctxmode import exit_codes
 from ctxmode.errors import describe_empty, unknown_id
-from ctxmode.launch import print_json, with_library
-from ctxmode.operations.library import Library
+from ctxmode.operations.library import Library, open_library
+from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from ctxmode.render.highlight import age, size
 from ctxmode.render.terminal_output import for_stdout
 
@@ -35,30 +36,49 @@ class Output:
         return sum(stream.bytes_total for stream in self.streams)
 
 
-def run(args: argparse.Namespace) -> int:
-    names = {"list": [], "show": ["id"], "diff": ["before", "after"]}[args.action]
-    ids = [getattr(args, name) for name in names]
-    with_library(args, partial(_answer, action=args.action, names=ids, args=args))
-    return exit_codes.OK
+def list_outputs(
+    asker: Asker, *, limit: Annotated[int, Arg("only the latest N", "N")] = 50
+) -> Answer:
+    """List the stored outputs, latest first."""
+    with open_library(asker.config) as library:
+        known = find_outputs(library)
+    shown = known[: max(limit, 0)]
+    rows = [
+        {"id": o.id, "about": o.about, "kept_at": o.kept_at, "bytes": o.bytes_total} for o in shown
+    ]
+    data = {"outputs": rows, "total": len(known)}
+    notices = library.store.notices
+    if not shown:
+        return Answer(data, describe_empty("output"), notices)
+    return Answer(data, "", notices, partial(_show_rows, rows))
 
 
-def _answer(library: Library, action: str, names: list[str], args: argparse.Namespace) -> None:
-    known = outputs(library)
-    if action == "list":
-        _list(known[: max(args.limit, 0)], len(known), as_json=args.json)
-        return
-    texts = [_text(library, _find_output(known, name)) for name in names]
-    if action == "diff":
-        before, after = (text.splitlines(keepends=True) for text in texts)
-        lines = difflib.unified_diff(before, after, names[0], names[1])
-        texts = ["".join(line if line.endswith("\n") else f"{line}\n" for line in lines)]
-    if args.json:
-        print_json({action: names, "text": texts[0]})
-    else:
-        page(texts[0])
+def show_output(asker: Asker, output: Annotated[str, Arg(metavar="ID")]) -> Answer:
+    """Print all of one output, in a pager on a terminal."""
+    with open_library(asker.config) as library:
+        text = _read(library, output)
+    return _answer("show", (output,), text, library)
 
 
-def outputs(library: Library) -> list[Output]:
+def compare_outputs(
+    asker: Asker,
+    before: Annotated[str, Arg(metavar="A")],
+    after: Annotated[str, Arg(metavar="B")],
+) -> Answer:
+    """Compare two outputs, line by line."""
+    with open_library(asker.config) as library:
+        a, b = (_read(library, name).splitlines(keepends=True) for name in (before, after))
+    lines = difflib.unified_diff(a, b, before, after)
+    text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+    return _answer("diff", (before, after), text, library)
+
+
+def _answer(action: str, names: Sequence[str], text: str, library: Library) -> Answer:
+    data = {action: list(names), "text": text}
+    return Answer(data, "", library.store.notices, partial(page, text))
+
+
+def find_outputs(library: Library) -> list[Output]:
     """List the kept outputs, latest first."""
     found: dict[str, list[tuple[str, kb.Source]]] = {}
     for source in library.sources(matching="out-", all_versions=True):
@@ -75,19 +95,16 @@ def outputs(library: Library) -> list[Output]:
     ]
 
 
-def _find_output(known: list[Output], name: str) -> Output:
+def _read(library: Library, name: str) -> str:
+    """Join stdout and stderr of one output, the latter under a line that says so."""
+    known = find_outputs(library)
     found = [one for one in known if one.id == name] or [
         one for one in known if one.id.startswith(name) or one.id.startswith(f"out-{name}")
     ]
     if len(found) != 1:
         raise unknown_id("output", name, (one.id for one in found), is_empty=not known)
-    return found[0]
-
-
-def _text(library: Library, output: Output) -> str:
-    """Join stdout and stderr, the latter under a line that says so."""
     parts = []
-    for stream in output.streams:
+    for stream in found[0].streams:
         text = library.text(stream).decode("utf-8", "replace")
         is_stderr = "/stderr (" in stream.label
         parts.append(f"[stderr]\n{text}" if is_stderr else text)
@@ -104,23 +121,22 @@ def page(text: str) -> None:
         sys.stdout.write(for_stdout(text))
 
 
-def _list(shown: list[Output], total: int, *, as_json: bool) -> None:
-    if as_json:
-        entries = [
-            {"id": o.id, "about": o.about, "kept_at": o.kept_at, "bytes": o.bytes_total}
-            for o in shown
-        ]
-        print_json({"outputs": entries, "total": total})
-        return
-    if not shown:
-        sys.stdout.write(f"{describe_empty('output')}\n")
-        return
-    from rich.text import Text  # noqa: PLC0415 - for people only
+def _show_rows(rows: Sequence[Mapping[str, Any]]) -> None:
+    from ctxmode.render import terminal  # noqa: PLC0415 - for people only
 
-    from ctxmode.render import highlight, terminal  # noqa: PLC0415
+    fixed = ("id", "kept", "size")
+    columns: dict[str, Callable[[Mapping[str, Any]], object]] = {
+        "id": itemgetter("id"),
+        "kept": lambda one: age(time.time() - one["kept_at"]),
+        "size": lambda one: size(one["bytes"]),
+        "program": itemgetter("about"),
+    }
+    terminal.show_table(columns, rows, fixed=fixed)
 
-    table = terminal.build_table("id", "kept", "size", "program", fixed=("id", "kept", "size"))
-    for one in shown:
-        kept = age(time.time() - one.kept_at)
-        table.add_row(one.id, kept, size(one.bytes_total), Text(highlight.harmless(one.about)))
-    terminal.console().print(table)
+
+OPERATIONS: dict[str, Operation] = {
+    "list": list_outputs,
+    "show": show_output,
+    "diff": compare_outputs,
+}
+DEFAULT_ACTION = "list"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from ctxmode import exit_codes
 from ctxmode.commands.run import ask_consent
-from ctxmode.config.locations import load_config
 from ctxmode.errors import (
     ContextModeError,
     UsageError,
@@ -19,12 +16,14 @@ from ctxmode.errors import (
     unknown_id,
     why,
 )
-from ctxmode.launch import print_answer, with_app
+from ctxmode.launch import with_app_of
+from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from ctxmode.render.highlight import age, size
 from ctxmode.render.terminal_output import for_review
 from executor import Caller, Request
 from executor.packages import LayerStore
-from runtimes import UnknownLanguage, language
+from runtimes import UnknownLanguage
+from runtimes import language as find_language
 
 if TYPE_CHECKING:
     from ctxmode.app import App
@@ -34,41 +33,68 @@ if TYPE_CHECKING:
 KEY_SHOWN = 12
 
 
-def run(args: argparse.Namespace) -> int:
-    if args.action in ("lock", "add"):
-        return _have(args)
-    store = LayerStore(load_config(args.project).state_dir / "packages")
-    if args.action == "remove":
-        return _remove(args, store)
-    kept = store.layers()
-    print_answer(args, {"layers": [_to_json(one) for one in kept]}, for_review(_list(kept)))
-    return exit_codes.OK
+Language: TypeAlias = Annotated[str, Arg("whose packages; default: python", "NAME")]
+Specs: TypeAlias = Annotated[tuple[str, ...], Arg(metavar="SPEC")]
+Folder: TypeAlias = Annotated[str, Arg("write the lock's files there", "DIR")]
+Fresh: TypeAlias = Annotated[bool, Arg("lock anew, to what is newest now")]
 
 
-def _list(kept: tuple[LayerInfo, ...]) -> str:
-    if not kept:
-        return describe_empty("package layer")
+def _open_layers(asker: Asker) -> LayerStore:
+    return LayerStore(asker.config.state_dir / "packages")
+
+
+def list_layers(asker: Asker) -> Answer:
+    """List the stored package layers, the one used last first."""
+    kept = _open_layers(asker).layers()
     now = time.time()
-    return "\n".join(
+    lines = [
         f"{one.key[:KEY_SHOWN]}  {one.ecosystem:<10}  {size(one.bytes):>9}  "
         f"used {age(now - one.used_at):>6} ago  {one.packages}"
         for one in kept
-    )
+    ]
+    text = "\n".join(lines) or describe_empty("package layer")
+    return Answer({"layers": [_to_json(one) for one in kept]}, for_review(text))
 
 
-def _have(args: argparse.Namespace) -> int:
+def lock_packages(
+    asker: Asker,
+    specs: Specs,
+    *,
+    language: Language = "python",
+    to: Folder = "",
+    fresh: Fresh = False,
+) -> Answer:
+    """Print what packages are pinned to."""
+    return _have(asker, specs, language, to, fresh=fresh, fetch=False)
+
+
+def add_packages(
+    asker: Asker,
+    specs: Specs,
+    *,
+    language: Language = "python",
+    to: Folder = "",
+    fresh: Fresh = False,
+) -> Answer:
+    """Fetch packages now, for runs without a network."""
+    return _have(asker, specs, language, to, fresh=fresh, fetch=True)
+
+
+def _have(
+    asker: Asker, specs: Sequence[str], language: str, to: str, *, fresh: bool, fetch: bool
+) -> Answer:
     try:
-        name = language(args.language).name
+        name = find_language(language).name
     except UnknownLanguage as error:
         raise UsageError(str(error), "Name one of the known languages.") from error
 
     async def have(app: App) -> PackagesAnswer:
         caller = Caller(consent=ask_consent)
-        request = Request(name, packages=tuple(args.specs))
-        return await app.packages(request, caller, fetch=args.action == "add", fresh=args.fresh)
+        request = Request(name, packages=tuple(specs))
+        return await app.packages(request, caller, fetch=fetch, fresh=fresh)
 
-    had = with_app(args, have, sole_language=name)
-    written = _write(had, Path(args.to)) if args.to else []
+    had = with_app_of(asker.config, have, name)
+    written = _write(had, Path(to)) if to else []
     data = {
         "ecosystem": had.ecosystem,
         "key": had.key,
@@ -76,8 +102,7 @@ def _have(args: argparse.Namespace) -> int:
         "files": {name: content.decode(errors="replace") for name, content in had.files.items()},
         "written": written,
     }
-    print_answer(args, data, for_review(_word(had, written)))
-    return exit_codes.OK
+    return Answer(data, for_review(_word(had, written)))
 
 
 def _word(had: PackagesAnswer, written: list[str]) -> str:
@@ -107,21 +132,28 @@ def _write(had: PackagesAnswer, folder: Path) -> list[str]:
     return list(map(str, paths))
 
 
-def _remove(args: argparse.Namespace, store: LayerStore) -> int:
-    if args.all == bool(args.keys):
-        problem = "KEY and --all exclude each other" if args.all else "missing KEY"
+def remove_layers(
+    asker: Asker,
+    keys: Annotated[tuple[str, ...], Arg(metavar="KEY")] = (),
+    *,
+    with_all: Annotated[
+        bool, Arg("remove all layers, and forget all locks", flags=("--all",))
+    ] = False,
+) -> Answer:
+    """Remove package layers."""
+    if with_all == bool(keys):
+        problem = "KEY and --all exclude each other" if with_all else "missing KEY"
         usage = f"{command('packages remove KEY...')} or {command('packages remove --all')}"
         raise UsageError(f"packages remove: {problem}", f"Usage: {usage}")
+    store = _open_layers(asker)
     kept = [one.key for one in store.layers()]
-    wanted = list(kept) if args.all else [_find(word, kept) for word in args.keys]
-    forgotten = store.forget_locks() if args.all else 0
+    wanted = list(kept) if with_all else [_find(word, kept) for word in keys]
+    forgotten = store.forget_locks() if with_all else 0
     removed = [key for key in wanted if store.remove(key)]
-    for key in wanted:
-        if key not in removed:
-            sys.stderr.write(f"context-mode: {key[:KEY_SHOWN]} is in use, and stays\n")
+    busy = [f"{key[:KEY_SHOWN]} is in use, and stays" for key in wanted if key not in removed]
     text = "\n".join(f"removed {key[:KEY_SHOWN]}" for key in removed) or "nothing was removed"
-    print_answer(args, {"removed": removed, "locks_forgotten": forgotten}, text)
-    return exit_codes.OK if removed == wanted else exit_codes.ERROR
+    data = {"removed": removed, "locks_forgotten": forgotten}
+    return Answer(data, text, busy, is_failure=bool(busy))
 
 
 def _find(word: str, kept: list[str]) -> str:
@@ -143,3 +175,12 @@ def _to_json(one: LayerInfo) -> dict[str, object]:
         "made_at": one.made_at,
         "used_at": one.used_at,
     }
+
+
+OPERATIONS: dict[str, Operation] = {
+    "list": list_layers,
+    "lock": lock_packages,
+    "add": add_packages,
+    "remove": remove_layers,
+}
+DEFAULT_ACTION = "list"

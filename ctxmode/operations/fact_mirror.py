@@ -26,7 +26,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
         yield db
 
 
-def follow(  # noqa: PLR0913 - a mirror, and how far it goes
+def follow(
     path: Path, store: kb.Store, seen: str, deadline: float, *, name: str, prefix: str
 ) -> int:
     """Index what changed in a file of facts since the mark `seen`, until all is or the clock passes
@@ -47,7 +47,7 @@ def follow(  # noqa: PLR0913 - a mirror, and how far it goes
     return mirrors.follow_in_turn(store, name, seen, attempt)
 
 
-def _follow_news(  # noqa: PLR0913, PLR0917 - as `follow`
+def _follow_news(
     db: sqlite3.Connection, store: kb.Store, seen: str, deadline: float, name: str, prefix: str
 ) -> int | None:
     while (news := reading.read_news(db, seen, BATCH)) and news[1] != seen:
@@ -61,7 +61,7 @@ def _follow_news(  # noqa: PLR0913, PLR0917 - as `follow`
     return 0
 
 
-def _compare_all(  # noqa: PLR0913, PLR0917 - as `follow`
+def _compare_all(
     db: sqlite3.Connection, store: kb.Store, seen: str, deadline: float, name: str, prefix: str
 ) -> int | None:
     """Make all sources what the file has, first of all those that are to go."""

@@ -122,7 +122,7 @@ def catch_up(
     return tuple(notes)
 
 
-def _follow(  # noqa: PLR0913, PLR0917 - a row, and what it is called with
+def _follow(
     name: str,
     mirror: tuple[Find, Follow],
     config: Config,

@@ -54,7 +54,7 @@ class SessionCalls:
     _written: set[tuple[str, str]] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def add(  # noqa: PLR0913, PLR0917 - what is told of a call
+    def add(
         self,
         client: str,
         owner: str,

@@ -173,7 +173,7 @@ def _list_passes(
     return list(passes)
 
 
-def _wants(  # noqa: PLR0913
+def _wants(
     config: Config, form: str, contents: Contents, label: str, agent: str, *, is_ours: bool
 ) -> Callable[[SessionRecord], bool]:
     """Return what tells whether a session is of one pass."""

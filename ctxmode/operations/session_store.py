@@ -27,7 +27,7 @@ def find_users_store(config: Config) -> Path:
     return config.sessions_file.parent / USER_STORE
 
 
-def open_session_store(  # noqa: PLR0913
+def open_session_store(
     path: StrPath,
     project: str,
     home: str,
