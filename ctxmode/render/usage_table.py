@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ctxmode.operations.figures import ESTIMATOR, FORMULA, ToolFigures
 from ctxmode.operations.usage import Counts
 from ctxmode.render.highlight import one_line, size
 
 BAR_COLUMNS = 30
+BAR_HEADING = "returned of what was produced"
+GAP = 2
+"""Columns between two cells."""
+
+BAR_BYTES_MIN = 1024
+"""Bytes produced below which a share says nothing of what is saved, and has no bar."""
+
 BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
@@ -17,27 +26,40 @@ def usage_text(usage: ToolFigures) -> str:
     lines = [f"{tool}: {_counts_text(counts)}" for tool, counts in usage.tools.items()]
     total = usage.total
     kept = f"{describe_tokens(usage.tokens_kept)} ({ESTIMATOR})"
-    return "\n".join([*lines, f"total: {_counts_text(total)}, {kept}", f"[{FORMULA}]"])
+    return "\n".join(
+        [*lines, f"total: {_counts_text(total)}, {kept}", f"[bytes are measured: {FORMULA}]"]
+    )
 
 
 def _counts_text(counts: Counts) -> str:
     failed = f" ({counts.errors} failed)" if counts.errors else ""
     return (
-        f"{counts.calls} calls{failed}, produced {size(counts.produced)}, "
-        f"returned {size(counts.returned)}, {_kept_text(counts)}"
+        f"{counts.calls} calls{failed}, produced {exact_size(counts.produced)}, "
+        f"returned {exact_size(counts.returned)}, {_kept_text(counts)}"
     )
 
 
 def _kept_text(counts: Counts) -> str:
+    kept = describe_kept(counts.kept, exact_size)
     if counts.kept < 0:
-        return f"{describe_kept(counts.kept)} than produced"
-    reduction = "" if counts.reduction is None else f", reduction {counts.reduction:.0%}"
-    return f"kept {describe_kept(counts.kept)}{reduction}"
+        return f"{kept} than produced"
+    return f"kept {kept}" + (f", reduction {share}" if (share := _share(counts)) else "")
 
 
-def describe_kept(count: int) -> str:
+def _share(counts: Counts) -> str:
+    """Write the share that was kept; nothing where answers were longer than what was produced."""
+    has_share = counts.reduction is not None and counts.kept >= 0
+    return f"{counts.reduction:.0%}" if has_share else ""
+
+
+def exact_size(count: int) -> str:
+    """Write bytes as they were measured, so that parts add up to their total."""
+    return f"{count:,} B"
+
+
+def describe_kept(count: int, write: Callable[[int], str] = size) -> str:
     """Write how many bytes stayed out of the context, or how many more came into it."""
-    return f"{size(-count)} more" if count < 0 else size(count)
+    return f"{write(-count)} more" if count < 0 else write(count)
 
 
 def describe_tokens(count: int) -> str:
@@ -56,23 +78,33 @@ def show(usage: ToolFigures) -> None:
     for kind, parts in (("tool", usage.tools), ("project", usage.projects)):
         if not parts:
             continue
-        columns = (kind, *numbers, "returned of what was produced")
+        rows = [*parts.items(), ("total", usage.total)]
+        cells = [_cells(name, counts) for name, counts in rows]
+        bars = [bar(counts) for _, counts in rows]
+        widths = [max(map(len, column)) for column in zip((kind, *numbers), *cells, strict=True)]
+        # Where there is no place for both, the numbers are more than their bars.
+        place = console.width - sum(widths) - GAP * len(widths)
+        heading = [BAR_HEADING] if any(bars) and place >= BAR_COLUMNS + len(" 100%") else []
+        columns = (kind, *numbers, *heading)
         table = terminal.build_table(*columns, fixed=columns, right=numbers)
-        for name, counts in [*parts.items(), ("total", usage.total)]:
-            sizes = (size(counts.produced), size(counts.returned), describe_kept(counts.kept))
-            has_share = counts.reduction is not None and counts.kept >= 0
-            share = f"{counts.reduction:.0%}" if has_share else ""
-            style = "bold" if name == "total" else ""
-            row = (Text(one_line(name)), str(counts.calls), *sizes, share, Text(bar(counts)))
-            table.add_row(*row, style=style)
+        for row, drawn in zip(cells, bars, strict=True):
+            style = "bold" if row[0] == "total" else ""
+            table.add_row(*map(Text, [*row, drawn][: len(columns)]), style=style)
         console.print(table)
-    kept = describe_tokens(usage.tokens_kept)
-    console.print(f"\n{FORMULA}; kept {kept} ({ESTIMATOR})")
+    tokens = describe_tokens(usage.tokens_kept)
+    console.print(f"\nbytes are measured: {FORMULA}; kept {tokens} ({ESTIMATOR})")
+
+
+def _cells(name: str, counts: Counts) -> tuple[str, ...]:
+    """Write a row: sizes as they were measured."""
+    kept = describe_kept(counts.kept, exact_size)
+    sizes = (exact_size(counts.produced), exact_size(counts.returned), kept)
+    return (one_line(name), str(counts.calls), *sizes, _share(counts))
 
 
 def bar(counts: Counts) -> str:
-    """Draw the returned share of what was produced; nothing where nothing was produced."""
-    if counts.reduction is None:
+    """Draw the returned share of what was produced; nothing if that is below BAR_BYTES_MIN."""
+    if counts.reduction is None or counts.produced < BAR_BYTES_MIN:
         return ""
     returned = 1 - counts.reduction
     eighths = round(returned * BAR_COLUMNS * 8)
