@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ from ctxmode.errors import UsageError, or_all, why
 from ctxmode.launch import print_json, with_app
 from ctxmode.operations.artifacts import deliver
 from ctxmode.parsing import read_input
-from ctxmode.render.highlight import harmless, one_line, size
+from ctxmode.render.highlight import harmless, heading, one_line, size
 from ctxmode.render.live_output import LiveOutput
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.results import (
@@ -278,11 +279,17 @@ def _tell(answer: Answer) -> None:
         sys.stderr.write(f"context-mode: {one_line(ending(result))}\n")
     elif result.message:
         sys.stderr.write(f"context-mode: {one_line(result.message)}\n")
-    refused = list_refused_acts(result)
-    for note in (*run_notes(result), *refused, *filter(None, [answer.note])):
+    for note in (*run_notes(result), *filter(None, [answer.note])):
         sys.stderr.write(f"context-mode: {one_line(note)}\n")
     if sys.stderr.isatty() and result.changed_files:
         sys.stderr.write(f"context-mode: {one_line(changes_text(result))}\n")
     if sys.stderr.isatty() and answer.kept is not None:
         kept = f"{size(answer.kept.bytes_total)} are kept"
         sys.stderr.write(f"context-mode: {kept}: {BY_VERB.format(answer.kept.output_id)}\n")
+    # A traceback was shown as it came, before anything was known of refusals; to hold it back would
+    # hide what a program prints that goes on. So they come last of all: beside the prompt, where
+    # a person looks first, and where `tail -n 1` finds them.
+    is_bold = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    for line in list_refused_acts(result):
+        text = f"context-mode: {one_line(line)}"
+        sys.stderr.write(f"{heading(text) if is_bold else text}\n")

@@ -1,4 +1,5 @@
-"""Answers as the text that an agent reads: the program's output first, then one footer line."""
+"""Answers as the text that an agent reads: the program's output, then one footer line. What a
+failed run was refused stands before its output."""
 
 from __future__ import annotations
 
@@ -108,18 +109,26 @@ CHANGE_MARKS = {"created": "+", "modified": "~", "deleted": "-", "renamed": ">",
 
 
 def answer_text(answer: Answer, find: str = BY_TOOL) -> str:
-    """Write what a run printed, or the sections of it that match, and the footer."""
+    """Write what a run printed, or the sections of it that match, what it was refused, and the
+    footer."""
     result = answer.result
     if result.status in (Status.DENIED, Status.REDIRECTED):
         return refusal_text(result) + (f"\n[{answer.note}]" if answer.note else "")
     body = streams_text(result) if answer.sections is None else sections_text(answer)
-    return f"{body}\n{ending_text(answer, find)}" if body else ending_text(answer, find)
+    refused = _list_refusal_lines(result)
+    # Where the run failed, what was refused and how to permit it explain the traceback in its
+    # output: they stand before it. Where it went well they are news beside the answer.
+    before, after = ([], refused) if result.ok else (refused, [])
+    return "\n".join([*before, *filter(None, [body]), *after, footer(answer, find)])
 
 
 def ending_text(answer: Answer, find: str = BY_TOOL) -> str:
     """Write what follows the output: a line for each refusal, and the footer."""
-    refused = [f"[{highlight.one_line(line)}]" for line in list_refused_acts(answer.result)]
-    return "\n".join((*refused, footer(answer, find)))
+    return "\n".join((*_list_refusal_lines(answer.result), footer(answer, find)))
+
+
+def _list_refusal_lines(result: Result) -> list[str]:
+    return [f"[{highlight.one_line(line)}]" for line in list_refused_acts(result)]
 
 
 def streams_text(of: Result | Background[Answer]) -> str:

@@ -301,6 +301,26 @@ def test_each_refusal_is_a_line_before_the_footer_and_the_first_few_are_shown():
     assert describe_run(many)["refused"][5] == lines[5][1:-1]
 
 
+def test_where_a_run_failed_what_was_refused_stands_before_its_traceback():
+    trace = 'Traceback (most recent call last):\n  File "x", line 1\nOSError: no\n'
+    failed = result(
+        status=Status.NONZERO_EXIT,
+        exit_code=1,
+        stdout=shown("begun\n"),
+        stderr=shown(trace),
+        refusals=(refusal(1),),
+    )
+    lines = answer_text(Answer(failed)).splitlines()
+    assert lines[:4] == [
+        "[refused: network 1.net, by x; to have it: y]",
+        "begun",
+        "[stderr]",
+        "Traceback (most recent call last):",
+    ]
+    assert lines[-1].startswith("[nonzero exit, exit 1 in")
+    assert len(lines) == 7
+
+
 def test_what_the_answer_says_anyway_is_no_line():
     told = (refusal(1, kind="commit"), refusal(1, kind="limit"))
     assert len(answer_text(Answer(result(refusals=told))).splitlines()) == 1
