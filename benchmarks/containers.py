@@ -69,7 +69,7 @@ async def _find_image() -> str:
         _docker("image", "inspect", wanted)
     except (OSError, subprocess.CalledProcessError):
         raise NotMeasuredError(
-            f"no image {wanted}, or no `docker` (context-mode images build)"
+            f"no image {wanted}, or no `docker` (context-mode doctor images build)"
         ) from None
     return wanted
 

@@ -1,4 +1,4 @@
-"""Pages of `context-mode insight` over a store of many sessions; each is built whole, as served."""
+"""Pages of `context-mode doctor insight` over many sessions; each is built whole, as served."""
 
 from __future__ import annotations
 

@@ -68,15 +68,6 @@ if TYPE_CHECKING:
 
     from ctxmode.commands.table import Verb
 
-EPILOG = """\
-examples:
-  context-mode try
-  context-mode run python -c 'print(6 * 7)'
-  context-mode run analysis.rb -- --verbose access.log
-  git log | context-mode index - --source history
-  context-mode search "connection refused"
-"""
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; no exception leaves it. Without `argv` this
@@ -123,28 +114,48 @@ def _dispatch(arguments: list[str]) -> int:
         sys.stdout.write(_overview().format_help())
         return exit_codes.OK
     if verb == "help":
-        verb, rest = rest[0], ["--help"]
+        arguments = [*rest, "--help"]
+        verb, rest = rest[0], arguments[1:]
     if verb == "hook":
         from ctxmode.commands import hook  # noqa: PLC0415 - before what takes time to load
 
         return hook.main(rest)
-    from ctxmode.commands.table import VERBS  # noqa: PLC0415 - a hook does without
+    from ctxmode.commands.table import find_verb  # noqa: PLC0415 - a hook does without
 
-    if verb not in VERBS:
-        raise _unknown(verb)
-    return _run_verb(VERBS[verb], rest)
+    found = find_verb(arguments) or find_verb(_rename(arguments))
+    if found is None:
+        raise _unknown(arguments)
+    return _run_verb(*found)
 
 
-def _unknown(verb: str) -> UsageError:
+def _rename(arguments: list[str]) -> list[str]:
+    """Put the words of today for those that a verb had before, and say so once."""
+    from ctxmode.commands.table import FORMER, find_former  # noqa: PLC0415
+
+    former = find_former(arguments)
+    if not former:
+        return arguments
+    sys.stderr.write(f'context-mode: "{former}" is now "context-mode {FORMER[former]}"\n')
+    return [*FORMER[former].split(), *arguments[len(former.split()) :]]
+
+
+def _unknown(words: list[str]) -> UsageError:
+    verb = words[0]
     if verb.startswith("-"):
         return UsageError(
             f"{verb} stands before the verb",
             "Options come behind it, for example: context-mode doctor --json",
         )
     from ctxmode import errors  # noqa: PLC0415 - only a mistake pays for it
-    from ctxmode.commands.table import VERBS  # noqa: PLC0415
+    from ctxmode.commands.table import SECTIONS, list_verbs  # noqa: PLC0415
 
-    return UsageError(f"unknown verb {verb!r}", errors.or_all(verb, VERBS, "Verbs"))
+    known = [one.name.removeprefix(f"{verb} ") for one in list_verbs(verb)]
+    if known:
+        same = errors.find_same_action(words[1], known)
+        instead = errors.command(f"{verb} {same}") if same else ""
+        return errors.unknown_action(verb, words[1], known, instead)
+    groups = [name for names, _ in SECTIONS.values() for name in names]
+    return UsageError(f"unknown verb {verb!r}", errors.or_all(verb, groups, "Verbs"))
 
 
 def _run_verb(verb: Verb, rest: list[str]) -> int:
@@ -175,16 +186,24 @@ def _run(verb: Verb, parsed: argparse.Namespace) -> int:
 def _overview() -> argparse.ArgumentParser:
     import argparse  # noqa: PLC0415
 
-    from ctxmode.commands.table import VERBS  # noqa: PLC0415
+    from ctxmode.commands.table import SECTIONS, VERBS  # noqa: PLC0415
 
-    width = max(map(len, VERBS))
-    verbs = "\n".join(f"  {verb.name:<{width}}  {verb.summary}" for verb in VERBS.values())
+    verbs = "\n\n".join(
+        "\n".join(
+            [
+                f"{title}:",
+                *(f"  {name:<8}  {VERBS[name].summary}" for name in names),
+                f"  example:  context-mode {example}",
+            ]
+        )
+        for title, (names, example) in SECTIONS.items()
+    )
     codes = "\n".join(f"  {code:>3}  {text}" for code, text in exit_codes.MEANINGS.items())
     parser = argparse.ArgumentParser(
         prog="context-mode",
         usage="context-mode VERB [options]   (context-mode VERB --help tells more)",
         description=f"Runs code where the data lives, and hands back only the answer.\n\n{verbs}",
-        epilog=f"{EPILOG}\nexit codes:\n{codes}",
+        epilog=f"exit codes:\n{codes}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-V", "--version", action="store_true", help="show the version and exit")

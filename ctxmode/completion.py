@@ -1,7 +1,7 @@
 """Completion scripts for shells, made of the verbs' own parsers by shtab.
 
 A script holds every verb, option and fixed word, so that completing starts no program. It asks
-`context-mode completion sources|profiles` for labels and profiles alone, since these change.
+`context-mode doctor completion sources|profiles` for labels and profiles alone, since these change.
 """
 
 from __future__ import annotations
@@ -36,27 +36,41 @@ def harmless(words: Iterable[str]) -> Iterator[str]:
 
 
 def script(shell: str, verbs: Iterable[Verb]) -> str:
-    """Build the completion script for a shell, of these verbs in this order."""
+    """Build the completion script for a shell, of these verbs in this order: a group before what it
+    has."""
     root = argparse.ArgumentParser(prog="context-mode", add_help=False)
-    below = root.add_subparsers()
+    groups = root.add_subparsers()
     for verb in verbs:
         parser = parsing.verb_parser(verb)
         for each in (parser, *parsing.subparsers(parser).values()):
             for action in each._actions:
-                _complete(verb.name, action)
-        below.add_parser(verb.name, help=verb.name)  # what has no help is left out
-        below.choices[verb.name] = parser
+                _complete(action)
+        group, _, word = verb.name.rpartition(" ")
+        if word.startswith("-"):  # an option of the group
+            continue
+        below = _find_words(groups.choices[group]) if group else groups
+        if below is not None:
+            below.add_parser(word, help=word)  # what has no help is left out
+            below.choices[word] = parser
     made: str = shtab.complete(root, shell)
     return made
 
 
+def _find_words(group: argparse.ArgumentParser) -> argparse._SubParsersAction[Any] | None:
+    """Return where a group's verbs are put; None if it takes words of another kind."""
+    places = [action for action in group._actions if not action.option_strings]
+    if not places:
+        return group.add_subparsers()
+    return places[0] if isinstance(places[0], argparse._SubParsersAction) else None
+
+
 def _build_completer(kind: str) -> Completer:
     """Complete words for which the script asks this program when they are needed."""
-    name, command = f"_context_mode_{kind}", f"context-mode completion {kind} 2>/dev/null"
+    name, command = f"_context_mode_{kind}", f"context-mode doctor completion {kind} 2>/dev/null"
     return {
         "bash": name,
         "zsh": name,
-        "fish": f"(context-mode completion {kind} 2>/dev/null)",
+        "fish": f"(context-mode doctor completion {kind} 2>/dev/null)",
         "preamble": {
             "bash": f"{name}() {{\n  local word\n  {command} | while IFS= read -r word; do\n"
             '    [[ $word == "$1"* ]] && echo "$word"\n  done\n}',
@@ -90,7 +104,7 @@ BY_OPTION: dict[str, Completer | tuple[str, ...]] = {
 BY_METAVAR: dict[str, Completer | tuple[str, ...]] = {
     "LANGUAGE": _LANGUAGES,
     "LANGUAGE|FILE": _words_or_files("programs", _LANGUAGES),
-    "HOST": tuple(host.name for host in HOSTS),
+    "HOST": (*(host.name for host in HOSTS), "list"),
     "GROUP": tuple(group.name for group in GROUPS),
     "SOURCE": SOURCES,
     "PART": SOURCES,
@@ -99,9 +113,9 @@ BY_METAVAR: dict[str, Completer | tuple[str, ...]] = {
 _FILES = re.compile(r"FILE|PATH")
 
 
-def _complete(verb: str, action: argparse.Action) -> None:
+def _complete(action: argparse.Action) -> None:
     """Set how an option's value, or a word, is completed; a new label is not."""
-    if action.choices is not None or action.nargs == 0 or verb == "fetch":
+    if action.choices is not None or action.nargs == 0:
         return
     metavar = str(action.metavar or "")
     names = {name: BY_OPTION[name] for name in action.option_strings if name in BY_OPTION}

@@ -66,21 +66,21 @@ class UsageError(ContextModeError):
 # The one place where messages get commands from: by kind of thing, what lists all of them, and what
 # makes the first.
 LISTS: dict[str, str] = {
-    "output": "outputs",
-    "source": "sources",
+    "output": "kept outputs",
+    "source": "kept ls",
     "change set": "changes",
-    "package layer": "packages",
+    "package layer": "doctor packages",
     "session": "sessions list",
     "fact": "memory list",
     "page": "pages list",
-    "run": "refusals",
-    "running program": "top",
+    "run": "policy refusals",
+    "running program": "ps",
 }
 MAKES: dict[str, tuple[str, str]] = {
     "output": ("Make one", "run shell -c 'seq 20000'"),
     "source": ("Add one", "index PATH"),
     "change set": ("Make one", "run --stage FILE"),
-    "package layer": ("Add one", "packages add SPEC"),
+    "package layer": ("Add one", "doctor packages add SPEC"),
     "session": ("Read them", "sessions track"),
     "fact": ("Add one", "memory remember TEXT"),
     "page": ("Write one", "pages write SLUG"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from ctxmode.commands.table import Verb
+from ctxmode.commands.table import Verb, list_verbs
 from ctxmode.errors import (
     UsageError,
     did_you_mean,
@@ -26,7 +26,7 @@ from ctxmode.errors import (
 
 T = TypeVar("T")
 HELP = Path(__file__).parent / "commands" / "help"
-"""What `--help` says of each verb before its options: `NAME.txt`."""
+"""What `--help` says of each verb before its options: `WORDS.txt`, joined by dashes."""
 
 ACTION_NAMES = ("action", "command")
 """Where a command line's action is."""
@@ -48,6 +48,8 @@ class Parser(argparse.ArgumentParser):
         self.takes_program_arguments = False
         self.other_words: Mapping[str, str] = {}
         """What people know some choices by, and what those are here."""
+        self.siblings: tuple[str, ...] = ()
+        """Further verbs of the group that this is the name of."""
 
         self.default_action = ""
         """The action that is meant if no word is given; options may stand before actions then."""
@@ -85,7 +87,10 @@ class Parser(argparse.ArgumentParser):
 
     def _refuse(self, word: str, parsed: argparse.Namespace) -> NoReturn:
         if not word.startswith("-"):
-            raise UsageError(f"{self._verb}: {word!r} is one word too many", self._build_hint(""))
+            meant = did_you_mean(word, self.siblings)
+            raise UsageError(
+                f"{self._verb}: {word!r} is one word too many", self._build_hint(meant)
+            )
         option = word.split("=", 1)[0]
         parsers = list(_list_chosen(self, parsed))
         known = [name for parser in parsers for name in _options(parser)]
@@ -100,6 +105,7 @@ class Parser(argparse.ArgumentParser):
         given = "/".join(action.option_strings) or action.metavar or action.dest
         known, word = [str(one) for one in action.choices], str(value)
         if action.dest in ACTION_NAMES:
+            known += self.siblings
             raise unknown_action(self._verb, word, known, self._find_instead(word, known))
         hint = or_all(word, known, "There are")
         raise UsageError(f"{self._verb}: {given} cannot be {value!r}", hint)
@@ -145,16 +151,32 @@ def has_operations(module: ModuleType) -> bool:
 
 def verb_parser(verb: Verb) -> Parser:
     """Build the parser of a verb's arguments."""
-    module = verb.load()
-    help_text = module.__doc__
-    with suppress(FileNotFoundError):
-        help_text = (HELP / f"{verb.name}.txt").read_text("utf-8")
-    parser = Parser(prog=f"context-mode {verb.name}", description=help_text)
+    parser = Parser(prog=f"context-mode {verb.name}")
+    if verb.module:
+        parser = _add_arguments(parser, verb)
+    parser.description = _describe(verb)
     parser.takes_program_arguments = verb.takes_program_arguments
+    parser.siblings = tuple(one.name.split()[1] for one in list_verbs(verb.name))
+    return parser
+
+
+def _describe(verb: Verb) -> str:
+    """Return what `--help` says before the options: the verb's text, and what its group has."""
+    text = f"{verb.summary}\n"
+    with suppress(FileNotFoundError):
+        name = "-".join(verb.name.replace("-", " ").split())
+        text = (HELP / f"{name}.txt").read_text("utf-8")
+    text, example, rest = text.partition("\nexample")
+    rows = [f"  {one.name:<18} {one.summary}\n" for one in list_verbs(verb.name)]
+    return "".join((text, *(["\nverbs:\n", *rows] if rows else []), example, rest))
+
+
+def _add_arguments(parser: Parser, verb: Verb) -> Parser:
+    """Add what a verb's module takes; return the parser of one action, if the verb is that."""
+    module = verb.load()
     parser.other_words = getattr(module, "OTHER_WORDS", {})
     table = Path(str(module.__file__)).with_suffix(".json")
-    is_table = table.exists()
-    if is_table:
+    if table.exists():
         _add_table(parser, json.loads(table.read_bytes()))
     if has_operations(module):
         from ctxmode.commands import operations  # noqa: PLC0415 - few verbs have any
@@ -164,17 +186,33 @@ def verb_parser(verb: Verb) -> Parser:
             operations.add_actions(parser, module.OPERATIONS, default)
         else:
             operations.add_parameters(parser, module.OPERATION)
-        is_table = True
-    if is_table or hasattr(module, "add_arguments"):
-        if hasattr(module, "add_arguments"):
-            module.add_arguments(parser)
-        if not verb.has_own_project_option:
-            parser.add_argument("--project", metavar="DIR", help="the project folder")
-        if parser.default_action:
-            for action in subparsers(parser).values():
-                action.add_argument("--project", metavar="DIR", help="the project folder")
-        if not verb.stays_open:
-            _add_budget(parser)
+    if hasattr(module, "add_arguments"):
+        module.add_arguments(parser)
+    for name, choices in getattr(module, "CHOICES", {}).items():
+        parser._option_string_actions[name].choices = choices
+    if verb.first:
+        parser = _put_first(parser, verb.first)
+    if not verb.has_own_project_option:
+        parser.add_argument("--project", metavar="DIR", help="the project folder")
+    if parser.default_action:
+        for action in subparsers(parser).values():
+            action.add_argument("--project", metavar="DIR", help="the project folder")
+    if not verb.stays_open:
+        _add_budget(parser)
+    return parser
+
+
+def _put_first(parser: Parser, first: str) -> Parser:
+    """Take an action or an option as given; return the parser of what may follow."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction) and first in action.choices:
+            chosen: Parser = action.choices[first]
+            chosen.prog = parser.prog
+            chosen.set_defaults(**{action.dest: first})
+            return chosen
+        if first in action.option_strings:
+            parser.set_defaults(**{action.dest: True})
+            action.help = argparse.SUPPRESS
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Writes verbs.md: every verb with its words and options, from the parsers themselves.
+"""Writes verbs.md, and the table of groups in cli.md, from the verbs' own rows and parsers.
 
 Run it as `python docs/verb_table.py` from the checkout after a verb has changed.
 """
@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ctxmode import parsing
-from ctxmode.commands.table import VERBS
+from ctxmode.commands.table import SECTIONS, VERBS, list_verbs
 
 PAGE = Path(__file__).with_name("verbs.md")
+GROUPS_PAGE = Path(__file__).with_name("cli.md")
+BEGIN, END = "<!-- by docs/verb_table.py -->\n", "<!-- end -->\n"
 HEAD = """\
 # Verbs and options
 
@@ -26,6 +28,22 @@ LEFT_OUT = ("show this help message and exit", "the project folder")
 def page() -> str:
     """The whole text."""
     return HEAD + "".join(f"\n{section}" for verb in VERBS for section in _sections(verb))
+
+
+def groups_page() -> str:
+    """The whole text of cli.md, with the table of groups as it is now."""
+    before, _, rest = GROUPS_PAGE.read_text().partition(BEGIN)
+    rows = [
+        f"| **{title}** | | |\n" + "".join(map(_group, names))
+        for title, (names, _) in SECTIONS.items()
+    ]
+    head = "| group | | its verbs |\n| --- | --- | --- |\n"
+    return "".join((before, BEGIN, head, *rows, END, rest.partition(END)[2]))
+
+
+def _group(name: str) -> str:
+    verbs = [f"`{verb.name}`: {verb.summary}" for verb in list_verbs(name)]
+    return f"| `{name}` | {VERBS[name].summary} | {'<br>'.join(verbs)} |\n"
 
 
 def _sections(verb: str) -> Iterator[str]:
@@ -66,3 +84,4 @@ def _escaped(text: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page())
+    GROUPS_PAGE.write_text(groups_page())

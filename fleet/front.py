@@ -266,7 +266,7 @@ async def _try_run(fleet: Fleet, health: FleetHealth) -> FleetHealth:
         result = (await fleet.sending.follow(run)).result
     if result is None:
         reason = f"no worker had the trial run within {RUN_S_MAX:.0f} s"
-        return replace(health, reason=reason, remedy="start one: context-mode worker --cluster URL")
+        return replace(health, reason=reason, remedy="run: context-mode serve worker --cluster URL")
     if result.status is not Status.OK or result.stdout.text.strip() != _WORD:
         return replace(health, reason=f"the trial run ended {result.status}: {result.message}")
     took_s = time.monotonic() - began

@@ -209,7 +209,7 @@ deb http://archive.ubuntu.com/ubuntu {0} main universe
 deb http://archive.ubuntu.com/ubuntu {0}-updates main universe
 deb http://security.ubuntu.com/ubuntu {0}-security main universe""",
 }
-_REMEDY: Final = "Name an image that is here and has apt: context-mode images build --base IMAGE"
+_REMEDY: Final = "Name one that is here and has apt: context-mode doctor images build --base IMAGE"
 _SCRIPT: Final = """\
 set -eu
 root=$1 suite=$2 mirror=$3

@@ -171,10 +171,10 @@ def _states(group: Group, present: list[dict[str, Any]]) -> Iterator[ImageState]
         for name in _names(image)
         if name.rpartition(":")[0] == repository(group)
     }
-    build = type_command(f"context-mode images build {group.name}")
+    build = type_command(f"context-mode doctor images build {group.name}")
     if current in sizes:
         yield ImageState(group.name, State.CURRENT, current, sizes.pop(current))
-        build = type_command("context-mode images remove --outdated")
+        build = type_command("context-mode doctor images remove --outdated")
     elif not sizes:
         yield ImageState(group.name, State.MISSING, current, remedy=build)
     for name, size in sorted(sizes.items()):

@@ -20,6 +20,7 @@ from ctxmode.render.results import BY_VERB, batch_text
 from ctxmode.render.terminal_output import for_stdout
 from executor import Caller
 
+SEE = "See context-mode run --batch --help"
 KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "profile")
 COMMAND_KEYS = ("label", "command", "language", "packages")
 
@@ -44,9 +45,7 @@ def parse(content: bytes) -> BatchRequest:
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"the batch is not JSON: {error}", "See context-mode batch --help"
-        ) from None
+        raise UsageError(f"the batch is not JSON: {error}", SEE) from None
     given = _check_keys({"commands": data} if isinstance(data, list) else data, KEYS, "the batch")
     commands = given.get("commands")
     if not isinstance(commands, list) or not commands:
@@ -64,7 +63,7 @@ def parse(content: bytes) -> BatchRequest:
 
 def _check_keys(data: object, known: tuple[str, ...], what: str) -> Mapping[str, Any]:
     if not isinstance(data, dict):
-        raise UsageError(f"{what} is not a JSON object or list", "See context-mode batch --help")
+        raise UsageError(f"{what} is not a JSON object or list", SEE)
     unknown = [key for key in data if key not in known]
     if unknown:
         hint = or_all(unknown[0], known, "Keys")

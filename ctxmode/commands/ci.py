@@ -28,33 +28,6 @@ from ctxmode.pipelines.running import PipelineOptions, run_pipeline
 from ctxmode.render.terminal_output import for_stdout
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE.toml|-", help="the pipeline; - is stdin")
-    parser.add_argument(
-        "--reports",
-        default=".ctxmode-ci",
-        metavar="DIR",
-        help="in the project; default .ctxmode-ci",
-    )
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="cases at once; default: one a processor"
-    )
-    parser.add_argument(
-        "--cache", action="store_true", help="take what has not changed from before"
-    )
-    parser.add_argument(
-        "--rerun-failed", action="store_true", help="only what did not pass last time"
-    )
-    parser.add_argument(
-        "--github",
-        action="store_true",
-        default=os.environ.get("GITHUB_ACTIONS") == "true",
-        help="print annotations (on GitHub: always)",
-    )
-    parser.add_argument("--cluster", metavar="URL", help="have other machines do it: docs/fleet.md")
-    parser.add_argument("--json", action="store_true", help="the report as JSON")
-
-
 def run(args: argparse.Namespace) -> int:
     """Run the pipeline. What a CI job's log shows has no secrets: neither have errors."""
     try:
@@ -153,7 +126,8 @@ def _put(texts: Mapping[str, str], folder: Path, project: Path) -> None:
 
 
 def _show(report: PipelineReport, args: argparse.Namespace) -> None:
-    if args.github:
+    is_github = args.github or os.environ.get("GITHUB_ACTIONS") == "true"
+    if is_github:
         # GitHub reads both streams, and stdout may be the JSON that somebody parses.
         to = sys.stderr if args.json else sys.stdout
         to.write("".join(f"{line}\n" for line in reports.github(report)))
@@ -162,7 +136,7 @@ def _show(report: PipelineReport, args: argparse.Namespace) -> None:
         print_json(report.to_json())
         return
     for text in reports.failures(report):
-        shown = reports.without_commands(text) if args.github else for_stdout(text)
+        shown = reports.without_commands(text) if is_github else for_stdout(text)
         sys.stdout.write(f"\n{shown}\n")
     sys.stdout.write(f"\n{reports.summary(report)}\n")
     sys.stdout.write(f"Reports: {args.reports}/report.md, report.json, junit.xml, artifacts/\n")

@@ -26,7 +26,8 @@ def run(args: argparse.Namespace) -> int:
     from ctxmode.completion import harmless, script  # noqa: PLC0415 - loads every verb's parser
 
     if args.what in SHELLS:
-        sys.stdout.write(script(args.what, VERBS.values()) + "\n")
+        verbs = (verb for verb in VERBS.values() if verb.name != "hook")  # that is for hosts
+        sys.stdout.write(script(args.what, verbs) + "\n")
     else:
         words = _labels(args) if args.what == "sources" else _profiles(args)
         sys.stdout.writelines(f"{word}\n" for word in harmless(words))

@@ -112,7 +112,7 @@ def template(*, for_project: bool) -> str:
     scope = (
         "of this project: it may only tighten" if for_project else "of all projects of this user"
     )
-    lines = [f"# Settings {scope}.", "# `context-mode config show` tells what is in force."]
+    lines = [f"# Settings {scope}.", "# `context-mode doctor config show` tells what is in force."]
     table = ""
     for setting in SETTINGS:
         if for_project and setting.project_may == "not change":

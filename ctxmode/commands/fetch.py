@@ -1,4 +1,4 @@
-"""The verb `fetch`: fetch pages and make them searchable."""
+"""What `index` does with URLs: fetches pages and makes them searchable."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ from ctxmode.web import http
 from ctxmode.web.model import Bounds, Network, PageAnswer, fetch_text
 from ctxmode.web.pages import DAY_S, FetchRequest, fetch
 
+CONCURRENCY = 4
+
 
 def run(args: argparse.Namespace) -> int:
+    """Fetch what the arguments of `index` name."""
     if args.timeout is not None and not 0 < args.timeout <= 3600:
         raise UsageError(f"--timeout is {args.timeout}", "Give seconds, above 0, 3600 at most.")
     bounds = Bounds() if args.timeout is None else Bounds(total_s=args.timeout)
     request = FetchRequest(
-        tuple((url, args.source) for url in _urls(args.urls)),
+        tuple((url, args.source) for url in _urls(args.paths)),
         ttl_s=DAY_S if args.ttl is None else age_s(args.ttl),
         force=args.force,
-        concurrency=args.concurrency,
+        concurrency=CONCURRENCY if args.concurrency is None else args.concurrency,
         bounds=bounds,
     )
     pages = launch.run(lambda: _fetch(args, request))

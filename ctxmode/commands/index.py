@@ -1,4 +1,4 @@
-"""The verb `index`: make files, folders or stdin searchable."""
+"""The verb `index`: make files, folders, stdin or web pages searchable."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import threading
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -24,40 +25,51 @@ from ctxmode.render.results import index_text
 PROGRESS_EVERY = 25
 """Files between two updates of the line that shows progress."""
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH|-", help="a file or folder; - is stdin")
-    parser.add_argument("--source", metavar="LABEL", help="the label to find it by")
-    parser.add_argument("--kind", choices=sorted(kb.CHUNKERS), help="default: by its name")
-    parser.add_argument("--language", metavar="NAME", help="of code; default: by its name")
-    parser.add_argument(
-        "--include", action="append", default=[], metavar="GLOB", help="only files like this"
-    )
-    parser.add_argument(
-        "--exclude", action="append", default=[], metavar="GLOB", help="no files like this"
-    )
-    parser.add_argument("--max-depth", type=int, default=20, metavar="N", help="default: 20")
-    parser.add_argument("--max-files", type=int, default=50_000, metavar="N", help="default: 50000")
-    parser.add_argument("--no-gitignore", action="store_true", help="also what git ignores")
-    parser.add_argument("--follow-symlinks", action="store_true", help="also what links lead to")
-    parser.add_argument("--watch", action="store_true", help="stay, and index what changes")
-    parser.add_argument("--verbose", action="store_true", help="list what is left out, and why")
-    parser.add_argument("--json", action="store_true", help="with --watch one line a pass")
+DEPTH_MAX, FILES_MAX = 20, 50_000
+OF_FILES = (
+    *("kind", "language", "include", "exclude", "max_depth", "max_files"),
+    *("no_gitignore", "follow_symlinks", "watch", "verbose"),
+)
+CHOICES = {"--kind": tuple(sorted(kb.CHUNKERS))}
+OF_PAGES = ("ttl", "force", "timeout", "concurrency")
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.path == "-" and not args.source:
+    are_urls = [word.startswith(("http://", "https://")) for word in args.paths]
+    if args.are_urls or any(are_urls):
+        if not args.are_urls and not all(are_urls):
+            raise UsageError("index: URLs and paths are indexed apart", "Give one kind at a time.")
+        _refuse(args, OF_FILES, "web pages")
+        from ctxmode.commands import fetch  # noqa: PLC0415 - files do without
+
+        return fetch.run(args)
+    _refuse(args, OF_PAGES, "files")
+    if len(args.paths) > 1:
+        wrong = f"index: {args.paths[1]!r} is one word too many"
+        raise UsageError(wrong, "Give one file or folder at a time.")
+    return _run_files(args, args.paths[0])
+
+
+def _refuse(args: argparse.Namespace, names: Sequence[str], kind: str) -> None:
+    for name in names:
+        if getattr(args, name) not in (None, [], False):
+            option = name.replace("_", "-")
+            raise UsageError(f"index: --{option} is not for {kind}", "Leave it out.")
+
+
+def _run_files(args: argparse.Namespace, path: str) -> int:
+    if path == "-" and not args.source:
         raise UsageError("stdin has no name to find it by", "Give one: index - --source LABEL")
     request = IndexRequest(
-        content=sys.stdin.buffer.read() if args.path == "-" else None,
-        path=None if args.path == "-" else str(Path.cwd() / args.path),
+        content=sys.stdin.buffer.read() if path == "-" else None,
+        path=None if path == "-" else str(Path.cwd() / path),
         source=args.source,
         kind=args.kind,
         language=args.language,
         include=tuple(args.include),
         exclude=tuple(args.exclude),
-        max_depth=args.max_depth,
-        max_files=args.max_files,
+        max_depth=DEPTH_MAX if args.max_depth is None else args.max_depth,
+        max_files=FILES_MAX if args.max_files is None else args.max_files,
         respect_gitignore=not args.no_gitignore,
         follow_symlinks=args.follow_symlinks,
     )

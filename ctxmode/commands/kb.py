@@ -1,4 +1,4 @@
-"""The verb `kb`: check, back up or measure the store of what is kept."""
+"""The verbs `kept check`, `kept backup` and `kept size`: look after the store of what is kept."""
 
 from __future__ import annotations
 
@@ -14,19 +14,8 @@ from ctxmode.operations.library import Library
 from ctxmode.render.highlight import size
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    check = commands.add_parser("check", help="verify the file, its references and its indexes")
-    check.add_argument("--repair", action="store_true", help="rebuild the indexes if need be")
-    backup = commands.add_parser("backup", help="a consistent copy while others read and write")
-    backup.add_argument("file", metavar="FILE", help="a new file")
-    stats = commands.add_parser("stats", help="sources, chunks and bytes")
-    for command in (check, backup, stats):
-        command.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-
-
 def run(args: argparse.Namespace) -> int:
-    carry_out = {"check": _check, "backup": _backup, "stats": _stats}[args.command]
+    carry_out = {"check": _check, "backup": _backup, "size": _measure}[args.action]
     return with_library(args, partial(carry_out, args=args))
 
 
@@ -39,7 +28,7 @@ def _check(library: Library, args: argparse.Namespace) -> int:
     else:
         sys.stdout.writelines(f"{problem}\n" for problem in problems)
         if not args.repair:
-            sys.stdout.write("Try: context-mode kb check --repair\n")
+            sys.stdout.write("Try: context-mode kept check --repair\n")
     return exit_codes.ERROR if problems else exit_codes.OK
 
 
@@ -51,7 +40,7 @@ def _backup(library: Library, args: argparse.Namespace) -> int:
     return exit_codes.OK
 
 
-def _stats(library: Library, args: argparse.Namespace) -> int:
+def _measure(library: Library, args: argparse.Namespace) -> int:
     stats = library.stats()
     lines = [
         f"{library.store.path}: {size(stats.file_bytes)} on disk",

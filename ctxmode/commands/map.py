@@ -7,16 +7,10 @@ import sys
 from pathlib import Path
 
 from ctxmode import exit_codes
-from ctxmode.commands.pack_options import add_common, read_task
+from ctxmode.commands.pack_options import read_task
 from ctxmode.config.locations import load_config
 from ctxmode.launch import print_answer, tell
 from ctxmode.render.progress_line import waiting
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_common(parser)
-    parser.add_argument("--write", default="", metavar="DIR", help="write three files there")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

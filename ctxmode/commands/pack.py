@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxmode import exit_codes
-from ctxmode.commands.pack_options import add_common, read_task
+from ctxmode.commands.pack_options import FAMILY, read_task
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import ask_person, print_answer, tell
@@ -24,35 +24,11 @@ if TYPE_CHECKING:
     from ctxmode.operations.packs import PackAnswer, PackAsked
 
 _TASKS = {
-    "kept": "the one that `context-mode task` keeps",
+    "kept": "the one that `context-mode pack task` keeps",
     "file": "that of .contextos/CURRENT_TASK.md",
 }
+CHOICES = {**FAMILY, "--export": ("", *EXPORTERS), "--compress": tuple(COMPRESSORS)}
 SENSITIVE = "Secrets that are found in files will stand in the pack. Go on?"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_common(parser)
-    parser.add_argument("--format", default="markdown", choices=("markdown", "json"),
-        metavar="FORMAT", help="markdown or json (default markdown)")  # fmt: skip
-    parser.add_argument("--no-source", action="store_true", help="skeletons and lines alone")
-    parser.add_argument("--since", default="", metavar="REV",
-        help="first what changed since this commit, and what depends on it")  # fmt: skip
-    out = parser.add_argument_group("where it goes")
-    out.add_argument("--export", default="", choices=("", *EXPORTERS), metavar="HOST",
-        help=f"a file for {', '.join(EXPORTERS)}, in .context-mode/")  # fmt: skip
-    out.add_argument("--output", "-o", default="", metavar="FILE",
-        help="a new file, or one that was written so before")  # fmt: skip
-    out.add_argument("--compress", default="none", choices=tuple(COMPRESSORS), metavar="WAY",
-        help="none, or http: a Headroom proxy on this machine")  # fmt: skip
-    out.add_argument("--timestamp", action="store_true", help="say at its end when it was made")
-    out.add_argument("--allow-sensitive", action="store_true",
-        help="leave secrets in, if you agree at the terminal")  # fmt: skip
-    why = parser.add_argument_group("instead of the pack")
-    why.add_argument("--explain", action="store_true",
-        help="each file's rank, and what speaks for it")  # fmt: skip
-    why.add_argument("--fits", default="", metavar="FILE",
-        help="why a file is in it or out of it")  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -143,8 +143,8 @@ def remove_layers(
     """Remove package layers."""
     if with_all == bool(keys):
         problem = "KEY and --all exclude each other" if with_all else "missing KEY"
-        usage = f"{command('packages remove KEY...')} or {command('packages remove --all')}"
-        raise UsageError(f"packages remove: {problem}", f"Usage: {usage}")
+        usage = " or ".join(command(f"doctor packages remove {it}") for it in ("KEY...", "--all"))
+        raise UsageError(f"doctor packages remove: {problem}", f"Usage: {usage}")
     store = _open_layers(asker)
     kept = [one.key for one in store.layers()]
     wanted = list(kept) if with_all else [_find(word, kept) for word in keys]

@@ -29,14 +29,6 @@ TARGETS_SHOWN = 3
 WAIT_S = 5.0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", nargs="?", metavar="RUN", help="all of one run's")
-    parser.add_argument(
-        "--limit", type=int, metavar="N", default=LIMIT, help=f"the latest N runs; default: {LIMIT}"
-    )
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-
-
 def run(args: argparse.Namespace) -> int:
     config = load_config(args.project)
     runs, total, known = _read(config, args.run or "", max(args.limit, 0))

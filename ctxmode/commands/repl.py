@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         row = language(args.language)
     except UnknownLanguage as error:
-        raise UsageError(str(error), "For example: context-mode repl python") from error
+        raise UsageError(str(error), "For example: context-mode run -i python") from error
     with_app(args, partial(_converse, row=row, args=args))
     return exit_codes.OK
 

@@ -84,47 +84,6 @@ def environment(pairs: Sequence[str]) -> Mapping[str, str]:
 UNREADABLE = "Give a readable file."
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", metavar="LANGUAGE|FILE", help="a language, or a program's file")
-    parser.add_argument("file", nargs="?", metavar="FILE|-", help="the program; - is stdin")
-    parser.add_argument("-c", dest="code", metavar="CODE", help="the program itself")
-    parser.add_argument("--stdin", metavar="FILE|-", help="what the program reads")
-    parser.add_argument("--bind", metavar="FILE", help="a file given to it as FILE_CONTENT")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="default: 120")
-    parser.add_argument(
-        "--cwd", metavar="DIR", help="default: this folder, if it is in the project"
-    )
-    parser.add_argument("--profile", default="analyze", metavar="NAME", help="analyze or build")
-    parser.add_argument(
-        "--isolation", choices=("auto", "container"), help="container: never on this machine itself"
-    )
-    parser.add_argument("--runtime", metavar="NAME", help="of containers: runc, runsc, …")
-    parser.add_argument("--intent", metavar="TEXT", help="show only what matches, if it is large")
-    parser.add_argument(
-        "--limit", action="append", default=[], metavar="NAME=VALUE", help="memory_bytes=1G, …"
-    )
-    parser.add_argument(
-        "--artifact", action="append", default=[], metavar="GLOB", help="a file to hand back"
-    )
-    parser.add_argument(
-        "--artifacts-dir", default=".", metavar="DIR", help="where to put them; default: here"
-    )
-    parser.add_argument(
-        "--drain", action="store_true", help="beyond the output limit go on, and only count"
-    )
-    parser.add_argument(
-        "--stage", action="store_true", help="keep what it changes for `context-mode changes`"
-    )
-    parser.add_argument(
-        "--packages", action="append", default=[], metavar="SPEC|FILE", help="what it imports"
-    )
-    parser.add_argument(
-        "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable"
-    )
-    parser.add_argument("--cluster", metavar="URL", help="have other machines do it: docs/fleet.md")
-    parser.add_argument("--json", action="store_true", help="the whole result as JSON")
-
-
 def run(args: argparse.Namespace) -> int:
     request = build_request(args)
     live = not args.json and args.intent is None

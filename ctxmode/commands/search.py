@@ -14,43 +14,11 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, print_json, with_library
 from ctxmode.operations.answers import SearchAnswer
 from ctxmode.operations.library import Library
-from ctxmode.operations.searching import SEARCH_BYTES_MAX, SearchRequest
+from ctxmode.operations.searching import SearchRequest
 from ctxmode.render import highlight
 from ctxmode.render.passages import age_s, name_kind, query_text, search_text
 from ctxmode.render.terminal_output import for_stdout
 from kb import Hit, filters
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("queries", nargs="+", metavar="QUERY")
-    parser.add_argument("--source", help="a label, part of one, or an output id")
-    parser.add_argument("--limit", type=int, default=3, metavar="N", help="passages per query")
-    parser.add_argument("--content", choices=("code", "prose"), help="only this kind")
-    parser.add_argument("--kind", help="only this kind, such as markdown, code, log, json")
-    parser.add_argument("--lang", metavar="NAME", help="only code in this language")
-    parser.add_argument("--path", metavar="PART", help="only files whose path holds this")
-    parser.add_argument(
-        "--in", dest="places", metavar="NAMES", help=f"only in these of {', '.join(filters.PLACES)}"
-    )
-    parser.add_argument(
-        "--superseded", action="store_true", help="older versions, too, of facts, pages and files"
-    )
-    parser.add_argument(
-        "--since", metavar="AGE", help="only what was kept since: 12h, 7d, yesterday"
-    )
-    parser.add_argument(
-        "--budget",
-        type=int,
-        default=SEARCH_BYTES_MAX,
-        metavar="BYTES",
-        help="of all passages together; default: 16384",
-    )
-    parser.add_argument(
-        "--sort", choices=("relevance", "timeline"), default="relevance", help="the order"
-    )
-    parser.add_argument("--everywhere", action="store_true", help="in all your projects")
-    parser.add_argument("--explain", action="store_true", help="why each ranks where it does")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -38,7 +38,7 @@ def _describe_none(library: Library, part: str | None) -> str:
     stored = len(library.sources()) if part else 0
     if not stored:
         return describe_empty("source")
-    return f"No source matches {part!r} ({stored} stored). List all: {command('sources')}"
+    return f"No source matches {part!r} ({stored} stored). List all: {command('kept ls')}"
 
 
 def source_json(source: kb.Source) -> dict[str, Any]:

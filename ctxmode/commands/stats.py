@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.by and not args.tokens:
-        raise UsageError("--by is of tokens", "Say: context-mode stats --tokens --by day")
+        raise UsageError("--by is of tokens", "Say: context-mode kept stats --tokens --by day")
     config = load_config(args.project)
     if args.tokens:
         _show_tokens(config, args)

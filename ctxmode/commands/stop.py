@@ -1,4 +1,4 @@
-"""The verb `stop`: stop a program that runs now."""
+"""The verb `ps stop`: stop a program that runs now."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from ctxmode.errors import ContextModeError, unknown_id
 from ctxmode.launch import print_answer
 from ctxmode.render.highlight import one_line
 from executor.instance import control
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="what runs, or a part of its id")
-    parser.add_argument("--json", action="store_true", help="{id, label}")
 
 
 def run(args: argparse.Namespace) -> int:

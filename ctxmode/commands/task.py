@@ -10,19 +10,13 @@ from ctxmode.config.locations import load_config
 from ctxmode.launch import print_answer, tell
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("task", metavar="TEXT|show|clear", nargs="?", default="show",
-        help="the task, show (the default) or clear")  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-
-
 def run(args: argparse.Namespace) -> int:
     from ctxmode.operations import tasks  # noqa: PLC0415 - it loads the facts
 
     config = load_config(args.project)
     if args.task == "show":
         found = tasks.find_task(config, "", tasks.read_contextos(config))
-        text = found.text or "No task is kept. Keep one with: context-mode task TEXT"
+        text = found.text or "No task is kept. Keep one with: context-mode pack task TEXT"
         print_answer(args, {"task": found.text, "source": found.source}, text)
         return exit_codes.OK
     if args.task == "clear":

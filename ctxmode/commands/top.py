@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(f"stopped {stopped.id} ({one_line(stopped.label)})\n")
         return exit_codes.OK
     if args.json and not args.once:
-        raise UsageError("--json is for --once", "context-mode top --once --json")
+        raise UsageError("--json is for --once", "context-mode ps --json")
     if args.once or not (sys.stdout.isatty() and sys.stdin.isatty()):
         running = launch.run(partial(control.list_running, instances))
         if args.json:

@@ -12,10 +12,6 @@ from ctxmode.launch import print_json
 from ctxmode.trial.steps import TrialProgress, run_trial, show
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-
-
 def run(args: argparse.Namespace) -> int:
     progress = TrialProgress(sys.stderr)
     trial = launch.run(partial(run_trial, load_config(args.project), progress.tell))

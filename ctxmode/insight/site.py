@@ -124,7 +124,7 @@ class Gate:
         if scope["path"] == ENTRANCE:
             return self._enter(scope)
         if not self._entrance.knows(headers.get("cookie", "")):
-            return _say(403, "Open the address that `context-mode insight` printed, with its key.")
+            return _say(403, "Open the address that `doctor insight` printed, with its key.")
         return None
 
     def _refuse(self, method: str, headers: Headers) -> Response | None:
@@ -142,7 +142,7 @@ class Gate:
     def _enter(self, scope: Scope) -> Response:
         given = QueryParams(scope["query_string"]).get("key", "")
         if scope["method"] != "GET" or not self._entrance.spend(given):
-            return _say(403, "This key was used, or is none. Start `context-mode insight` again.")
+            return _say(403, "This key was used, or is none. Start `doctor insight` again.")
         answer = RedirectResponse("/", 303)
         answer.set_cookie(
             self._entrance.cookie_name, self._entrance.cookie, httponly=True, samesite="strict"

@@ -67,7 +67,7 @@ class ToolFigures:
         return estimate_tokens(self.total.kept)
 
     def to_json(self, *, with_days: bool = True) -> dict[str, Any]:
-        """Build what `context-mode stats --json` and `ctx_stats` show."""
+        """Build what `context-mode kept stats --json` and `ctx_stats` show."""
         data: dict[str, Any] = {
             "tools": {tool: counts.to_json() for tool, counts in self.tools.items()},
             "total": self.total.to_json(),
@@ -139,7 +139,7 @@ def build_stats_json(
     *,
     with_days: bool = True,
 ) -> dict[str, Any]:
-    """Build the data of `context-mode stats` and of `ctx_stats`."""
+    """Build the data of `context-mode kept stats` and of `ctx_stats`."""
     return tools.to_json(with_days=with_days) | {
         "prewarmed": [asdict(one) for one in prewarmed],
         "on_disk": asdict(holdings),
@@ -201,7 +201,7 @@ class TokenFigures:
         return reduce(TokenSum.plus, self.rows, TokenSum())
 
     def to_json(self) -> dict[str, Any]:
-        """Build what `context-mode stats --tokens --json` shows."""
+        """Build what `context-mode kept stats --tokens --json` shows."""
         data: dict[str, Any] = {
             "by": self.by,
             "rows": [{self.by: row.key or None} | self._build_row(row) for row in self.rows],

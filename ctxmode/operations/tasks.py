@@ -57,7 +57,7 @@ def keep_task(config: Config, text: str) -> int:
         UsageError: it is empty, or has more than 16 KiB.
     """
     if not text.strip():
-        raise UsageError("the task is empty", "Say what is to be done, or: context-mode task clear")
+        raise UsageError("the task is empty", "Say what to do, or: context-mode pack task clear")
     draft = Draft(text.strip(), title="Current task", path=PATH, scope="session")
     with open_memory(config, Author(PERSON), to_write="project") as memory:
         return memory.remember(draft).redactions

@@ -79,7 +79,7 @@ def list_refused_acts(result: Result) -> list[str]:
     more = len(lines) - LINES_MAX + result.refusals_omitted
     if more <= 0:
         return lines
-    return [*lines[:LINES_MAX], f"refused: {more} more; `context-mode refusals` lists them"]
+    return [*lines[:LINES_MAX], f"refused: {more} more; `context-mode policy refusals` lists them"]
 
 
 def describe(refusal: Refusal) -> str:
@@ -104,7 +104,7 @@ SMALL_BATCH_BYTES = 2048
 
 # How an agent, and how a person, finds a kept output again.
 BY_TOOL = 'ctx_search(queries=["…"], source="{}")'
-BY_VERB = "context-mode outputs show {}"
+BY_VERB = "context-mode kept outputs show {}"
 CHANGE_MARKS = {"created": "+", "modified": "~", "deleted": "-", "renamed": ">", "mode": "~"}
 
 

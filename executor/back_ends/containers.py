@@ -38,7 +38,7 @@ START_ENGINE = Remedy(
     "`docker info` shows whether it answers",
     "sudo systemctl start docker",
 )
-BUILD_IMAGES = Remedy("build the images: `context-mode images build`", "context-mode images build")
+BUILD_IMAGES = Remedy("run `context-mode doctor images build`", "context-mode doctor images build")
 CGROUPS = "a rootless engine needs control groups of version 2, with systemd and Delegate=yes"
 RUNTIME = "name a runtime that `docker info` lists, or register it in the engine's daemon.json"
 

@@ -132,7 +132,7 @@ async def _hello(container: Container) -> Hello:
         what = f"speaks protocol {hello['protocol']}, not {PROTOCOL}" if hello else fate
         raise EngineError(
             f"the agent of image {container.spec.image} {what}; "
-            "`context-mode images build` makes the images anew"
+            "`context-mode doctor images build` makes the images anew"
         )
     if exposed := hello["exposed"]:
         raise EngineError(

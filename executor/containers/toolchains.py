@@ -23,7 +23,7 @@ from executor.model import Limits, SandboxError
 Found = dict[str, FoundLanguage]
 DISCOVERY_S_MAX = 60.0
 ABREAST = 2
-BUILD = "`context-mode images build` makes it"
+BUILD = "`context-mode doctor images build` makes it"
 
 
 async def discover(

@@ -78,7 +78,7 @@ def execute(run_id: str, order: SentOrder, timeout_s: float) -> dict[str, Any]:
     if here is None:
         raise NoWorkerError(
             f"the Dask worker {worker.name} does no orders: start it by "
-            "context-mode worker --cluster URL"
+            "context-mode serve worker --cluster URL"
         )
     answer: dict[str, Any] = trio.from_thread.run(
         here.do, run_id, order, timeout_s, trio_token=here.token

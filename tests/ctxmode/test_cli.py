@@ -1,15 +1,20 @@
 """The command's dispatch and its one boundary for errors, in this process and in fresh ones."""
 
+import itertools
 import os
+import re
+import shlex
 import subprocess
 import sys
 
 import pytest
 
-from ctxmode import __version__, cli, command_line, exit_codes
-from ctxmode.commands.table import VERBS
+from ctxmode import __version__, cli, command_line, exit_codes, parsing
+from ctxmode.commands.table import FORMER, SECTIONS, VERBS, find_verb, list_verbs
 from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.repl import session
+
+GROUPS = [name for names, _ in SECTIONS.values() for name in names]
 
 
 @pytest.mark.parametrize("argument", ["--version", "-V"])
@@ -42,27 +47,99 @@ def test_an_unknown_verb_is_a_usage_error_that_names_what_was_meant(capsys, verb
 def test_no_verb_shows_the_overview_and_is_a_usage_error(capsys):
     assert cli.main([]) == exit_codes.USAGE
     shown = capsys.readouterr()
-    assert all(verb in shown.err for verb in VERBS)
+    assert all(f"\n  {group} " in shown.err for group in GROUPS)
     assert shown.out == ""
 
 
-def test_help_shows_every_verb_and_succeeds(capsys):
+def test_help_shows_five_headings_and_the_newcomers_way_first(capsys):
     assert cli.main(["--help"]) == 0
     shown = capsys.readouterr().out
-    assert all(verb in shown for verb in VERBS)
+    assert len(SECTIONS) == 5
+    assert [line[:-1] for line in shown.splitlines() if line[:-1] in SECTIONS] == [*SECTIONS]
+    assert shown.count("\n  example:  context-mode ") == 5
+    found = [line.split()[0] for line in shown.splitlines() if line[:10].strip() in GROUPS]
+    assert found == GROUPS
+    assert found[:4] == ["try", "setup", "run", "doctor"]
     assert all(f"  {code:>3}  " in shown for code in exit_codes.MEANINGS)
+
+
+def test_there_are_fifteen_groups_and_each_verb_is_in_one():
+    assert len(GROUPS) - len(["try"]) == 15
+    grouped = [name for group in GROUPS for name in (group, *(v.name for v in list_verbs(group)))]
+    assert sorted(grouped) == sorted(VERBS.keys() - {"hook"})
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_explains_itself(capsys, verb):
-    assert cli.main([verb, "--help"]) == 0
-    assert f"context-mode {verb}" in capsys.readouterr().out
+    assert cli.main([*verb.split(), "--help"]) == 0
+    shown = capsys.readouterr()
+    assert f"context-mode {verb}" in shown.out
+    assert shown.err == ""
+
+
+@pytest.mark.parametrize("group", [name for name in GROUPS if any(list_verbs(name))])
+def test_a_group_shows_its_verbs(capsys, group):
+    assert cli.main(["help", group]) == 0
+    shown = capsys.readouterr().out
+    missing = [v.name for v in list_verbs(group) if f"\n  {v.name} " not in shown]
+    assert missing == []
+
+
+def read_example(line: str) -> list[str]:
+    """Read the words of an example up to a pipe, a redirection or a closing bracket."""
+    reader = shlex.shlex(line, posix=True, punctuation_chars=True)
+    reader.whitespace_split = True
+    return [*itertools.takewhile(lambda word: not set(word) <= {*"|&<>()"}, reader)]
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "hook"])
+def test_every_verb_has_an_example_and_it_is_parsed(verb):
+    text = parsing.verb_parser(VERBS[verb]).description
+    examples = re.findall(r"^  .*?context-mode (.*)$", text.partition("\nexample")[2], re.MULTILINE)
+    assert examples
+    for line in examples:
+        found = find_verb(read_example(line))
+        assert found is not None, line
+        parsing.parse(*found)
+
+
+@pytest.mark.parametrize("former", FORMER)
+def test_a_former_verb_says_its_new_words_once_and_does_the_same(capsys, former):
+    words = FORMER[former]
+    for rest, code in (["--help"], exit_codes.OK), (["--no-such-option"], exit_codes.USAGE):
+        assert cli.main([*words.split(), *rest]) == code
+        now = capsys.readouterr()
+        assert cli.main([*former.split(), *rest]) == code
+        then = capsys.readouterr()
+        assert then.out == now.out
+        assert then.err == f'context-mode: "{former}" is now "context-mode {words}"\n{now.err}'
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "rest"),
+    [
+        ("kept", "kept ls", []),
+        ("kept --json", "kept ls", ["--json"]),
+        ("kept --help", "kept", ["--help"]),
+        ("ps", "ps list", []),
+        ("run -i python --profile build", "run -i", ["python", "--profile", "build"]),
+        ("run python --interactive", "run -i", ["python"]),
+        ("run --batch - --json", "run --batch", ["-", "--json"]),
+        ("run --batch=a.json", "run --batch", ["a.json"]),
+        ("run a.py -- -i --batch", "run", ["a.py", "--", "-i", "--batch"]),
+        ("pack --task map", "pack", ["--task", "map"]),
+        ("pack map --json", "pack map", ["--json"]),
+        ("setup list", "setup list", []),
+    ],
+)
+def test_the_verb_is_found_by_its_words(line, name, rest):
+    assert find_verb(line.split()) == (VERBS[name], rest)
 
 
 # A hook is silent on whatever it does not understand: a host would take an error for a refusal.
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "hook"])
 def test_every_verb_refuses_an_unknown_option(capsys, verb):
-    assert cli.main([verb, "--no-such-option"]) == exit_codes.USAGE
+    assert cli.main([*verb.split(), "--no-such-option"]) == exit_codes.USAGE
     said = capsys.readouterr().err
     # A verb that takes something asks for that first.
     assert "--no-such-option" in said or ": missing " in said

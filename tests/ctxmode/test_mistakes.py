@@ -8,24 +8,72 @@ import shlex
 import pytest
 
 from ctxmode import cli, errors, exit_codes, parsing
-from ctxmode.commands.table import VERBS
+from ctxmode.commands.table import VERBS, find_verb
 
 # A command line; its problem; how its remedy begins.
 MISTAKES = (
-    ("outputs show", "outputs show: missing ID", "Usage: context-mode outputs show ID"),
-    ("outputs diff a", "outputs diff: missing B", "Usage: context-mode outputs diff A B"),
-    ("outputs ls", "outputs has no action 'ls'", "Use: context-mode outputs list"),
-    ("outputs shw x", "outputs has no action 'shw'", "Did you mean show? Choose from: list, show"),
-    ("outputs zz", "outputs has no action 'zz'", "Choose from: list, show, diff."),
-    ("outputs get", "outputs has no action 'get'", "Use: context-mode outputs show ID"),
-    ("outputs show zz", "no output 'zz': there are none yet", "Make one: context-mode run shell"),
-    ("outputs diff a b", "no output 'a': there are none yet", "Make one: context-mode run shell"),
-    ("packages remove x", "no package layer 'x': there are none yet", "Add one: context-mode pack"),
-    ("packages remove", "packages remove: missing KEY", "Usage: context-mode packages remove KEY"),
-    ("packages remove --all x", "packages remove: KEY and --all exclude each other", "Usage: "),
-    ("packages add", "packages add: missing SPEC", "Usage: context-mode packages add SPEC..."),
-    ("packages rm x", "packages has no action 'rm'", "Use: context-mode packages remove"),
-    ("packages lok x", "packages has no action 'lok'", "Did you mean lock? Choose from: list, "),
+    (
+        "kept outputs show",
+        "kept outputs show: missing ID",
+        "Usage: context-mode kept outputs show ID",
+    ),
+    (
+        "kept outputs diff a",
+        "kept outputs diff: missing B",
+        "Usage: context-mode kept outputs diff A B",
+    ),
+    ("kept outputs ls", "kept outputs has no action 'ls'", "Use: context-mode kept outputs list"),
+    (
+        "kept outputs shw x",
+        "kept outputs has no action 'shw'",
+        "Did you mean show? Choose from: list, show",
+    ),
+    ("kept outputs zz", "kept outputs has no action 'zz'", "Choose from: list, show, diff."),
+    (
+        "kept outputs get",
+        "kept outputs has no action 'get'",
+        "Use: context-mode kept outputs show ID",
+    ),
+    (
+        "kept outputs show zz",
+        "no output 'zz': there are none yet",
+        "Make one: context-mode run shell",
+    ),
+    (
+        "kept outputs diff a b",
+        "no output 'a': there are none yet",
+        "Make one: context-mode run shell",
+    ),
+    (
+        "doctor packages remove x",
+        "no package layer 'x': there are none yet",
+        "Add one: context-mode doctor pack",
+    ),
+    (
+        "doctor packages remove",
+        "doctor packages remove: missing KEY",
+        "Usage: context-mode doctor packages remove KEY",
+    ),
+    (
+        "doctor packages remove --all x",
+        "doctor packages remove: KEY and --all exclude each other",
+        "Usage: ",
+    ),
+    (
+        "doctor packages add",
+        "doctor packages add: missing SPEC",
+        "Usage: context-mode doctor packages add SPEC...",
+    ),
+    (
+        "doctor packages rm x",
+        "doctor packages has no action 'rm'",
+        "Use: context-mode doctor packages remove",
+    ),
+    (
+        "doctor packages lok x",
+        "doctor packages has no action 'lok'",
+        "Did you mean lock? Choose from: list, ",
+    ),
     (
         "changes show zz",
         "no change set 'zz': there are none yet",
@@ -58,19 +106,40 @@ MISTAKES = (
     ("pages show x", "pages has no action 'show'", "Use: context-mode pages read SLUG"),
     ("pages read zz", "no page 'zz'", "List them: context-mode pages list"),
     ("pages read", "pages read: missing SLUG", "Usage: context-mode pages read SLUG"),
-    ("show zz", "no source 'zz': there are none yet", "Add one: context-mode index PATH"),
-    ("show", "show: missing SOURCE", "Usage: context-mode show SOURCE"),
-    ("stop zz", "no running program 'zz': there are none yet", "Start one: context-mode run FILE"),
-    ("refusals 99", "no run '99'", "List them: context-mode refusals"),
-    ("images rm web", "images has no action 'rm'", "Use: context-mode images remove [GROUP...]"),
-    ("images remove zz", "unknown image 'zz'", "Choose from: scripting, web, "),
-    ("images", "images: missing ACTION", "Choose from: build, list, remove."),
+    ("kept show zz", "no source 'zz': there are none yet", "Add one: context-mode index PATH"),
+    ("kept show", "kept show: missing SOURCE", "Usage: context-mode kept show SOURCE"),
+    (
+        "ps stop zz",
+        "no running program 'zz': there are none yet",
+        "Start one: context-mode run FILE",
+    ),
+    ("policy refusals 99", "no run '99'", "List them: context-mode policy refusals"),
+    (
+        "doctor images rm web",
+        "doctor images has no action 'rm'",
+        "Use: context-mode doctor images remove [GROUP...]",
+    ),
+    ("doctor images remove zz", "unknown image 'zz'", "Choose from: scripting, web, "),
+    ("doctor images", "doctor images: missing ACTION", "Choose from: build, list, remove."),
     ("policy ls", "policy has no action 'ls'", "Use: context-mode policy list"),
     ("policy test", "policy test: missing --rules", "Usage: context-mode policy test FILE.tsv|- -"),
-    ("config zz", "config has no action 'zz'", "Choose from: show, init, schema."),
-    ("config get", "config has no action 'get'", "Use: context-mode config show"),
-    ("cluster zz", "cluster has no action 'zz'", "Choose from: key, check."),
-    ("kb", "kb: missing COMMAND", "Choose from: check, backup, stats."),
+    ("doctor config zz", "doctor config has no action 'zz'", "Choose from: show, init, schema."),
+    (
+        "doctor config get",
+        "doctor config has no action 'get'",
+        "Use: context-mode doctor config show",
+    ),
+    ("serve cluster zz", "serve cluster has no action 'zz'", "Choose from: key, check."),
+    (
+        "kept zz",
+        "kept has no action 'zz'",
+        "Choose from: ls, show, outputs, diff, rm, stats, size, ",
+    ),
+    ("kept list", "kept has no action 'list'", "Use: context-mode kept ls"),
+    ("kept remove x", "kept has no action 'remove'", "Use: context-mode kept rm"),
+    ("kept diff a", "kept diff: missing B", "Usage: context-mode kept diff A B"),
+    ("kept backup", "kept backup: missing FILE", "Usage: context-mode kept backup FILE"),
+    ("ps ls", "ps has no action 'ls'", "Use: context-mode ps list"),
 )
 
 
@@ -91,8 +160,9 @@ def parse_named(text: str) -> int:
     named = re.split(r"context-mode ", text)[1:]
     for one in named:
         line = re.split(r", | or $|\. ", one)[0]
-        verb, *words = shlex.split(re.sub(r"\[.*\]|\.\.\.", "", line))
-        parsing.parse(VERBS[verb], words)
+        found = find_verb(shlex.split(re.sub(r"\[.*\]|\.\.\.", "", line)))
+        assert found is not None, line
+        parsing.parse(*found)
     return len(named)
 
 
@@ -111,11 +181,14 @@ def test_a_mistake_has_a_problem_and_a_remedy(place, capsys, line, problem, reme
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
-        ("outputs", "No outputs here yet. Make one: context-mode run shell -c 'seq 20000'"),
+        ("kept outputs", "No outputs here yet. Make one: context-mode run shell -c 'seq 20000'"),
         ("changes", "No change sets here yet. Make one: context-mode run --stage FILE"),
-        ("packages", "No package layers here yet. Add one: context-mode packages add SPEC"),
-        ("sources", "No sources here yet. Add one: context-mode index PATH"),
-        ("sources zz", "No sources here yet. Add one: context-mode index PATH"),
+        (
+            "doctor packages",
+            "No package layers here yet. Add one: context-mode doctor packages add SPEC",
+        ),
+        ("kept ls", "No sources here yet. Add one: context-mode index PATH"),
+        ("kept ls zz", "No sources here yet. Add one: context-mode index PATH"),
         ("memory list", "No facts here yet. Add one: context-mode memory remember TEXT"),
         ("pages list", "No pages here yet. Write one: context-mode pages write SLUG"),
         ("sessions list", "No sessions here yet. Read them: context-mode sessions track"),
@@ -137,12 +210,12 @@ def test_what_is_not_among_the_stored_names_the_list(place, capsys):
     (place / "notes.md").write_text("# One\n\nText.\n")
     assert cli.main(["index", "notes.md"]) == exit_codes.OK
     capsys.readouterr()
-    assert cli.main(["sources", "zz"]) == exit_codes.OK
-    matches_none = "No source matches 'zz' (1 stored). List all: context-mode sources\n"
+    assert cli.main(["kept ls", "zz"]) == exit_codes.OK
+    matches_none = "No source matches 'zz' (1 stored). List all: context-mode kept ls\n"
     assert capsys.readouterr().out == matches_none
-    assert cli.main(["show", "zz"]) == exit_codes.USAGE
+    assert cli.main(["kept show", "zz"]) == exit_codes.USAGE
     assert capsys.readouterr().err == (
-        "context-mode: no source 'zz'\n  List them: context-mode sources\n"
+        "context-mode: no source 'zz'\n  List them: context-mode kept ls\n"
     )
 
 
@@ -155,17 +228,17 @@ def test_each_command_of_a_kind_is_one(kind):
 def test_several_that_begin_alike_are_named():
     error = errors.unknown_id("output", "out-", ["out-1", "out-2"], is_empty=False)
     assert error.message == "several outputs match 'out-': out-1, out-2"
-    assert error.hint == "Give the whole id. List them: context-mode outputs"
+    assert error.hint == "Give the whole id. List them: context-mode kept outputs"
 
 
 @pytest.mark.parametrize("line", ["--json --limit 3", "--limit 3 --json", "list --json --limit 3"])
 def test_a_list_is_meant_where_no_action_is_given(place, line):
-    parsed = parsing.parse(VERBS["outputs"], line.split())
+    parsed = parsing.parse(VERBS["kept outputs"], line.split())
     assert (parsed.action, parsed.limit, parsed.json) == ("list", 3, True)
 
 
 def test_options_may_stand_before_the_action(place):
     words = ["--language", "javascript", "add", "--project", "x", "nanoid", "--json"]
-    parsed = parsing.parse(VERBS["packages"], words)
+    parsed = parsing.parse(VERBS["doctor packages"], words)
     assert (parsed.action, parsed.specs, parsed.language) == ("add", ["nanoid"], "javascript")
     assert (parsed.project, parsed.json) == ("x", True)

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxmode import command_line
-from ctxmode.commands.table import VERBS
+from ctxmode.commands.table import SECTIONS, VERBS
 from ctxmode.parsing import verb_parser
 from tests import needs
 from tests.e2e import docs_needs, docs_project, docs_recipes
@@ -35,25 +34,26 @@ OPTIONAL = ("engine", "sqlite3", "curl")  # nothing here asks for them but a pag
 # What `--help` shows and is not run here, by how it begins, and why.
 NOT_RUN = {
     "context-mode doctor --install-script | sudo sh": "installs packages; .ci/run does it",
-    "context-mode fetch": "needs the internet; tests/ctxmode fetch from a server of their own",
-    "context-mode images": "builds, or needs an engine; the tests of images/ do it",
+    "context-mode index http": "needs the internet; tests/ctxmode fetch from a server of their own",
+    "context-mode index --urls": "as index http",
+    "context-mode doctor images": "builds, or needs an engine; the tests of images/ do it",
     "context-mode index . --watch": "stays",
-    "context-mode insight --open": "stays",
-    "context-mode insight --port": "stays",
-    "context-mode outputs show": "names an output of its reader",
-    "context-mode outputs diff": "names outputs of its reader",
-    "context-mode packages lock": "needs a registry; tests/executor/packages have their own",
-    "context-mode packages add": "as packages lock",
-    "context-mode purge --all": "would leave nothing for what follows; tested with the library",
-    "context-mode repl python --packages": "as packages lock",
+    "context-mode doctor insight --open": "stays",
+    "context-mode doctor insight --port": "stays",
+    "context-mode kept outputs show": "names an output of its reader",
+    "context-mode kept diff": "names outputs of its reader",
+    "context-mode doctor packages lock": "needs a registry; tests/executor/packages have their own",
+    "context-mode doctor packages add": "as packages lock",
+    "context-mode kept rm --all": "would leave nothing for what follows; tested with the library",
+    "context-mode run -i python --packages": "as packages lock",
     "context-mode run analysis.rb -- --verbose": "the same as with --since",
     "context-mode serve": "stays",
     "context-mode sessions import": "names a file of its reader; docs/sessions.md imports one",
-    "context-mode show out-7f3k2m": "names an output of its reader",
-    "context-mode stop": "names a program of its reader",
-    "context-mode top --stop": "names a program of its reader",
+    "context-mode kept show out-7f3k2m": "names an output of its reader",
+    "context-mode ps stop": "names a program of its reader",
+    "context-mode ps top --stop": "names a program of its reader",
     "context-mode try": "tests/e2e/test_cli.py does it",
-    "context-mode worker": "stays, or needs an order; tests/ctxmode/commands/test_worker.py",
+    "context-mode serve worker": "stays, or needs an order; tests/ctxmode/commands/test_worker.py",
 }
 
 
@@ -164,7 +164,9 @@ def test_a_block_says_what_it_is(block):
 
 def examples(verb: str) -> list[str]:
     """What the verb's help shows below `examples:`, and is run here."""
-    text = command_line.EPILOG if verb == "help" else verb_parser(VERBS[verb]).description
+    if verb == "help":
+        return [f"context-mode {example}" for _, example in SECTIONS.values()]
+    text = verb_parser(VERBS[verb]).description
     shown = re.search(r"^examples?:\n((?:  .*\n?)+)", text, re.MULTILINE)
     assert shown is not None, f"{verb} --help shows no example"
     return [line.strip() for line in shown[1].splitlines()]
@@ -177,9 +179,9 @@ def test_examples_of_help_work(shell, verb):
         pytest.skip("not applicable: see NOT_RUN")
     need(HELP_NEEDS.get(verb, []))
     # Refusals of rules are examples, too.
-    allowed = "0|116|117|126" if verb == "policy" else "0"
+    allowed = "0|116|117|126" if verb in ("help", "policy") else "0"
     script = "".join(f"{line}\ncase $? in {allowed}) ;; *) exit 9 ;; esac\n" for line in lines)
-    prepared = "context-mode index . >/dev/null\n" if verb == "show" else ""
+    prepared = "context-mode index . >/dev/null\n" if verb in ("kept", "kept show") else ""
     done = shell(prepared + script, "-x")
     assert done.returncode == 0, done.stdout
     assert "a defect of this program" not in done.stdout

@@ -16,7 +16,7 @@ from images import groups
 from images.groups import LABEL, Group, repository, toolchains_reference
 
 ABSENT = "not applicable: no container engine answers here; .ci/engine starts one"
-NO_IMAGES = "not applicable: no image is current here; context-mode images build"
+NO_IMAGES = "not applicable: no image is current here; context-mode doctor images build"
 
 
 @pytest.fixture(scope="session")

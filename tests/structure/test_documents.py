@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxmode import exit_codes, parsing
-from ctxmode.commands.table import VERBS
+from ctxmode.commands.table import FORMER, SECTIONS, VERBS
 from ctxmode.config.settings import SETTINGS
 from ctxmode.hosts.setup.hosts import HOSTS
 from ctxmode.mcp import tools
@@ -47,9 +47,9 @@ def test_the_tables_of_languages_are_written_of_their_rows(page):
     assert page.read_text() == written, "run: python docs/language_table.py"
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_is_told(readme, verb):
-    assert f"`context-mode {verb}" in readme
+@pytest.mark.parametrize("group", [name for names, _ in SECTIONS.values() for name in names])
+def test_every_group_is_told(readme, group):
+    assert f"| `context-mode {group}` | {VERBS[group].summary} |" in readme
 
 
 @pytest.mark.parametrize("tool", [*map(tools.load, tools.NAMES)], ids=lambda tool: tool.name)
@@ -110,7 +110,9 @@ def test_every_json_form_is_told(verb):
     parsers = [parsing.verb_parser(VERBS[verb])]
     parsers += parsing.subparsers(parsers[0]).values()
     has = any("--json" in action.option_strings for each in parsers for action in each._actions)
-    assert has == bool(re.search(rf"^\| `{verb}[` ]", page("cli"), re.MULTILINE))
+    written = page("cli").partition("## JSON")[2]
+    row = re.search(rf"^\| `{verb}(`| --| URL)", written, re.MULTILINE)
+    assert has == bool(row)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -180,9 +182,12 @@ def test_every_path_that_is_named_exists(root: Path, name):
 def test_every_verb_that_is_named_exists(root: Path, name):
     text = (root / name).read_text()
     named = re.findall(r"(?:^|[`\s/])context-mode ([a-z]+)", text)
-    assert set(named) <= {*VERBS, "help", "for", "as", "is"}
+    former = {words.split()[0] for words in FORMER} if name == "CHANGELOG.md" else set()
+    assert set(named) <= {*VERBS, *former, "help", "for", "as", "is"}
 
 
 def test_the_page_of_verbs_is_as_the_verbs_are():
     written = verb_table.PAGE.read_text()
     assert written == verb_table.page(), "run: python docs/verb_table.py"
+    groups = verb_table.GROUPS_PAGE.read_text()
+    assert groups == verb_table.groups_page(), "run: python docs/verb_table.py"

@@ -23,7 +23,7 @@ sys.exit(code)
 """
 VERBS = {
     "a run": ["run", "shell", "-c", "echo done"],
-    "a look at what runs": ["top", "--once"],
+    "a look at what runs": ["ps"],
     "the help": ["run", "--help"],
 }
 
@@ -64,7 +64,7 @@ def test_no_verb_loads_the_fleet_without_a_cluster(tmp_path, arguments):
 
 
 def test_a_verb_that_is_about_the_fleet_loads_it(tmp_path):
-    assert {"fleet", "cryptography"} <= _loaded(tmp_path, ["cluster", "key"])
+    assert {"fleet", "cryptography"} <= _loaded(tmp_path, ["serve", "cluster", "key"])
 
 
 def _loaded(folder: Path, arguments: list[str]) -> set[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxmode import parsing
-from ctxmode.commands.table import VERBS
+from ctxmode.commands.table import find_verb
 from ctxmode.mcp import tools
 from ctxmode.mcp.names import NAMES
 
@@ -23,10 +23,11 @@ TOOLS = sorted({span for _, span in SPANS if span.startswith("ctx_")})
 
 def lacking(command: str) -> list[str]:
     """The words of a command that its verb does not have."""
-    _, verb, *words = command.split()
-    if verb not in VERBS:
-        return [verb]
-    parser = parsing.verb_parser(VERBS[verb])
+    found = find_verb(command.split()[1:])
+    if found is None:
+        return command.split()[1:2]
+    verb, words = found
+    parser = parsing.verb_parser(verb)
     actions = parsing.subparsers(parser)
     while words and actions and not words[0].startswith("-"):
         action = words.pop(0)

@@ -76,19 +76,17 @@ ADDITIONS = {
     ),
     "verb": Addition(
         {
-            "ctxmode/commands/imp.py": (ROOT / "ctxmode/commands/stop.py")
-            .read_text()
-            .replace("context-mode stop", "context-mode imp")
+            "ctxmode/commands/imp.py": (ROOT / "ctxmode/commands/stop.py").read_text(),
+            "ctxmode/commands/help/ps-imp.txt": "Imp.\n\nexample:\n  context-mode ps imp 1\n",
         },
         {
             "ctxmode/commands/table.py": (
-                '        Verb("stop",',
-                '        Verb("imp", "nothing"),\n',
+                '        Verb("ps stop",',
+                '        Verb("ps imp", "imp", "nothing"),\n',
             ),
-            "README.md": ("| `context-mode stop` |", "| `context-mode imp` | nothing |\n"),
-            "docs/cli.md": ("| `stop` |", "| `imp` | `{id, label}` |\n"),
+            "docs/cli.md": ("| `ps stop` |", "| `ps imp` | `{id, label}` |\n"),
         },
-        "from ctxmode.commands.table import VERBS; assert VERBS['imp'].load().run",
+        "from ctxmode.commands.table import VERBS; assert VERBS['ps imp'].load().run",
         "tests/structure/test_documents.py",
         ("docs/verb_table.py",),
     ),

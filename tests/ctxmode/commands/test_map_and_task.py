@@ -102,7 +102,7 @@ def test_o13_a_task_is_kept_shown_used_and_cleared(call):
     assert whole["task"] == "send_letter fails for nobody"
     assert whole["selected"][0]["rel_path"] == "src/app/mail.py"
     assert "memory" not in whole  # the task stands there once
-    assert "context-mode task" in err
+    assert "context-mode pack task" in err
     call("task", "apply_discount is wrong")
     assert json.loads(call("task", "--json")[0]) == {
         "task": "apply_discount is wrong", "source": "kept",

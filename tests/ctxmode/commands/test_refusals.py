@@ -81,7 +81,7 @@ def test_a_run_that_was_refused_nothing_is_known(file, capsys):
 def test_an_unknown_run_is_an_error_that_names_the_list(file, capsys, asked):
     fill(file)
     assert cli.main(["refusals", asked]) == exit_codes.USAGE
-    assert "List them: context-mode refusals" in capsys.readouterr().err
+    assert "List them: context-mode policy refusals" in capsys.readouterr().err
 
 
 def test_the_data_is_as_told(file, capsys):

@@ -59,7 +59,10 @@ def test_a_remedy_has_its_command_and_what_it_gives(part, command):
     ("remedy", "command"),
     [
         (Remedy("Start it: sudo systemctl start docker, or else", "sudo true"), "sudo true"),
-        (type_command("context-mode images build web"), "context-mode images build web"),
+        (
+            type_command("context-mode doctor images build web"),
+            "context-mode doctor images build web",
+        ),
         ("Ask whoever runs it, who types sudo true", ""),
     ],
 )

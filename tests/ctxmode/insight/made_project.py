@@ -1,4 +1,4 @@
-"""A made-up project with a past, for measures and tests of `context-mode insight`.
+"""A made-up project with a past, for measures and tests of `context-mode doctor insight`.
 
 The program's own operations write it, except the counts of past days, and an agent's transcripts,
 which are imported.

@@ -297,7 +297,7 @@ def test_each_refusal_is_a_line_before_the_footer_and_the_first_few_are_shown():
     many = Answer(result(refusals=tuple(map(refusal, range(1, 9))), refusals_omitted=4))
     lines = answer_text(many).splitlines()
     assert len(lines) == 7
-    assert lines[5] == "[refused: 7 more; `context-mode refusals` lists them]"
+    assert lines[5] == "[refused: 7 more; `context-mode policy refusals` lists them]"
     assert describe_run(many)["refused"][5] == lines[5][1:-1]
 
 

@@ -493,7 +493,7 @@ asyncio.run(main())
             process.kill()
     assert isinstance(lost, Lost)
     assert lost.cause is Cause.WORKER
-    assert "context-mode worker --cluster" in lost.detail
+    assert "context-mode serve worker --cluster" in lost.detail
 
 
 @pytest.mark.parametrize(
