@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
+from ctxmode.operations import page_actions as actions
+from ctxmode.operations.operation import Operation
 
-from ctxmode.commands.page_verbs import opening
-
-
-def run(args: argparse.Namespace) -> int:
-    action: Callable[[argparse.Namespace], int] = ACTIONS[args.action]
-    return action(args)
-
-
-SHOWN = (
-    "push",
-    "forget",
-    "read",
-    "list",
-    "status",
-    "diff",
-    "blame",
-    "history",
-    "evolution",
-    "log",
-    "pull",
-)
-"""Actions whose arguments are all that is asked, and whose answer is shown as it is."""
-
-ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
-    **dict.fromkeys(SHOWN, opening.show),
-    "init": opening.init,
-    "write": opening.write,
-    "path": opening.path,
-    "export": opening.export,
-    "capture": opening.capture,
+OPERATIONS: dict[str, Operation] = {
+    "init": actions.begin_pages,
+    "write": actions.write_page,
+    "push": actions.push_pages,
+    "forget": actions.forget_page,
+    "read": actions.read_page,
+    "list": actions.list_pages,
+    "status": actions.show_status,
+    "diff": actions.compare_versions,
+    "blame": actions.blame_page,
+    "history": actions.list_history,
+    "evolution": actions.list_evolution,
+    "log": actions.list_log,
+    "pull": actions.pull_pages,
+    "path": actions.show_path,
+    "export": actions.export_pages,
+    "capture": actions.capture_turns,
 }

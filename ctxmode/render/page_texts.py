@@ -1,11 +1,13 @@
-"""Pages as text for people and agents: lists, commits, what a push did. No control character of a
+"""Pages as lines for people and agents: lists, commits, what a push did. No control character of a
 page's own reaches a terminal, since what is shown of it is a line or was cleaned."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from ctxmode.config.file_names import CAPTURE_OFF
 from ctxmode.errors import describe_empty
 from ctxmode.render.highlight import age, inflect, one_line
 from memory.pages import (
@@ -37,13 +39,30 @@ STATES = {
     "removed": "was forgotten in the repository",
     "broken": "cannot be read",
 }
+CAPTURED = f"""\
+Capture of turns is on from now: what is asked and answered in this project is kept, cut short and
+without secrets, in {DRAFTS_FOLDER}/raw/sessions/_pending, until a push has distilled it. git does
+not see it. To turn that off set {CAPTURE_OFF}=1. Agents get ctx_pages when they next list \
+their tools."""
 
 
-def written_text(written: Written) -> str:
+def say_begun(begun: Mapping[str, Any]) -> Iterator[str]:
+    """Say where pages begin, and whether turns are captured."""
+    state = "Pages begin here" if begun["is_new"] else "Pages are begun already"
+    yield f"{state}: drafts in {begun['drafts']}, pushed into {begun['repository']}"
+    yield CAPTURED if begun["captures"] else f"Turns are not captured: {CAPTURE_OFF} is set."
+
+
+def say_written(written: Written) -> Iterator[str]:
     """Say where a draft stands, and what comes next."""
     done = "is written" if written.is_new else "is written anew"
-    lines = [f"{DRAFTS_FOLDER}/{written.path} {done}; push commits it."]
-    return "\n".join([*lines, *_redacted(written.redactions)])
+    yield f"{DRAFTS_FOLDER}/{written.path} {done}; push commits it."
+    yield from _say_redacted(written.redactions)
+
+
+def _say_redacted(count: int) -> Iterator[str]:
+    if count:
+        yield f"{inflect(count, 'secret')} replaced by a mark, in the draft too."
 
 
 def page_text(page: ReadPage) -> str:
@@ -52,43 +71,43 @@ def page_text(page: ReadPage) -> str:
     return "\n".join([*lines, page.text.removesuffix("\n")])
 
 
-def list_text(rows: Sequence[PageRow]) -> str:
+def list_rows(rows: Sequence[PageRow]) -> Iterator[str]:
     """List pages, a line each and their summaries."""
-    return "\n".join(line for row in rows for line in _row(row)) or describe_empty("page")
+    for row in rows:
+        tags = f" [{', '.join(map(one_line, row.tags))}]" if row.tags else ""
+        state = f" ({row.state})" if row.state not in ("", "unchanged") else ""
+        yield f"{row.type} {one_line(row.slug)}{state}: {one_line(row.title)}{tags}"
+        if row.summary:
+            yield f"  {one_line(row.summary)[:SUMMARY_CHARS]}"
+    if not rows:
+        yield describe_empty("page")
 
 
-def _row(row: PageRow) -> Iterator[str]:
-    tags = f" [{', '.join(map(one_line, row.tags))}]" if row.tags else ""
-    state = f" ({row.state})" if row.state not in ("", "unchanged") else ""
-    yield f"{row.type} {one_line(row.slug)}{state}: {one_line(row.title)}{tags}"
-    if row.summary:
-        yield f"  {one_line(row.summary)[:SUMMARY_CHARS]}"
-
-
-def status_text(status: PagesStatus) -> str:
+def say_status(status: PagesStatus) -> Iterator[str]:
     """Say how drafts, buffers and the repository stand."""
     if not status.is_ready:
-        return "Pages are not begun here. Begin with: context-mode pages init"
+        yield "Pages are not begun here. Begin with: context-mode pages init"
+        return
+    yield f"repository: {status.repository}"
     head = f"{inflect(status.pages, 'page')}, the newest commit {status.head[:SHA_CHARS]}"
-    lines = [f"repository: {status.repository}", head if status.head else "nothing is pushed yet"]
+    yield head if status.head else "nothing is pushed yet"
     changed = [one for one in status.drafts if one.state != "unchanged"]
-    kept = len(status.drafts) - len(changed)
-    lines.append(f"drafts: {len(changed)} to look at, {kept} as pushed")
+    yield f"drafts: {len(changed)} to look at, {len(status.drafts) - len(changed)} as pushed"
     for one in changed:
-        lines.append(f"  {one_line(one.path)}: {STATES[one.state]}")
+        yield f"  {one_line(one.path)}: {STATES[one.state]}"
         if one.problem is not None:
-            lines.append(f"    {one_line(one.problem.message)}")
-            lines += [f"    {one_line(one.problem.remedy)}"] if one.problem.remedy else []
-    return "\n".join([*lines, *_buffer_lines(status.buffers)])
+            said = (one.problem.message, one.problem.remedy)
+            yield from (f"    {one_line(line)}" for line in said if line)
+    yield from _list_buffers(status.buffers)
 
 
-def capture_text(buffers: Sequence[BufferStatus], *, is_on: bool) -> str:
+def say_captured(buffers: Sequence[BufferStatus], *, is_on: bool) -> Iterator[str]:
     """Say whether turns are captured, and which are kept."""
-    state = "turns are captured" if is_on else "turns are not captured"
-    return "\n".join([state, *_buffer_lines(buffers)])
+    yield "turns are captured" if is_on else "turns are not captured"
+    yield from _list_buffers(buffers)
 
 
-def _buffer_lines(buffers: Sequence[BufferStatus]) -> Iterator[str]:
+def _list_buffers(buffers: Sequence[BufferStatus]) -> Iterator[str]:
     turns = sum(one.turns for one in buffers)
     yield f"captured: {inflect(turns, 'turn')} of {inflect(len(buffers), 'session')}"
     for buffer in buffers:
@@ -97,86 +116,98 @@ def _buffer_lines(buffers: Sequence[BufferStatus]) -> Iterator[str]:
         yield f"  {one_line(buffer.session)}: {turns_of}, {age(buffer.age_s)} ago{dropped}"
 
 
-def pushed_text(pushed: Pushed) -> str:
+def say_pushed(pushed: Pushed) -> Iterator[str]:
     """Say what a push committed, or what to do first."""
     if pushed.directive:
-        return pushed.directive.removesuffix("\n")
+        yield pushed.directive.removesuffix("\n")
+        return
     if pushed.reason == "nothing":
-        return "\n".join(["Nothing to push: all drafts are as they were pushed.", *pushed.warnings])
-    pages = inflect(len(pushed.pages), "page")
-    if pushed.is_dry_run:
-        lines = [f"{pages} would be pushed:"]
-    else:
-        lines = [f"{pages} pushed as {pushed.commit[:SHA_CHARS]}:"]
-    lines += [f"  {'+' if one.is_new else '~'} {one_line(one.path)}" for one in pushed.pages]
+        yield "Nothing to push: all drafts are as they were pushed."
+        yield from pushed.warnings
+        return
+    done = "would be pushed" if pushed.is_dry_run else f"pushed as {pushed.commit[:SHA_CHARS]}"
+    yield f"{inflect(len(pushed.pages), 'page')} {done}:"
+    yield from (f"  {'+' if one.is_new else '~'} {one_line(one.path)}" for one in pushed.pages)
     if pushed.archived:
-        lines.append(f"The turns of {one_line(pushed.archived)} are put away.")
-    return "\n".join([*lines, *_redacted(pushed.redactions), *map(one_line, pushed.warnings)])
+        yield f"The turns of {one_line(pushed.archived)} are put away."
+    yield from _say_redacted(pushed.redactions)
+    yield from map(one_line, pushed.warnings)
 
 
-def left_to_run_text(of_runs: Mapping[str, bool]) -> str:
+def say_left(of_runs: Mapping[str, bool]) -> Iterator[str]:
     """List the drafts that a push left since a run wrote them, and say how to push them."""
-    names = [f"  {one_line(path)}{' (edited since)' * edited}" for path, edited in of_runs.items()]
-    remedy = (
+    if not of_runs:
+        return
+    yield f"{inflect(len(of_runs), 'draft')} from a run:"
+    for path, is_edited in of_runs.items():
+        yield f"  {one_line(path)}{' (edited since)' * is_edited}"
+    yield (
         "Not pushed as yours. Read them (context-mode pages diff SLUG --local), then: context-mode "
         'pages push --from-run (in ctx_pages "from_run": true)'
     )
-    return "\n".join((f"{inflect(len(names), 'draft')} from a run:", *names, remedy)) * bool(names)
 
 
-def pulled_text(pulled: PulledPages) -> str:
+def say_pulled(pulled: PulledPages) -> Iterator[str]:
     """Say what a pull brought."""
     if pulled.before == pulled.after:
-        return "Nothing new to pull."
-    lines = [f"{pulled.before[:SHA_CHARS] or 'nothing'}..{pulled.after[:SHA_CHARS]}:"]
-    lines += [f"  {one_line(path)}" for path in pulled.paths]
+        yield "Nothing new to pull."
+        return
+    yield f"{pulled.before[:SHA_CHARS] or 'nothing'}..{pulled.after[:SHA_CHARS]}:"
+    yield from (f"  {one_line(path)}" for path in pulled.paths)
     if pulled.drafts:
-        lines.append(f"{inflect(len(pulled.drafts), 'draft')} brought up to date.")
-    lines += [f"  {one_line(path)} was edited here: push it to merge" for path in pulled.diverged]
-    return "\n".join(lines)
+        yield f"{inflect(len(pulled.drafts), 'draft')} brought up to date."
+    for path in pulled.diverged:
+        yield f"  {one_line(path)} was edited here: push it to merge"
 
 
-def history_text(commits: Sequence[Commit]) -> str:
+def list_commits(commits: Sequence[Commit]) -> Iterator[str]:
     """List commits, the newest first."""
-    return "\n".join(map(_commit_line, commits)) or "No commit has it."
+    yield from map(_describe_commit, commits)
+    if not commits:
+        yield "No commit has it."
 
 
-def log_text(entries: Sequence[LogEntry]) -> str:
+def _describe_commit(commit: Commit) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(commit.at))
+    agent = f" with {one_line(commit.agent)}" if commit.agent else ""
+    by = f"{one_line(commit.author)}{agent}"
+    return f"{commit.sha[:SHA_CHARS]} {when} {by}: {one_line(commit.subject)}"
+
+
+def list_log(entries: Sequence[LogEntry]) -> Iterator[str]:
     """List the commits of all pages with what they changed."""
-    lines = list[str]()
     for commit, paths in entries:
-        lines.append(_commit_line(commit))
-        lines += [f"  {one_line(path)}" for path in paths]
-    return "\n".join(lines) or "Nothing is pushed yet."
+        yield _describe_commit(commit)
+        yield from (f"  {one_line(path)}" for path in paths)
+    if not entries:
+        yield "Nothing is pushed yet."
 
 
-def evolution_text(versions: Sequence[Version], now: float) -> str:
-    """Show each version of a page with what changed in it."""
-    parts = list[str]()
-    for one in versions:
-        lines = [_commit_line(one.commit)]
+def list_versions(versions: Sequence[Version], now: float) -> Iterator[str]:
+    """List the versions of a page, each with what changed in it, and a blank line between two."""
+    for number, one in enumerate(versions):
+        yield from [""] if number else []
+        yield _describe_commit(one.commit)
         if one.reasoning_summary:
-            lines.append(f"  {one_line(one.reasoning_summary)[:SUMMARY_CHARS]}")
-        if one.is_removal:
-            lines.append("  the page was removed")
-        else:
-            lines.append(diff_text(one.diff, now=now).removesuffix("\n"))
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts) or "No commit has it."
+            yield f"  {one_line(one.reasoning_summary)[:SUMMARY_CHARS]}"
+        diff = diff_text(one.diff, now=now).removesuffix("\n")
+        yield "  the page was removed" if one.is_removal else diff
+    if not versions:
+        yield "No commit has it."
 
 
-def blame_text(blamed: SectionDiff, now: float) -> str:
+def list_blamed(blamed: SectionDiff, now: float) -> Iterator[str]:
     """Say of each section of a page which commits it is from."""
-    lines = [f"blame: {one_line(blamed.slug)}  {blamed.to_sha[:SHA_CHARS]}"]
+    yield f"blame: {one_line(blamed.slug)}  {blamed.to_sha[:SHA_CHARS]}"
     if blamed.preamble is not None:
-        lines += _blame_section("(before the first section)", blamed.preamble, now)
+        yield "(before the first section)"
+        yield from _list_origins(blamed.preamble, now)
     for section in blamed.sections:
-        lines += _blame_section(f"## {one_line(section.heading)}", section, now)
-    return "\n".join(lines)
+        yield f"## {one_line(section.heading)}"
+        yield from _list_origins(section, now)
 
 
-def _blame_section(heading: str, section: SectionChange, now: float) -> Iterator[str]:
-    yield heading
+def _list_origins(section: SectionChange, now: float) -> Iterator[str]:
     known = {
         "introduced by": section.introduced_by,
         "heading since": section.heading_since,
@@ -184,34 +215,20 @@ def _blame_section(heading: str, section: SectionChange, now: float) -> Iterator
     }
     for word, commit in known.items():
         if commit is not None:
-            yield f"  {word} {_who(commit, now)}"
+            when = age(max(now - commit.at, 0.0))
+            yield f"  {word} {commit.sha[:SHA_CHARS]} ({one_line(commit.author)}, {when} ago)"
 
 
-def _who(commit: Commit, now: float) -> str:
-    name = one_line(commit.author)
-    return f"{commit.sha[:SHA_CHARS]} ({name}, {age(max(now - commit.at, 0.0))} ago)"
-
-
-def _commit_line(commit: Commit) -> str:
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(commit.at))
-    agent = f" with {one_line(commit.agent)}" if commit.agent else ""
-    by = f"{one_line(commit.author)}{agent}"
-    return f"{commit.sha[:SHA_CHARS]} {when} {by}: {one_line(commit.subject)}"
-
-
-def exported(paths: Sequence[str]) -> str:
+def say_exported(paths: Sequence[str]) -> Iterator[str]:
     """Say what an export wrote."""
-    return "\n".join([f"{inflect(len(paths), 'file')} written:", *map(one_line, paths)])
+    yield f"{inflect(len(paths), 'file')} written:"
+    yield from map(one_line, paths)
 
 
-def forgotten_text(gone: Forgotten) -> str:
+def say_forgotten(gone: Forgotten) -> Iterator[str]:
     """Say what is gone, and where it may still be."""
     how = "erased, out of the history too" if gone.is_erased else "forgotten; its history stays"
-    lines = [f"{one_line(gone.path)} is {how}."]
+    yield f"{one_line(gone.path)} is {how}."
     if gone.commits:
-        lines.append(f"{inflect(gone.commits, 'commit')} written anew.")
-    return "\n".join([*lines, *map(one_line, gone.notes)])
-
-
-def _redacted(count: int) -> list[str]:
-    return [f"{inflect(count, 'secret')} replaced by a mark, in the draft too."] if count else []
+        yield f"{inflect(gone.commits, 'commit')} written anew."
+    yield from map(one_line, gone.notes)

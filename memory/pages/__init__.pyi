@@ -24,6 +24,7 @@ from .model import DRAFTS_FOLDER as DRAFTS_FOLDER
 from .model import PAGE_TYPES as PAGE_TYPES
 from .model import Commit as Commit
 from .model import GitError as GitError
+from .model import PageType as PageType
 from .model import SectionChange as SectionChange
 from .model import SectionDiff as SectionDiff
 from .model import page_path as page_path

@@ -154,7 +154,7 @@ def test_what_is_forgotten_keeps_its_history(ask, begun):
         (("history", "../../etc/passwd"), ""),
         (("history", "retry-policy", "--limit", "-1"), "limit"),
         (("write", "x", "--type", "concept"), "no text"),
-        (("write", "../x", "docs/none.md"), "no file"),
+        (("write", "../x", "docs/none.md"), "not a file"),
         (("write", "x", "--field", "novalue"), "novalue"),
         (("push", "--type", "poem"), "poem"),
         (("push", "nothing"), "nothing"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxmode import parsing
-from ctxmode.commands import memory, pages
+from ctxmode.commands import memory
 from ctxmode.commands.memory_verbs import transferring
 from ctxmode.commands.table import VERBS
 from ctxmode.operations.session_actions import PARTS
@@ -24,7 +24,7 @@ def find(verb: str, action: str, name: str):
     return found
 
 
-@pytest.mark.parametrize("verb", [memory, pages], ids=lambda verb: verb.__name__)
+@pytest.mark.parametrize("verb", [memory], ids=lambda verb: verb.__name__)
 def test_each_action_of_a_table_is_done(verb):
     name = verb.__name__.rpartition(".")[2]
     assert set(parsing.subparsers(parsing.verb_parser(VERBS[name]))) == set(verb.ACTIONS)
@@ -38,7 +38,7 @@ def test_each_action_of_a_table_is_done(verb):
         ("memory", "recall", "--scope", ("", *SCOPES)),
         ("memory", "export", "--format", transferring.FORMATS),
         ("memory", "import", "--format", ("", *FORMS)),
-        ("pages", "write", "--type", ("", *PAGE_TYPES)),
+        ("pages", "write", "--type", PAGE_TYPES),
         ("sessions", "list", "--status", STATUSES),
     ],
 )
