@@ -177,15 +177,15 @@ def _add_arguments(parser: Parser, verb: Verb) -> Parser:
     parser.other_words = getattr(module, "OTHER_WORDS", {})
     table = Path(str(module.__file__)).with_suffix(".json")
     if table.exists():
-        _add_table(parser, json.loads(table.read_bytes()))
+        add_table(parser, json.loads(table.read_bytes()))
     if has_operations(module):
         from ctxmode.commands import operations  # noqa: PLC0415 - few verbs have any
 
         if hasattr(module, "OPERATIONS"):
             default = getattr(module, "DEFAULT_ACTION", "")
-            operations.add_actions(parser, module.OPERATIONS, default)
+            add_table(parser, operations.build_table(module.OPERATIONS, default))
         else:
-            operations.add_parameters(parser, module.OPERATION)
+            _add_rows(parser, operations.list_rows(module.OPERATION))
     if hasattr(module, "add_arguments"):
         module.add_arguments(parser)
     for name, choices in getattr(module, "CHOICES", {}).items():
@@ -216,7 +216,7 @@ def _put_first(parser: Parser, first: str) -> Parser:
     return parser
 
 
-def _add_table(parser: Parser, table: Mapping[str, Any]) -> None:
+def add_table(parser: Parser, table: Mapping[str, Any]) -> None:
     """Add the arguments of a verb, and its actions with theirs if it has any, from its table."""
     _add_rows(parser, table["arguments"])
     if "actions" not in table:
@@ -229,7 +229,8 @@ def _add_table(parser: Parser, table: Mapping[str, Any]) -> None:
         if name == parser.default_action:
             _add_rows(parser, row["arguments"])  # for its help: `parse` puts the action before them
         about = row["about"]
-        _add_rows(actions.add_parser(name, help=about, description=about), row["arguments"])
+        action = actions.add_parser(name, help=about, description=row.get("text", about))
+        _add_rows(action, row["arguments"])
 
 
 def _add_rows(to: argparse._ActionsContainer, rows: Sequence[Mapping[str, Any]]) -> None:

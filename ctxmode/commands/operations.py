@@ -24,63 +24,64 @@ from ctxmode.operations.operation import (
     list_answers,
     list_parameters,
 )
-from ctxmode.parsing import Parser, count_from
 
 
-def add_actions(parser: Parser, operations: Mapping[str, Operation], default: str = "") -> None:
-    """Add an action for each operation, with its arguments; `default` is the one that is meant
-    where none is named."""
-    parser.default_action = default
-    actions = parser.add_subparsers(dest="action", required=not default, metavar="ACTION")
-    for name, operation in operations.items():
-        about = describe_operation(operation)
-        text = inspect.getdoc(operation)
-        add_parameters(actions.add_parser(name, help=about, description=text), operation)
-        if name == default:
-            add_parameters(parser, operation)  # for its help: `parse` puts the action before them
+def build_table(operations: Mapping[str, Operation], default: str = "") -> dict[str, Any]:
+    """Build the table of a verb's actions, as `parsing` reads tables: each operation with its
+    arguments. `default` is the action that is meant where none is named."""
+    actions = {
+        name: {
+            "about": describe_operation(operation),
+            "text": inspect.getdoc(operation),
+            "arguments": list_rows(operation),
+        }
+        for name, operation in operations.items()
+    }
+    return {"arguments": [], "actions": actions, "default_action": default}
 
 
-def add_parameters(parser: argparse.ArgumentParser, operation: Operation) -> None:
-    """Add the arguments of an operation."""
-    parser.add_argument("--json", action="store_true", help="print JSON (docs/cli.md)")
-    groups: dict[str, argparse._ActionsContainer] = {"": parser}
+def list_rows(operation: Operation) -> list[dict[str, Any]]:
+    """List the arguments of an operation, a row each."""
+    rows: list[dict[str, Any]] = [
+        {"flags": ["--json"], "action": "store_true", "help": "print JSON (docs/cli.md)"}
+    ]
+    groups: dict[str, list[dict[str, Any]]] = {"": rows}
     for one in list_parameters(operation):
         kind = one.arg.one_of
         if kind not in groups:
-            groups[kind] = parser.add_mutually_exclusive_group()
-        _add_parameter(groups[kind], one)
+            groups[kind] = []
+            rows.append({"one_of": groups[kind]})
+        groups[kind] += _list_constants(one) if one.arg.constants else [_build_row(one)]
+    return rows
 
 
-def _add_parameter(to: argparse._ActionsContainer, one: Parameter) -> None:
-    for value, about in one.arg.constants.items():
-        to.add_argument(
-            f"--{value.replace('_', '-')}",
-            dest=one.name,
-            action="store_const",
-            const=value,
-            default=one.default,
-            help=about,
-        )
-    if one.arg.constants:
-        return
-    given: dict[str, Any] = {"help": one.arg.about or None, "metavar": one.arg.metavar or None}
+def _list_constants(one: Parameter) -> list[dict[str, Any]]:
+    """List an option for each value that a parameter may have."""
+    same = {"dest": one.name, "action": "store_const", "default": one.default}
+    return [
+        {"flags": [f"--{value.replace('_', '-')}"], "const": value, "help": about, **same}
+        for value, about in one.arg.constants.items()
+    ]
+
+
+def _build_row(one: Parameter) -> dict[str, Any]:
+    row: dict[str, Any] = {"help": one.arg.about or None, "metavar": one.arg.metavar or None}
     if not one.is_required:
-        given["default"] = one.default
+        row["default"] = one.default
     if one.choices:
-        given["choices"] = one.choices
+        row["choices"] = one.choices
     elif one.type in (int, float):
-        given["type"] = one.type if one.arg.least is None else count_from(one.arg.least)
+        row["type"] = one.type.__name__ if one.arg.least is None else one.arg.least
     is_many = typing.get_origin(one.type) in (tuple, Mapping)
     if one.is_word:
         if is_many or not one.is_required:
-            given["nargs"] = "?" if not is_many else "+" if one.is_required else "*"
-        to.add_argument(one.name, **given)
-        return
+            row["nargs"] = "?" if not is_many else "+" if one.is_required else "*"
+        return {"flags": [one.name], **row}
     if one.type is bool:
-        given = {"help": one.arg.about, "action": "store_true"}
+        row = {"help": one.arg.about, "action": "store_true"}
     elif is_many:
-        given |= {"action": "append", "default": []}
-    to.add_argument(*one.flags, dest=one.name, required=one.is_required, **given)
+        row |= {"action": "append", "default": []}
+    return {"flags": one.flags, "dest": one.name, "required": one.is_required, **row}
 
 
 def run_operation(module: ModuleType, parsed: argparse.Namespace) -> int:

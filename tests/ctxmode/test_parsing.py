@@ -101,7 +101,7 @@ def test_options_may_stand_between_the_words_of_every_verb_and_action(verb, acti
 
 def test_a_page_is_written_with_its_type_before_the_file():
     given = parsing.parse(VERBS["pages"], ["write", "a", "--type", "concept", "f.md", "--tag", "t"])
-    assert (given.slug, given.type, given.file, given.all_tag) == ("a", "concept", "f.md", ["t"])
+    assert (given.slug, given.kind, given.file, given.tags) == ("a", "concept", "f.md", ["t"])
 
 
 def test_dashes_only_end_the_options_of_a_verb_that_runs_no_program():

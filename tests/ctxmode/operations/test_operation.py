@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from ctxmode.commands.operations import add_actions
+from ctxmode.commands.operations import build_table
 from ctxmode.errors import UsageError
 from ctxmode.operations.operation import (
     Answer,
@@ -21,7 +21,7 @@ from ctxmode.operations.operation import (
     list_parameters,
     take_arguments,
 )
-from ctxmode.parsing import Parser
+from ctxmode.parsing import Parser, add_table
 
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 
@@ -56,7 +56,7 @@ def read_page(asker: Asker, file: Annotated[TextFile, Arg("- is stdin", "FILE")]
 @pytest.fixture
 def parser() -> Parser:
     parser = Parser(prog="context-mode try-out")
-    add_actions(parser, {"mark": mark_page, "read": read_page})
+    add_table(parser, build_table({"mark": mark_page, "read": read_page}))
     return parser
 
 
