@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Any
+from typing import Annotated
+
+import msgspec
 
 from base.secrets import find_secrets
 from ctxmode.config.file_names import DRAFTS_FOLDER, is_captured
@@ -25,7 +26,6 @@ from memory.pages import (
     TURNS_MAX,
     Buffer,
     Buffers,
-    BufferStatus,
     Commit,
     Pages,
     TurnRecord,
@@ -38,6 +38,18 @@ IMPORT_S = 5.0
 COMMITS_MAX = 1000
 RECORD_BYTES_MAX = 4 << 20
 _HOW = 'Give one object such as {"session": "id", "user": "…", "assistant": "…", "tools": []}.'
+
+
+class HandedTurn(msgspec.Struct):
+    """A turn as others hand it in: what was asked and answered, by which tools."""
+
+    session: str | None = None
+    session_id: str = ""
+    turn: Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)] = 0  # in order; 0 is the next one
+    user: str = ""
+    assistant: str = ""
+    tools: tuple[str, ...] = ()
+    ts: str = ""  # when it was, as ISO 8601
 
 
 def open_buffers(config: Config) -> Buffers:
@@ -144,17 +156,17 @@ def capture_turn(config: Config, data: bytes, environ: Mapping[str, str] = os.en
         BadInputError: it is no such object.
         ContextModeError: the buffer cannot be written.
     """
-    told = _parse(data)
+    turn = _read_turn(data)
     if not is_captured(str(config.project), str(config.data_dir), environ):
         return False
     try:
         return open_buffers(config).append(
-            told["session"],
-            turn=told["turn"],
-            user=told["user"],
-            assistant=told["assistant"],
-            tools=told["tools"],
-            ts=told["ts"][:40],
+            turn.session or turn.session_id,
+            turn=turn.turn,
+            user=turn.user,
+            assistant=turn.assistant,
+            tools=turn.tools,
+            ts=turn.ts[:40],
         )
     except OSError as error:
         raise ContextModeError(
@@ -163,30 +175,13 @@ def capture_turn(config: Config, data: bytes, environ: Mapping[str, str] = os.en
         ) from error
 
 
-def list_buffers(config: Config) -> list[BufferStatus]:
-    """List the project's buffers, the newest first."""
-    return open_buffers(config).status()
-
-
-def _parse(data: bytes) -> dict[str, Any]:
+def _read_turn(data: bytes) -> HandedTurn:
     if len(data) > RECORD_BYTES_MAX:
         raise BadInputError("the record is larger than 4 MiB", _HOW)
     try:
-        told = json.loads(data)
-    except (ValueError, RecursionError):
-        raise BadInputError("the record is no JSON", _HOW) from None
-    if not isinstance(told, dict):
-        raise BadInputError("the record is no JSON object", _HOW)
-    session = told.get("session") or told.get("session_id")
-    if not isinstance(session, str):
+        turn = msgspec.json.decode(data, type=HandedTurn)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInputError(f"the record cannot be read: {error}", _HOW) from None
+    if not (turn.session or turn.session_id):
         raise BadInputError("the record names no session", _HOW)
-    texts = {name: told.get(name, "") for name in ("user", "assistant", "ts")}
-    turn, tools = told.get("turn", 0), told.get("tools", [])
-    if not isinstance(turn, int) or isinstance(turn, bool) or not 0 <= turn < 1 << 53:
-        raise BadInputError("'turn' is no whole number from 0 on", _HOW)
-    if not (isinstance(tools, list) and all(isinstance(one, str) for one in tools)):
-        raise BadInputError("'tools' is no list of texts", _HOW)
-    for name, text in texts.items():
-        if not isinstance(text, str):
-            raise BadInputError(f"'{name}' is no text", _HOW)
-    return {"session": session, "turn": turn, "tools": tools, **texts}
+    return turn

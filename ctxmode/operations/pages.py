@@ -5,12 +5,12 @@ from __future__ import annotations
 import getpass
 import os
 import re
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from base.bounded_run import BoundedRunError, Bounds, run_bounded
 from base.secrets import find_secrets
 from ctxmode.config import file_names
 from ctxmode.config.locations import Config, prepare_storage
@@ -22,6 +22,7 @@ from memory.pages import Pages, Repository, find_git
 
 OFF_VARIABLE = file_names.CAPTURE_OFF
 IDENTITY_S_MAX = 5.0
+IDENTITY_BYTES_MAX = 64 * 1024
 _IDENTITY = re.compile(r"(?P<author>[^\n]*<[^<>\n]*>) \d+ [+-]\d{4}\n?")
 
 
@@ -97,21 +98,15 @@ def not_begun() -> UsageError:
 
 def find_author(project: Path, environ: Mapping[str, str] = os.environ) -> str:
     """Find who a person is as an author: whom git knows, else the name of the account."""
-    command = ["-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"]
-    try:
-        said = subprocess.run(
-            [find_git(), *command],
-            cwd=project,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=IDENTITY_S_MAX,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.SubprocessError, MemoryRoomError):
-        return _find_account()
-    found = _IDENTITY.fullmatch(said.stdout.decode("utf-8", "replace"))
-    return found["author"].strip() if found and not said.returncode else _find_account()
+    arguments = ("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
+    bounds = Bounds(IDENTITY_S_MAX, IDENTITY_BYTES_MAX)
+    with suppress(BoundedRunError, MemoryRoomError):
+        command = (find_git(), *arguments)
+        said = run_bounded(command, bounds, environment=environ, folder=project)
+        found = _IDENTITY.fullmatch(said.stdout.decode("utf-8", "replace"))
+        if found and not said.returncode:
+            return found["author"].strip()
+    return _find_account()
 
 
 def _find_account() -> str:

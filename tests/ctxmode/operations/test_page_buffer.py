@@ -81,7 +81,9 @@ def test_c2_c5_a_turn_that_is_handed_in_is_kept_and_listed(config):
     assert page_buffer.capture_turn(config, data, {})
     assert not page_buffer.capture_turn(config, data, {})
     assert not page_buffer.capture_turn(config, b'{"session":"y"}', {CAPTURE_OFF: "1"})
-    assert [(one.session, one.turns) for one in page_buffer.list_buffers(config)] == [("x", 1)]
+    assert [(one.session, one.turns) for one in page_buffer.open_buffers(config).status()] == [
+        ("x", 1)
+    ]
 
 
 @pytest.mark.parametrize("data", [
@@ -92,4 +94,4 @@ def test_c2_c5_a_turn_that_is_handed_in_is_kept_and_listed(config):
 def test_bad_records_are_refused_with_what_to_give(config, data):
     with pytest.raises(BadInputError):
         page_buffer.capture_turn(config, data, {})
-    assert page_buffer.list_buffers(config) == []
+    assert page_buffer.open_buffers(config).status() == []
