@@ -7,6 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
+from ctxmode.config.locations import Config
 from ctxmode.errors import command, describe_empty, describe_making
 from ctxmode.hosts.agents import HOST_AGENTS
 from ctxmode.operations import figures
@@ -39,6 +40,8 @@ Agent: TypeAlias = Annotated[str, Arg("only of this agent", "NAME")]
 Everywhere: TypeAlias = Annotated[bool, Arg("of all projects")]
 WithAll: TypeAlias = Annotated[bool, Arg("not only the latest 20", flags=("--all",))]
 LATEST = 20
+NOTHING_YET = "Nothing happened in it yet."
+NONE_WAITS = "No session awaits a summary."
 PARTS = {
     "tools": "which tools were called, how often, with what cost",
     "compactions": "where the host compacted it, the latest first",
@@ -185,7 +188,7 @@ def build_snapshot(
     """Show what an agent gets back after a compaction."""
     with stores.open_holding_store(asker.config, session) as (store, found):
         text = store.build_snapshot(found.id)
-    return _answer_text(found, text, "Nothing happened in it yet.")
+    return _answer_text(found, text, NOTHING_YET)
 
 
 def _answer_text(session: Session, text: str, none: str = "", at: int | None = None) -> Answer:
@@ -215,7 +218,7 @@ def list_queue(asker: Asker) -> Answer:
     """List the completed sessions that await a summary, the latest first."""
     listed = stores.list_sessions(asker.config, status="completed", limit=None)
     rows = [asdict(one) for one in listed if awaits_summary(one)]
-    answer = _list("queue", rows, "No session awaits a summary.")
+    answer = _list("queue", rows, NONE_WAITS)
     names = ("id", "title", "last_at", "messages")
     return answer._replace(data={"queue": [{name: one[name] for name in names} for one in rows]})
 
@@ -235,8 +238,12 @@ def summarize_session(
     )],
 ) -> Answer:  # fmt: skip
     """Keep a summary, which archives the session."""
-    summary = parse_summary(file.text)
     with stores.open_holding_store(asker.config, session, to_write=True) as (store, found):
-        notices = keep_summary(asker.config, store, found, summary)
-    data = {"id": found.id, "status": "archived"}
-    return Answer(data, f"{found.id} is summarised and archived.", notices)
+        return store_summary(asker.config, store, found, file.text)
+
+
+def store_summary(config: Config, store: SessionStore, session: Session, text: str) -> Answer:
+    """Keep a summary of a session, which archives it."""
+    notices = keep_summary(config, store, session, parse_summary(text))
+    data = {"id": session.id, "status": "archived"}
+    return Answer(data, f"{session.id} is summarised and archived.", notices)

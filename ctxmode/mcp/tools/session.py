@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 
 import trio
@@ -14,6 +16,7 @@ from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations import session_answers as answers
 from ctxmode.operations.library import Library
+from ctxmode.operations.session_actions import NONE_WAITS, NOTHING_YET, store_summary
 from ctxmode.operations.session_choice import (
     CATCH_UP_S,
     NONE_KEPT,
@@ -24,17 +27,20 @@ from ctxmode.operations.session_choice import (
     refuse_if_off,
 )
 from ctxmode.operations.sessions import list_notices, open_sessions
-from ctxmode.render import fact_texts
+from ctxmode.render.highlight import age, inflect, one_line, size
 from memory.sessions import (
     DIGEST_BYTES_MAX,
     RESUME_BYTES,
     SNAPSHOT_BYTES_MAX,
     Session,
     SessionStore,
+    Summary,
 )
 from memory.texts import cut_bytes
 
-NOTHING_YET = "Nothing happened in it yet."
+TITLE_CHARS = 80
+SHOWN_MAX = 10
+SUMMARY_FIELDS = ", ".join(field.name for field in fields(Summary))
 
 
 async def ctx_session(call: CallContext, given: Given) -> Reply:
@@ -70,23 +76,19 @@ def _answer(library: Library, given: Given, agent: str, owners: tuple[str, ...],
     is_queue = given.about == "queue" and not wanted
     if not library.config.sessions_file.exists():
         if is_queue:
-            return _reply(fact_texts.queue_text(()), ())
+            return _reply(NONE_WAITS, ())
         raise UsageError("no session is kept yet", NONE_KEPT)
     with open_sessions(library.config) as store:
         if is_queue:
             waiting = _clean(store, answers.list_waiting(store, owners))
-            return _reply(fact_texts.queue_text(waiting), waiting[: fact_texts.SHOWN_MAX])
+            return _reply(_write_queue(waiting), waiting[:SHOWN_MAX])
         chosen = _clean(store, choose_sessions(store, wanted, agent, owners, own=own))
         if len(chosen) > 1:
-            return _reply(fact_texts.choice_text(chosen, given.about), chosen)
+            return _reply(_write_choice(chosen, given.about), chosen)
         (session,) = chosen
         if given.text is not None:
-            from ctxmode.operations.session_facts import keep_summary  # noqa: PLC0415 - few do
-
-            summary = answers.parse_summary(given.text)
-            notices = keep_summary(library.config, store, session, summary)
-            done = f"{session.id} is summarised and archived."
-            return _reply("\n".join((done, *notices)), chosen)
+            done = store_summary(library.config, store, session, given.text)
+            return _reply("\n".join((done.text, *done.notices)), chosen)
         return _reply(_read(store, session, given.about), chosen)
 
 
@@ -98,7 +100,8 @@ def _clean(store: SessionStore, sessions: Sequence[Session]) -> list[Session]:
 
 def _read(store: SessionStore, session: Session, about: str) -> str:
     unread = count_unread(store, session)
-    end = fact_texts.behind_text(unread) if unread else ""
+    behind = f"[{size(unread)} of its transcript are not read yet: ask again in a few seconds]"
+    end = behind if unread else ""
     if about == "snapshot":
         room = _measure_room(SNAPSHOT_BYTES_MAX, end)
         text = store.build_snapshot(session.id, bytes_max=room) or NOTHING_YET
@@ -106,7 +109,7 @@ def _read(store: SessionStore, session: Session, about: str) -> str:
         room = _measure_room(RESUME_BYTES, end)
         text = answers.read_resume(store, session, bytes_max=room)[1]
     else:
-        end = "\n".join(filter(None, (fact_texts.keep_text(session), end)))
+        end = "\n".join(filter(None, (_write_keeping(session), end)))
         room = _measure_room(DIGEST_BYTES_MAX, end)
         text = answers.read_digest(store, session)
     text = cut_bytes(store.clean(text).removesuffix("\n"), room)
@@ -123,3 +126,45 @@ def _reply(text: str, sessions: Sequence[Session]) -> Reply:
         for one in sessions
     ]
     return Reply(text, {"sessions": rows, "text": text})
+
+
+def _write_choice(sessions: Sequence[Session], about: str) -> str:
+    """Write which sessions may be meant, of which none is guessed."""
+    count = inflect(len(sessions), "session")
+    head = f"{count} of {sessions[0].agent} are active. Give the id of yours:"
+    return _write_list(head, sessions, list(map(_describe, sessions)), about)
+
+
+def _write_queue(waiting: Sequence[Session]) -> str:
+    """Write which sessions await a summary, each with the call that reads what to summarise."""
+    if not waiting:
+        return NONE_WAITS
+    awaits = "awaits" if len(waiting) == 1 else "await"
+    head = f"{inflect(len(waiting), 'session')} {awaits} a summary, the latest first:"
+    rows = [f"{_describe(one)}\n  {_write_call(one, 'digest')}" for one in waiting]
+    return _write_list(head, waiting, rows, "digest")
+
+
+def _write_list(head: str, sessions: Sequence[Session], rows: Sequence[str], about: str) -> str:
+    lines = [head, *(f"- {row}" for row in rows[:SHOWN_MAX])]
+    if len(rows) > SHOWN_MAX:
+        lines.append(f"[{len(rows) - SHOWN_MAX} more]")
+    return "\n".join([*lines, f"Next: {_write_call(sessions[0], about)}"])
+
+
+def _describe(session: Session) -> str:
+    title = one_line(session.title)[:TITLE_CHARS] or "no title"
+    when = "" if session.last_at is None else f", {age(time.time() - session.last_at)} ago"
+    return f"{one_line(session.id)}: {title} ({inflect(session.messages, 'message')}{when})"
+
+
+def _write_keeping(session: Session) -> str:
+    """Write the call that keeps a session's summary."""
+    call = _write_call(session, "summarize", text="…")
+    return f"Keep its summary: {call}, as text or JSON with {SUMMARY_FIELDS}"
+
+
+def _write_call(session: Session, about: str, **more: str) -> str:
+    """Write the call of our tool about a session."""
+    arguments = json.dumps({"id": session.id, "about": about, **more}, ensure_ascii=False)
+    return f"ctx_session {arguments}"
