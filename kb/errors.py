@@ -52,7 +52,7 @@ _CAUSES: tuple[tuple[int, type[StoreError], str], ...] = (
     (sqlite3.SQLITE_PERM, StoreReadOnlyError, "its permissions forbid writing"),
     (sqlite3.SQLITE_BUSY, StoreBusyError, "other processes keep it locked: try again"),
     (sqlite3.SQLITE_LOCKED, StoreBusyError, "it is locked: try again"),
-    (sqlite3.SQLITE_CORRUPT, StoreCorruptError, "it is damaged: run `kb check`"),
+    (sqlite3.SQLITE_CORRUPT, StoreCorruptError, "it is damaged: run `kept check`"),
     (sqlite3.SQLITE_NOTADB, StoreCorruptError, "it is no SQLite database"),
     (sqlite3.SQLITE_INTERRUPT, StoreLateError, "reading it takes too long"),
     (
@@ -73,7 +73,7 @@ def translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except zlib.error as error:
-        raise StoreCorruptError(f"{path}: a text in it is damaged: run `kb check`") from error
+        raise StoreCorruptError(f"{path}: a text in it is damaged: run `kept check`") from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
         if code is None:

@@ -1,4 +1,4 @@
-"""The verb `batch`: run several commands, then search what they printed."""
+"""The verb `run --batch`: run several commands, then search what they printed."""
 
 from __future__ import annotations
 

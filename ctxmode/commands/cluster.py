@@ -1,4 +1,4 @@
-"""The verb `cluster`: look after the other machines that runs are sent to."""
+"""The verb `serve cluster`: look after the other machines that runs are sent to."""
 
 from __future__ import annotations
 

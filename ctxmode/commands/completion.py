@@ -1,4 +1,4 @@
-"""The verb `completion`: print a script that completes verbs and options in a shell."""
+"""The verb `doctor completion`: print a script that completes verbs and options in a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb `config`: show settings and where each comes from, or start a file of them."""
+"""The verb `doctor config`: show settings and where each comes from, or start a file of them."""
 
 from __future__ import annotations
 

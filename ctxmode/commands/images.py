@@ -1,4 +1,4 @@
-"""The verb `images`: make, list or remove the container images in which programs run."""
+"""The verb `doctor images`: make, list or remove the container images in which programs run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb `map`: show what a project is made of, within a budget of tokens."""
+"""The verb `pack map`: show what a project is made of, within a budget of tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb `outputs`: list, read or compare what runs printed."""
+"""The verb `kept outputs`: list, read or compare what runs printed."""
 
 from __future__ import annotations
 

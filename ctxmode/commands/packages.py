@@ -1,4 +1,4 @@
-"""The verb `packages`: lock, fetch, list or remove the packages that programs import."""
+"""The verb `doctor packages`: lock, fetch, list or remove the packages that programs import."""
 
 from __future__ import annotations
 

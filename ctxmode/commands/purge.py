@@ -1,4 +1,4 @@
-"""The verb `purge`: forget what is kept, for good."""
+"""The verb `kept rm`: forget what is kept, for good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb `refusals`: list what the sandbox refused the latest runs, and what grants it."""
+"""The verb `policy refusals`: list what the sandbox refused the latest runs, and what grants it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb `repl`: type programs, see what they print and are; variables are kept."""
+"""The verb `run -i`: type programs, see what they print and are; variables are kept."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ async def _execute(app: App, request: Request, caller: Caller, live: bool, folde
 
 
 def _name_output(request: Request) -> str:
-    """Name the output as `outputs` lists it, if it is kept."""
+    """Name the output as `kept outputs` lists it, if it is kept."""
     return Path(request.path).name if request.path else first_line(request.code or "")
 
 

@@ -1,4 +1,4 @@
-"""The verb `show`: show a kept source, exactly."""
+"""The verb `kept show`: show a kept source, exactly."""
 
 from __future__ import annotations
 

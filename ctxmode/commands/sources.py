@@ -1,4 +1,4 @@
-"""The verb `sources`: list what is kept."""
+"""The verb `kept ls`: list what is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb `stats`: show what tools produced, returned and kept out of the context."""
+"""The verb `kept stats`: show what tools produced, returned and kept out of the context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb `task`: keep the task that pack and map are for."""
+"""The verb `pack task`: keep the task that pack and map are for."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def run(args: argparse.Namespace) -> int:
     kept = tasks.read_task(config)
     if redactions:
         tell([f"{redactions} secrets were left out of it"])
-    print_answer(args, {"task": kept, "redactions": redactions}, "Kept: pack and map take it.")
+    print_answer(args, {"task": kept, "redactions": redactions}, "Kept: pack and pack map take it.")
     return exit_codes.OK

@@ -1,4 +1,4 @@
-"""The verb `top`: show what runs now, against its limits, and stop it."""
+"""The verbs `ps list` and `ps top`: show what runs now, against its limits, and stop it."""
 
 from __future__ import annotations
 

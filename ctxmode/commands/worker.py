@@ -1,4 +1,4 @@
-"""The verb `worker`: do runs that other machines order."""
+"""The verb `serve worker`: do runs that other machines order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WARM: Final = ("shell", "python", "javascript")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `worker`."""
+    """Declare the options of `serve worker`."""
     parser.add_argument("--cluster", metavar="URL", help="the cluster (default: what is set)")
     parser.add_argument(
         "--at-once", metavar="N", type=int, help="orders at a time (default: one a processor)"

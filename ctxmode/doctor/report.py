@@ -223,7 +223,7 @@ _ADDRESS = re.compile(r"\b(tcp|ssh|https?)://[^\s|]+")
 def report(diagnosis: Diagnosis, configured: Mapping[str, Any], private: Mapping[str, str]) -> str:
     """The whole text.
 
-    `configured` is what `config show --json` gives; `private` maps a text that is not to be told
+    `configured` is what `doctor config show --json` gives; `private` maps a text not to be told
     to what stands for it.
     """
     lines = [

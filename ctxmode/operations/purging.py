@@ -1,4 +1,4 @@
-"""What `purge` forgets."""
+"""What `kept rm` forgets."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Source = Literal["", "given", "kept", "file"]
 
 
 class Task(NamedTuple):
-    """A task, and where it is from: given with the call, kept by `task`, or the file of ContextOS;
+    """A task, and where it is from: the call, what `pack task` keeps, or the file of ContextOS;
     nowhere where there is none."""
 
     text: str

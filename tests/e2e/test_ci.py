@@ -302,8 +302,8 @@ def test_what_runs_print_and_what_is_kept_commands_no_runner(place, runner):
     for words in (
         ("run", "python", "-c", code),
         ("run", "--json", "python", "-c", code),
-        ("show", "commands.txt"),
-        ("batch", "-"),
+        ("kept", "show", "commands.txt"),
+        ("run", "--batch", "-"),
     ):
         stdin = b'["cat commands.txt"]'
         control = place.run(*words, stdin=stdin)

@@ -168,29 +168,31 @@ def test_the_same_command_again_supersedes_and_its_first_output_can_still_be_ask
     assert "second answer" in texts()
     assert "first answer" not in texts()
     assert "first answer" in texts("--source", first)
-    listed = json.loads(place.run("sources", "--json").stdout)
+    listed = json.loads(place.run("kept", "ls", "--json").stdout)
     assert listed["total"] == 1
-    assert json.loads(place.run("sources", "--all", "--json").stdout)["total"] == 2
+    assert json.loads(place.run("kept", "ls", "--all", "--json").stdout)["total"] == 2
 
 
 def test_what_is_kept_can_be_listed_shown_copied_checked_and_forgotten(place, tmp_path):
     place.run("index", "docs")
-    (listed,) = json.loads(place.run("sources", "--json").stdout)["sources"]
+    (listed,) = json.loads(place.run("kept", "ls", "--json").stdout)["sources"]
     assert (listed["label"], listed["kind"], listed["redactions"]) == ("guide.md", "markdown", 0)
-    assert place.run("show", "guide.md").stdout == b"# Guide\n\n## Retries\n\nA retry waits.\n"
-    assert place.run("show", listed["id"], "--lines", "3").stdout == b"## Retries\n"
-    assert place.run("show", listed["id"], "--contents").stdout == b"1-5  Guide > Retries\n"
-    assert json.loads(place.run("kb", "check", "--json").stdout) == {"ok": True, "problems": []}
-    assert json.loads(place.run("kb", "stats", "--json").stdout)["sources"] == 1
+    assert (
+        place.run("kept", "show", "guide.md").stdout == b"# Guide\n\n## Retries\n\nA retry waits.\n"
+    )
+    assert place.run("kept", "show", listed["id"], "--lines", "3").stdout == b"## Retries\n"
+    assert place.run("kept", "show", listed["id"], "--contents").stdout == b"1-5  Guide > Retries\n"
+    assert json.loads(place.run("kept", "check", "--json").stdout) == {"ok": True, "problems": []}
+    assert json.loads(place.run("kept", "size", "--json").stdout)["sources"] == 1
     copy = tmp_path / "copy.sqlite3"
-    assert place.run("kb", "backup", copy).returncode == 0
+    assert place.run("kept", "backup", copy).returncode == 0
     assert copy.stat().st_size > 0
-    assert place.run("kb", "backup", copy).returncode == 2
-    assert place.run("purge").returncode == 2
-    assert place.run("purge", "--all").returncode == 2
-    purged = json.loads(place.run("purge", "--source", "guide", "--json").stdout)
+    assert place.run("kept", "backup", copy).returncode == 2
+    assert place.run("kept", "rm").returncode == 2
+    assert place.run("kept", "rm", "--all").returncode == 2
+    purged = json.loads(place.run("kept", "rm", "--source", "guide", "--json").stdout)
     assert (purged["sources"], set(purged)) == (1, {"sources", "chunks", "bytes"})
-    assert json.loads(place.run("sources", "--json").stdout) == {"sources": [], "total": 0}
+    assert json.loads(place.run("kept", "ls", "--json").stdout) == {"sources": [], "total": 0}
 
 
 def test_what_a_project_may_not_grant_is_told_by_run_and_doctor(place):
@@ -217,8 +219,10 @@ def test_doctor_tells_of_hooks_that_codex_passes_over(place):
 
 
 def test_nothing_is_counted_before_a_tool_is_called(place):
-    assert place.run("stats").stdout.startswith(b"No tool was called in this project yet.\n")
-    counted = json.loads(place.run("stats", "--json").stdout)
+    assert place.run("kept", "stats").stdout.startswith(
+        b"No tool was called in this project yet.\n"
+    )
+    counted = json.loads(place.run("kept", "stats", "--json").stdout)
     nothing = dict.fromkeys(("calls", "errors", "produced", "returned", "kept"), 0)
     assert counted["total"] == {**nothing, "reduction": None}
 
@@ -247,16 +251,16 @@ def page():
 
 
 def test_a_page_is_fetched_once_and_found(place, page):
-    refused = place.run("fetch", page, "--json")
+    refused = place.run("index", page, "--json")
     assert refused.returncode == 1
     assert "this machine" in json.loads(refused.stdout)["pages"][0]["error"]
     statuses = []
     for _ in range(2):
-        done = place.run("fetch", page, "--json", CONTEXT_MODE_FETCH_PRIVATE="1")
+        done = place.run("index", page, "--json", CONTEXT_MODE_FETCH_PRIVATE="1")
         assert done.returncode == 0, done.stderr
         statuses.append(json.loads(done.stdout)["pages"][0]["status"])
     assert statuses == ["new", "cached"]
-    assert place.run("show", page).stdout == b"# Guide\n\nA retry waits.\n"
+    assert place.run("kept", "show", page).stdout == b"# Guide\n\nA retry waits.\n"
     (hit,) = json.loads(place.run("search", "retry", "--json").stdout)["hits"]
     assert (hit["source"], hit["path"]) == (page, None)
 
@@ -267,7 +271,7 @@ def test_a_secret_in_a_file_is_neither_kept_nor_shown(place):
     answer = json.loads(place.run("index", "docs", "--json").stdout)
     assert answer["redactions"] == 1
     assert answer["left_out"] == [{"path": ".env", "reason": "named like a file of secrets"}]
-    assert b"[REDACTED:password]" in place.run("show", "keys.md").stdout
+    assert b"[REDACTED:password]" in place.run("kept", "show", "keys.md").stdout
     assert all(
         b"kP9x2mQv7LzR4t" not in path.read_bytes()
         for path in place.data.rglob("*")
@@ -327,7 +331,7 @@ def test_search_tells_nothing_indexed_from_no_match(place):
 )
 def test_a_batch_with_a_command_that_cannot_be_run_runs_none(place, second, said):
     batch = {"profile": "build", "commands": ["touch ran", second]}
-    done = place.run("batch", "-", stdin=json.dumps(batch).encode())
+    done = place.run("run", "--batch", "-", stdin=json.dumps(batch).encode())
     assert done.returncode == 2
     assert done.stderr.decode().startswith(f"context-mode: {said}")
     assert not (place.project / "ran").exists()
@@ -339,7 +343,7 @@ def test_a_batch_shows_every_exit_code_and_answers_its_queries(place):
         "queries": ["answer"],
         "concurrency": 2,
     }
-    done = place.run("batch", "-", "--json", stdin=json.dumps(batch).encode())
+    done = place.run("run", "--batch", "-", "--json", stdin=json.dumps(batch).encode())
     data = json.loads(done.stdout)
     assert done.returncode == 1
     assert [c["result"]["exit_code"] for c in data["commands"]] == [0, 7]

@@ -16,7 +16,7 @@ from tests.ctxmode.projects import answer, call, compaction, make_transcript, pr
 from .test_mcp import connected, text
 
 SECOND = "bbbb0000-0000-4000-8000-000000000002"
-ELSEWHERE = ("sessions", "list"), ("stats", "--tokens"), ("search", "heliotrope")
+ELSEWHERE = ("sessions", "list"), ("kept", "stats", "--tokens"), ("search", "heliotrope")
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ async def test_the_verb_and_the_tool_give_the_same_numbers(place):
         for language, code in (("shell", "cat app.log"), ("shell", "exit 3")):
             await client.call_tool("ctx_execute", {"language": language, "code": code})
         await client.call_tool("ctx_search", {"queries": ["request"]})
-        shell = await trio.to_thread.run_sync(lambda: place.run("stats", "--json"))
-        lines = await trio.to_thread.run_sync(lambda: place.run("stats"))
+        shell = await trio.to_thread.run_sync(lambda: place.run("kept", "stats", "--json"))
+        lines = await trio.to_thread.run_sync(lambda: place.run("kept", "stats"))
         result = await client.call_tool("ctx_stats", {})
     at_terminal, for_agents = json.loads(shell.stdout), result.structured_content
     same = ("tools", "total", "tokens_kept", "token_estimator", "formula")
@@ -140,9 +140,9 @@ def test_r6_calls_of_all_projects_are_named_by_project(place, other):
     for one, produced in ((place, 1000), (other, 500)):
         config = load_config(str(one.project), environ=one.environment)
         record(config.usage_file, CallRecord("ctx_execute", False, produced, 100))
-    here = json.loads(place.run("stats", "--json").stdout)
+    here = json.loads(place.run("kept", "stats", "--json").stdout)
     assert (here["total"]["produced"], "projects" in here) == (1000, False)
-    data = json.loads(place.run("stats", "--everywhere", "--json").stdout)
+    data = json.loads(place.run("kept", "stats", "--everywhere", "--json").stdout)
     assert data["projects"]["other"]["reduction"] == 0.8
     assert data["total"]["kept"] == sum(one["kept"] for one in data["projects"].values()) == 1300
-    assert b"other" in place.run("stats", "--everywhere").stdout
+    assert b"other" in place.run("kept", "stats", "--everywhere").stdout

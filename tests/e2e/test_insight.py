@@ -21,7 +21,7 @@ from memory.facts.model import Author, Draft
 from tests.ctxmode.insight.made_project import Amounts, fill, make_place
 from tests.needs import need
 
-COMMAND = (sys.executable, "-m", "ctxmode", "insight")
+COMMAND = (sys.executable, "-m", "ctxmode", "doctor", "insight")
 WIDTHS = (400, 1280)
 END_S_MAX = 30
 HOSTILE = "<img src=http://evil.example/x onerror=alert(1)><script>alert(1)</script>"

@@ -185,7 +185,7 @@ async def test_content_under_one_label_is_not_overwritten(place):
             await client.call_tool("ctx_index", content)
         found = await client.call_tool("ctx_search", {"queries": ["quokka"]})
         assert "A quokka." in text(found)
-        sources = place.run("sources", "--all", "--json").stdout
+        sources = place.run("kept", "ls", "--all", "--json").stdout
         assert sources.count(b'"notes"') == 2
 
 

@@ -377,8 +377,8 @@ async def test_what_is_kept_ready_is_told_with_its_cost_to_agents_and_at_a_termi
         if result.structured_content["isolation"] != "A":
             pytest.skip("not applicable: cells are made ahead in tier A only")
         stats = await client.call_tool("ctx_stats", {})
-        shell = await trio.to_thread.run_sync(partial(place.run, "stats"))
-        shell_json = await trio.to_thread.run_sync(partial(place.run, "stats", "--json"))
+        shell = await trio.to_thread.run_sync(partial(place.run, "kept", "stats"))
+        shell_json = await trio.to_thread.run_sync(partial(place.run, "kept", "stats", "--json"))
     (kept,) = [one for one in stats.structured_content["prewarmed"] if one["hits"]]
     assert kept["hits"] + kept["misses"] == 4
     assert f"runs (server {kept['instance']})" in text(stats)

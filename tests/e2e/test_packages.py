@@ -43,32 +43,32 @@ def test_a_person_fetches_lists_locks_and_removes(place, index):
     configure(place, index, "python")
     ran = run(place, "run", "--packages", "alpha", "python", "-c", USE)
     assert (ran.returncode, ran.stdout) == (0, "of alpha\n"), ran.stderr
-    (layer,) = json.loads(run(place, "packages", "--json").stdout)["layers"]
+    (layer,) = json.loads(run(place, "doctor", "packages", "--json").stdout)["layers"]
     assert (layer["ecosystem"], layer["packages"]) == ("python", "alpha")
-    locked = run(place, "packages", "lock", "alpha", "--to", ".")
+    locked = run(place, "doctor", "packages", "lock", "alpha", "--to", ".")
     assert locked.stdout == "wrote requirements.txt\n", locked.stderr
     assert "alpha==1.0" in (place.project / "requirements.txt").read_text()
-    again = run(place, "packages", "lock", "alpha", "--to", ".")
+    again = run(place, "doctor", "packages", "lock", "alpha", "--to", ".")
     assert (again.returncode, "is there already" in again.stderr) == (2, True)
     (place.project / "to").mkdir()
     (place.project / "to/requirements.txt").symlink_to(place.home / "planted")
-    linked = run(place, "packages", "lock", "alpha", "--to", "to")
+    linked = run(place, "doctor", "packages", "lock", "alpha", "--to", "to")
     assert (linked.returncode, "is there already" in linked.stderr) == (2, True)
     assert not (place.home / "planted").exists()
     ran = run(place, "run", "--json", "--packages", "requirements.txt", "python", "-c", USE)
     assert json.loads(ran.stdout)["result"]["packages"] == "kept"
-    added = run(place, "packages", "add", "alpha")
+    added = run(place, "doctor", "packages", "add", "alpha")
     assert added.stdout == f"{layer['key'][:12]} was kept\n"
-    removed = run(place, "packages", "remove", layer["key"][:6])
+    removed = run(place, "doctor", "packages", "remove", layer["key"][:6])
     assert removed.stdout == f"removed {layer['key'][:12]}\n"
-    assert run(place, "packages").stdout.startswith("No package layers here yet.")
-    assert run(place, "packages", "remove", "--all").returncode == 0
+    assert run(place, "doctor", "packages").stdout.startswith("No package layers here yet.")
+    assert run(place, "doctor", "packages", "remove", "--all").returncode == 0
 
 
 def test_what_is_typed_imports_them_in_one_session(place, index):
     configure(place, index, "python")
     typed = b"import alpha\nkept = alpha.VALUE\nkept\n"
-    done = place.run("repl", "python", "--packages", "alpha", stdin=typed)
+    done = place.run("run", "-i", "python", "--packages", "alpha", stdin=typed)
     assert (done.returncode, done.stdout) == (0, b"'of alpha'\n"), done.stderr
 
 
@@ -78,12 +78,12 @@ def test_what_is_typed_imports_them_in_one_session(place, index):
         (("run", "--packages", "alpha", "python", "-c", USE), 1, "nobody could be asked"),
         (("run", "--packages", "a@https://x/y.whl", "python", "-c", USE), 2, "direct address"),
         (("run", "--packages", "alpha", "shell", "-c", "true"), 2, "can't be fetched"),
-        (("repl", "python", "--packages", "alpha"), 1, "nobody could be asked"),
-        (("repl", "shell", "--packages", "alpha"), 2, "can't be fetched"),
-        (("packages", "add", "alpha"), 1, "nobody could be asked"),
-        (("packages", "add"), 2, "missing SPEC"),
-        (("packages", "remove", "0123"), 2, "no package layer '0123'"),
-        (("packages", "lock", "alpha", "--language", "cobol"), 2, "cobol"),
+        (("run", "-i", "python", "--packages", "alpha"), 1, "nobody could be asked"),
+        (("run", "-i", "shell", "--packages", "alpha"), 2, "can't be fetched"),
+        (("doctor", "packages", "add", "alpha"), 1, "nobody could be asked"),
+        (("doctor", "packages", "add"), 2, "missing SPEC"),
+        (("doctor", "packages", "remove", "0123"), 2, "no package layer '0123'"),
+        (("doctor", "packages", "lock", "alpha", "--language", "cobol"), 2, "cobol"),
     ],
 )
 def test_what_can_not_be_had_is_said_without_a_traceback(place, index, words, code, said):
@@ -124,7 +124,7 @@ def in_python(*packages):
 def test_each_command_of_a_batch_names_its_own(place, index):
     configure(place, index, "python")
     commands = [in_python("alpha"), in_python(), in_python("missing"), "echo plain"]
-    done = place.run("batch", "-", "--json", stdin=json.dumps(commands).encode())
+    done = place.run("run", "--batch", "-", "--json", stdin=json.dumps(commands).encode())
     with_it, without, missing, plain = json.loads(done.stdout)["commands"]
     assert with_it["result"]["packages"] == "kept", with_it  # had before any of them began
     assert with_it["result"]["stdout"]["head"] == "of alpha\n"
@@ -137,7 +137,7 @@ def test_a_batch_whose_packages_are_named_wrongly_runs_none(place, index):
     configure(place, index, "python")
     wrong = in_python("a@https://x/y.whl") | {"label": "second"}
     batch = {"profile": "build", "commands": ["touch ran", wrong]}
-    done = place.run("batch", "-", stdin=json.dumps(batch).encode())
+    done = place.run("run", "--batch", "-", stdin=json.dumps(batch).encode())
     assert (done.returncode, b"second: 'a@https" in done.stderr) == (2, True), done.stderr
     assert not (place.project / "ran").exists()
     assert index.served.asked == []

@@ -112,7 +112,7 @@ def telling():
 
 FORGETTING = {
     "forget": ["sessions", "forget", SESSION, "--yes"],
-    "purge of everything": ["purge", "--all", "--yes"],
+    "purge of everything": ["kept", "rm", "--all", "--yes"],
 }
 
 

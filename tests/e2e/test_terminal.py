@@ -109,7 +109,7 @@ def command(tmp_path: Path, environment: dict[str, str], *arguments: str):
 
 def test_top_shows_what_runs_and_a_rows_number_stops_it(tmp_path, environment):
     with running(tmp_path, environment) as program:
-        with terminal(tmp_path / "project", environment, "top", columns=140) as (screen, _):
+        with terminal(tmp_path / "project", environment, "ps", "top", columns=140) as (screen, _):
             screen.becomes("top")
             screen.type("1")
             screen.becomes("top-empty")
@@ -162,7 +162,7 @@ def test_one_large_file_and_forgetting_it_tell_that_they_go_on(tmp_path, environ
     (project / "large.log").write_text("request ok\n" * 200_000)
     for arguments, told, done in (
         (("index", "large.log"), "indexing", "Indexed 1 file"),
-        (("purge", "--all", "--yes"), "forgetting", "Forgot 1 source with"),
+        (("kept", "rm", "--all", "--yes"), "forgetting", "Forgot 1 source with"),
     ):
         with terminal(project, environment, *arguments) as (screen, process):
             screen.wait_for(told, done)
@@ -179,12 +179,12 @@ code = "printf '\\033]0;evil\\007'; exit 1"
 WISH = '[profiles."\\u001b]0;evil\\u0007"]\nnetwork = ["a.example"]\n'
 TOLD_OF_OTHERS = {
     "a failed step": ((), ("ci", "evil.toml")),
-    "a kept file": (("index", "evil.md"), ("show", "evil.md")),
+    "a kept file": (("index", "evil.md"), ("kept", "show", "evil.md")),
     "a verdict": ((), ("policy", "check", f"sudo '{EVIL}'")),
     "an explanation": ((), ("policy", "explain", f"sudo '{EVIL}'")),
     "a project's rule": ((), ("policy", "list")),
     "a project's wish": ((), ("run", "shell", "-c", "true")),
-    "a project's setting": ((), ("config", "show")),
+    "a project's setting": ((), ("doctor", "config", "show")),
     "a log": (("run", "shell", "-c", f": '{EVIL}'"), ("policy", "log")),
 }
 

@@ -186,11 +186,11 @@ def test_a_worker_has_no_rights_but_to_make_namespaces(pod: dict[str, Any]):
 
 def test_the_worker_is_started_with_options_that_there_are(pod: dict[str, Any], tmp_path: Path):
     (container,) = pod["containers"]
-    verb, *words = container["args"]
+    group, verb, *words = container["args"]
     parser = argparse.ArgumentParser(exit_on_error=False)
     worker.add_arguments(parser)
     args = parser.parse_args(words)
-    assert (verb, args.at_once) == ("worker", 4)
+    assert (group, verb, args.at_once) == ("serve", "worker", 4)
     env = {one["name"]: one["value"] for one in container["env"]}
     settings = {one["path"]: one["key"] for one in pod["volumes"][2]["configMap"]["items"]}
     mounted = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}

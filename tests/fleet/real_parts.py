@@ -122,7 +122,7 @@ class WorkerProcess:
     def start(self) -> None:
         """Start it; it is not ready yet."""
         self.starts += 1
-        command = [sys.executable, "-m", "ctxmode", "worker", "--cluster", self.site.url]
+        command = [sys.executable, "-m", "ctxmode", "serve", "worker", "--cluster", self.site.url]
         # One folder for all: the first proves the languages, and the others find them proven.
         command += ["--keys", str(self.site.keys), "--folder", str(self.site.folder / "worker")]
         command += ["--name", self.name, "--at-once", str(self.at_once)]

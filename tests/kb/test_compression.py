@@ -52,9 +52,9 @@ def test_a_damaged_text_is_told_as_a_damaged_file(tmp_path: Path) -> None:
         source_id = store.add(SourceSpec("notes"), b"several words that repeat " * 40).source_id
         with store.access.writing() as db:
             db.execute("UPDATE chunk SET body = x'00112233'")
-        with pytest.raises(StoreCorruptError, match="kb check"):
+        with pytest.raises(StoreCorruptError, match="kept check"):
             store.text(source_id)
-        with pytest.raises(StoreCorruptError, match="kb check"):
+        with pytest.raises(StoreCorruptError, match="kept check"):
             store.search("repeat")
         assert store.check()
 

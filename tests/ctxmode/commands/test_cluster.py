@@ -19,7 +19,9 @@ def _own_home(tmp_path, monkeypatch):
 
 
 def test_a_key_is_printed_as_a_worker_reads_it(tmp_path, capsys):
-    assert cli.main(["cluster", "key", "--name", "office", "--owner", "ci"]) == exit_codes.OK
+    assert (
+        cli.main(["serve", "cluster", "key", "--name", "office", "--owner", "ci"]) == exit_codes.OK
+    )
     row = capsys.readouterr().out
     keys = tmp_path / "fronts.toml"
     keys.write_text(row)
@@ -33,23 +35,23 @@ def test_a_key_is_printed_as_a_worker_reads_it(tmp_path, capsys):
 def test_the_key_stays_the_same(capsys):
     rows = []
     for _ in range(2):
-        assert cli.main(["cluster", "key", "--json"]) == exit_codes.OK
+        assert cli.main(["serve", "cluster", "key", "--json"]) == exit_codes.OK
         rows.append(json.loads(capsys.readouterr().out))
     assert rows[0] == rows[1]
     assert rows[0]["owners"] == ["*"]
 
 
 def test_a_name_that_is_none_is_refused(capsys):
-    assert cli.main(["cluster", "key", "--name", 'x"]\n[y']) == exit_codes.USAGE
+    assert cli.main(["serve", "cluster", "key", "--name", 'x"]\n[y']) == exit_codes.USAGE
     assert "is no name" in capsys.readouterr().err
 
 
 def test_a_key_that_others_may_read_is_refused_with_what_to_do(tmp_path, capsys):
-    assert cli.main(["cluster", "key"]) == exit_codes.OK
+    assert cli.main(["serve", "cluster", "key"]) == exit_codes.OK
     file = tmp_path / "config" / "ctxmode" / "front.key"
     file.chmod(0o644)
     capsys.readouterr()
-    assert cli.main(["cluster", "key"]) == exit_codes.USAGE
+    assert cli.main(["serve", "cluster", "key"]) == exit_codes.USAGE
     told = capsys.readouterr().err
     assert "others may read or write it" in told
     assert f"chmod 600 {file}" in told
@@ -57,10 +59,10 @@ def test_a_key_that_others_may_read_is_refused_with_what_to_do(tmp_path, capsys)
 
 def test_a_host_whose_name_is_no_key_of_toml_gets_one(monkeypatch, capsys):
     monkeypatch.setattr("socket.gethostname", lambda: "büro.example")
-    assert cli.main(["cluster", "key"]) == exit_codes.OK
+    assert cli.main(["serve", "cluster", "key"]) == exit_codes.OK
     assert list(tomllib.loads(capsys.readouterr().out)["fronts"]) == ["b-ro-example"]
 
 
 def test_without_a_cluster_there_is_nothing_to_check(capsys):
-    assert cli.main(["cluster", "check"]) == exit_codes.USAGE
+    assert cli.main(["serve", "cluster", "check"]) == exit_codes.USAGE
     assert "no cluster is set" in capsys.readouterr().err

@@ -64,7 +64,7 @@ def test_each_verb_says_that_the_store_was_damaged(store, ask, capsys, words):
 
 def test_other_verbs_that_show_sessions_say_it_too(store, capsys):
     overwrite_head(store)
-    cli.main(["stats", "--tokens"])
+    cli.main(["kept", "stats", "--tokens"])
     assert TOLD in capsys.readouterr().err
 
 

@@ -304,12 +304,12 @@ def test_a_purge_touches_facts_only_when_it_says_so_and_only_expired_ones(ask, p
     ask("remember", "For a moment.", "--key", "moment", "--ttl", "30d")
     ask("remember", "For good.", "--key", "good")
     expire_all(place)
-    assert cli.main(["purge", "--all", "--yes"]) == 0
+    assert cli.main(["kept", "rm", "--all", "--yes"]) == 0
     capsys.readouterr()
     assert list(facts(ask, "--expired")) == ["/memory/general/moment"]
-    assert cli.main(["purge", "--kind", "fact", "--source", "x"]) == 2
+    assert cli.main(["kept", "rm", "--kind", "fact", "--source", "x"]) == 2
     capsys.readouterr()
-    assert cli.main(["purge", "--kind", "fact", "--json"]) == 0
+    assert cli.main(["kept", "rm", "--kind", "fact", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"facts": ["/memory/general/moment"]}
     assert facts(ask, "--expired") == {}
     assert list(facts(ask)) == ["/memory/general/good"]

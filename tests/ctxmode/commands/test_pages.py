@@ -176,7 +176,7 @@ def test_before_init_each_action_says_how_to_begin(ask, place):
 
 
 def test_purge_leaves_pages_to_their_own_verb(place, capsys):
-    assert cli.main(["purge", "--kind", "page"]) == 2
+    assert cli.main(["kept", "rm", "--kind", "page"]) == 2
     assert "context-mode pages forget" in capsys.readouterr().err
 
 

@@ -45,14 +45,14 @@ def fill(file: Path) -> None:
 
 
 def test_where_nothing_is_kept_nothing_was_refused(file, capsys):
-    assert cli.main(["refusals"]) == exit_codes.OK
+    assert cli.main(["policy", "refusals"]) == exit_codes.OK
     assert "Nothing was refused" in capsys.readouterr().out
     assert not file.exists()
 
 
 def test_runs_are_listed_with_what_they_were_refused(file, capsys):
     fill(file)
-    assert cli.main(["refusals"]) == exit_codes.OK
+    assert cli.main(["policy", "refusals"]) == exit_codes.OK
     text = capsys.readouterr().out
     assert "network example.com" in text
     assert "\x1b[2J" not in text
@@ -61,7 +61,7 @@ def test_runs_are_listed_with_what_they_were_refused(file, capsys):
 @pytest.mark.parametrize("asked", ["1", "out-1"])
 def test_one_run_is_told_whole(file, capsys, asked):
     fill(file)
-    assert cli.main(["refusals", asked]) == exit_codes.OK
+    assert cli.main(["policy", "refusals", asked]) == exit_codes.OK
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("run 1, ")
     assert lines[1] == (
@@ -73,20 +73,20 @@ def test_one_run_is_told_whole(file, capsys, asked):
 
 def test_a_run_that_was_refused_nothing_is_known(file, capsys):
     fill(file)
-    assert cli.main(["refusals", "2"]) == exit_codes.OK
+    assert cli.main(["policy", "refusals", "2"]) == exit_codes.OK
     assert capsys.readouterr().out == "Run 2 was refused nothing.\n"
 
 
 @pytest.mark.parametrize("asked", ["77", "out-9", "'; DROP TABLE run"])
 def test_an_unknown_run_is_an_error_that_names_the_list(file, capsys, asked):
     fill(file)
-    assert cli.main(["refusals", asked]) == exit_codes.USAGE
+    assert cli.main(["policy", "refusals", asked]) == exit_codes.USAGE
     assert "List them: context-mode policy refusals" in capsys.readouterr().err
 
 
 def test_the_data_is_as_told(file, capsys):
     fill(file)
-    assert cli.main(["refusals", "--json"]) == exit_codes.OK
+    assert cli.main(["policy", "refusals", "--json"]) == exit_codes.OK
     told = json.loads(capsys.readouterr().out)
     (run,) = told["runs"]
     assert (told["total"], run["run"], run["status"]) == (1, 1, "nonzero_exit")
@@ -98,5 +98,5 @@ def test_a_file_of_an_earlier_release_is_an_error_in_words(file, capsys):
     with closing(sqlite3.connect(file)) as db:
         usage_schema.create_usage_table(db)
         db.execute("PRAGMA user_version = 1")
-    assert cli.main(["refusals"]) == exit_codes.ERROR
+    assert cli.main(["policy", "refusals"]) == exit_codes.ERROR
     assert "earlier release" in capsys.readouterr().err

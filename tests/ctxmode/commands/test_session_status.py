@@ -85,11 +85,11 @@ def test_an_unknown_host_in_a_file_is_an_error_with_the_nearest(place, ask):
 def test_config_show_lists_what_is_chosen_and_warns_of_a_projects_folder(place, ask, capsys):
     configure(place, "[transcripts.sources.codex]\nenabled = false\n")
     configure(place, "[transcripts.sources.gemini]\npath = '/etc'\n", for_project=True)
-    assert cli.main(["config", "show", "--json"]) == 0
+    assert cli.main(["doctor", "config", "show", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["sources"][0]["agent"], shown["sources"][0]["enabled"]) == ("codex", False)
     assert any("transcripts.sources.gemini" in one for one in shown["warnings"])
-    assert cli.main(["config", "show"]) == 0
+    assert cli.main(["doctor", "config", "show"]) == 0
     assert "transcripts.sources.codex.enabled" in capsys.readouterr().out
 
 

@@ -225,7 +225,7 @@ def test_no_read_deletes_a_session_whatever_the_clock_says(place, ask, monkeypat
     ask("track")
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + leap_days * 86_400)
-    assert cli.main(["stats", "--tokens"]) == 0
+    assert cli.main(["kept", "stats", "--tokens"]) == 0
     for words in READS:
         ask(*words)
     assert listed(ask) == {ID}

@@ -13,17 +13,17 @@ def page(user):
 
 
 def test_a_file_that_changed_is_shown_as_it_is_now(user, page):
-    assert user.ask("app", "show", "guide.md") == "old words\n"
+    assert user.ask("app", "kept", "show", "guide.md") == "old words\n"
     page.write_text("new words\n")
-    assert user.ask("app", "show", "guide.md") == "new words\n"
-    older = user.ask("app", "show", "1")
+    assert user.ask("app", "kept", "show", "guide.md") == "new words\n"
+    older = user.ask("app", "kept", "show", "1")
     assert older == "old words\ncontext-mode: guide.md: an older version, replaced by source 2\n"
 
 
 @pytest.mark.parametrize("what", [(), ("--terms",), ("--contents",)])
 def test_a_file_that_is_gone_is_said_on_stderr_and_in_data(user, page, what):
-    shown = user.ask("app", "show", "guide.md", *what, "--json")
+    shown = user.ask("app", "kept", "show", "guide.md", *what, "--json")
     assert (shown["stale"], user.said) == (None, "")
     page.unlink()
-    shown = user.ask("app", "show", "guide.md", *what, "--json")
+    shown = user.ask("app", "kept", "show", "guide.md", *what, "--json")
     assert (shown["stale"], user.said) == ("gone", "context-mode: guide.md: file is gone\n")

@@ -18,7 +18,7 @@ def two(user):
 
 
 def test_r15_tokens_are_by_model_and_what_is_unknown_is_said(two):
-    data = two.ask("here", "stats", "--tokens", "--json")
+    data = two.ask("here", "kept", "stats", "--tokens", "--json")
     assert data["by"] == "model"
     (row,) = data["rows"]
     assert row == {"model": MODEL} | data["total"]
@@ -28,7 +28,7 @@ def test_r15_tokens_are_by_model_and_what_is_unknown_is_said(two):
     }  # fmt: skip
     assert data["cache_read_share"] is None
     assert data["sessions"]["by_agent"] == {"claude_code": 1}
-    shown = two.ask("here", "stats", "--tokens")
+    shown = two.ask("here", "kept", "stats", "--tokens")
     assert "not recorded" in shown
     assert "1,000" in shown
     assert "cost" not in shown
@@ -40,7 +40,7 @@ def test_r15_tokens_are_by_model_and_what_is_unknown_is_said(two):
     [("agent", {"claude_code"}), ("session", {f"claude_code:{ONE}", f"claude_code:{TWO}"})],
 )
 def test_r15_tokens_of_all_projects(two, by, keys):
-    data = two.ask("here", "stats", "--tokens", "--by", by, "--everywhere", "--json")
+    data = two.ask("here", "kept", "stats", "--tokens", "--by", by, "--everywhere", "--json")
     assert {row[by] for row in data["rows"]} == keys
     assert data["total"]["output_tokens"] == 25
     assert data["cache_read_share"] == 1.0
@@ -49,12 +49,12 @@ def test_r15_tokens_of_all_projects(two, by, keys):
 
 def test_money_is_shown_only_where_the_user_has_prices(two):
     two.write_settings('[transcripts.prices]\n"claude" = { input = 3, output = 15 }\n')
-    data = two.ask("here", "stats", "--tokens", "--json")
+    data = two.ask("here", "kept", "stats", "--tokens", "--json")
     assert data["total"]["cost"] == pytest.approx((1000 * 3 + 20 * 15) / 1_000_000)
     assert data["no_price"] == []
-    shown = two.ask("here", "stats", "--tokens", "--everywhere")
+    shown = two.ask("here", "kept", "stats", "--tokens", "--everywhere")
     assert f"no price, left out of the cost: {MODEL} (cache_read)" in shown
-    data = two.ask("here", "stats", "--tokens", "--by", "session", "--everywhere", "--json")
+    data = two.ask("here", "kept", "stats", "--tokens", "--by", "session", "--everywhere", "--json")
     costs = {row["session"]: row["cost"] for row in data["rows"]}
     assert costs[f"claude_code:{TWO}"] is None
     assert data["total"]["cost"] == costs[f"claude_code:{ONE}"]
@@ -65,7 +65,7 @@ def test_a_projects_file_sets_no_price(two):
     path = two.project("here") / ".ctxmode" / "config.toml"
     path.parent.mkdir()
     path.write_text(f'[transcripts.prices]\n"{MODEL}" = {{ input = 3, output = 15 }}\n')
-    data = two.ask("here", "stats", "--tokens", "--json")
+    data = two.ask("here", "kept", "stats", "--tokens", "--json")
     assert "cost" not in data["total"]
     assert "prices are not for a project to set" in two.said
 
@@ -90,20 +90,20 @@ def test_r15_compactions_over_all_sessions(two):
 
 
 def test_nothing_yet_is_a_friendly_line(user):
-    assert "sessions track" in user.ask("here", "stats", "--tokens")
-    data = user.ask("here", "stats", "--tokens", "--json")
+    assert "sessions track" in user.ask("here", "kept", "stats", "--tokens")
+    data = user.ask("here", "kept", "stats", "--tokens", "--json")
     assert (data["rows"], data["total"]["responses"]) == ([], 0)
     assert data["total"]["output_tokens"] is None
     assert "No tool" in user.ask("here", "sessions", "tools")
 
 
 def test_by_is_refused_without_tokens_and_with_what_is_unknown(user):
-    assert "--tokens" in user.ask("here", "stats", "--by", "day", code=2)
-    user.ask("here", "stats", "--tokens", "--by", "moon", code=2)
+    assert "--tokens" in user.ask("here", "kept", "stats", "--by", "day", code=2)
+    user.ask("here", "kept", "stats", "--tokens", "--by", "moon", code=2)
 
 
 def test_counts_that_no_response_has_are_not_recorded_and_spoil_no_others(user):
     huge = [answer("b", input_tokens=(1 << 53) - 1, output_tokens=3) for _ in range(1100)]
     user.track("here", ONE, prompt("a"), *huge)
-    total = user.ask("here", "stats", "--tokens", "--json")["total"]
+    total = user.ask("here", "kept", "stats", "--tokens", "--json")["total"]
     assert (total["responses"], total["input_tokens"], total["output_tokens"]) == (1100, None, 3300)

@@ -188,7 +188,7 @@ def test_where_the_index_cannot_be_written_nothing_is_forgotten(own):
 def test_all_of_a_project_is_purged_and_the_users_own_stays(own, user):
     user.track("here", HERE, prompt("Mend the parser."))
     assert set(own.listed()) == {HERE, "c-1"}
-    purged = user.ask("here", "purge", "--all", "--pinned", "--yes", "--json")
+    purged = user.ask("here", "kept", "rm", "--all", "--pinned", "--yes", "--json")
     assert purged["sessions"] == 1
     assert set(own.listed()) == {"c-1"}
     assert MARK.encode() in b"\n".join(values_of(own.index))

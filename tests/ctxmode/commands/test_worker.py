@@ -50,5 +50,5 @@ def test_what_is_wrong_is_told_before_anything_is_opened(
     (tmp_path / "none.toml").write_text("x = 1")
     (tmp_path / "none.toml").chmod(0o600)
     line, told = WRONG[case]
-    assert cli.main(["worker", *line]) == exit_codes.USAGE
+    assert cli.main(["serve", "worker", *line]) == exit_codes.USAGE
     assert told in capfd.readouterr().err

@@ -140,12 +140,12 @@ def test_a_person_sees_the_engine_and_its_images(capsys):
 @pytest.mark.parametrize("action", ["build", "list", "remove"])
 def test_without_an_engine_every_action_says_what_to_do(action, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
-    assert main(["images", action]) == 1
+    assert main(["doctor", "images", action]) == 1
     said = capsys.readouterr().err
     assert "no container engine" in said
     assert "Install Docker Engine" in said
 
 
 def test_an_unknown_image_is_refused_and_the_known_are_named(capsys):
-    assert main(["images", "build", "cobol"]) == 2
+    assert main(["doctor", "images", "build", "cobol"]) == 2
     assert "scripting, web, jvm" in capsys.readouterr().err

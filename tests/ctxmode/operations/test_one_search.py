@@ -179,12 +179,12 @@ def test_a_restored_snapshot_is_what_is_found(user, here, tmp_path):
 
 def test_what_has_expired_is_purged_here_too_and_facts_outlive_a_purge_of_all(user, here):
     search(user, "kettle")
-    user.ask("here", "purge", "--all", "--pinned", "--yes")
+    user.ask("here", "kept", "rm", "--all", "--pinned", "--yes")
     assert kinds(user, "kettle") == {"fact", "page"}
     with closing(sqlite3.connect(here.facts_file)) as db, db:
         db.execute("UPDATE live SET expires_at = 1")
         db.execute("UPDATE change SET expires_at = 1")
-    user.ask("here", "purge", "--kind", "fact")
+    user.ask("here", "kept", "rm", "--kind", "fact")
     assert texts(user, "kettle in:memory") == "Tea from a kettle."
 
 
