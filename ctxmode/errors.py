@@ -20,7 +20,7 @@ def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     return f"Did you mean {meant}? " if meant else ""
 
 
-def or_all(word: str, known: Iterable[str], what: str, cutoff: float = 0.6) -> str:
+def or_all(word: str, known: Iterable[str], what: str = "Choose from", cutoff: float = 0.6) -> str:
     """Write the whole hint: what was probably meant, and all that there is."""
     names = tuple(known)
     return f"{did_you_mean(word, names, cutoff)}{what}: {', '.join(names)}."
@@ -115,7 +115,7 @@ def find_same_action(word: str, known: Iterable[str]) -> str:
 def unknown_action(verb: str, word: str, known: Iterable[str], instead: str = "") -> UsageError:
     """Name the known actions of a verb, or the whole command that `word` is known by here."""
     names = tuple(known)
-    hint = f"Use: {instead}" if instead else or_all(word, names, "Choose from")
+    hint = f"Use: {instead}" if instead else or_all(word, names)
     return UsageError(f"{verb} has no action {word!r}", hint)
 
 

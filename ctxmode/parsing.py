@@ -107,7 +107,7 @@ class Parser(argparse.ArgumentParser):
         if action.dest in ACTION_NAMES:
             known += self.siblings
             raise unknown_action(self._verb, word, known, self._find_instead(word, known))
-        hint = or_all(word, known, "There are")
+        hint = or_all(word, known)
         raise UsageError(f"{self._verb}: {given} cannot be {value!r}", hint)
 
     def _find_instead(self, word: str, known: Sequence[str]) -> str:

@@ -66,7 +66,7 @@ def _check_keys(data: object, known: tuple[str, ...], what: str) -> Mapping[str,
         raise UsageError(f"{what} is not a JSON object or list", SEE)
     unknown = [key for key in data if key not in known]
     if unknown:
-        hint = or_all(unknown[0], known, "Keys")
+        hint = or_all(unknown[0], known)
         raise UsageError(f"{what} has an unknown key {unknown[0]!r}", hint)
     return data
 

@@ -75,7 +75,7 @@ def _choose(names: Sequence[str]) -> tuple[Group, ...]:
     known = [each.name for each in GROUPS]
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise UsageError(f"unknown image {unknown[0]!r}", or_all(unknown[0], known, "Choose from"))
+        raise UsageError(f"unknown image {unknown[0]!r}", or_all(unknown[0], known))
     return tuple(dict.fromkeys(group(name) for name in names)) or GROUPS
 
 

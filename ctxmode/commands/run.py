@@ -50,7 +50,7 @@ def limits(pairs: Sequence[str], usual: Limits | None = None) -> Limits | None:
     for pair in pairs:
         name, _, value = pair.partition("=")
         if name not in LIMIT_NAMES:
-            hint = or_all(name, LIMIT_NAMES, "Limits", cutoff=0.4)
+            hint = or_all(name, LIMIT_NAMES, cutoff=0.4)
             raise UsageError(f"unknown limit {name!r}", hint)
         given[name] = _amount(name, value)
     try:
@@ -164,7 +164,7 @@ def _must_be_language(target: str) -> None:
     except UnknownLanguage as error:
         raise UsageError(
             f"{target!r} is no file here, and no language",
-            or_all(target, (row.name for row in LANGUAGES), "Languages"),
+            or_all(target, (row.name for row in LANGUAGES)),
         ) from error
 
 

@@ -83,7 +83,7 @@ def _choose_tools(
 
     for system in systems:
         if system not in SYSTEMS:
-            raise UsageError(f"--names {system}", or_all(system, SYSTEMS, "Systems"))
+            raise UsageError(f"--names {system}", or_all(system, SYSTEMS))
     if given is None:
         profiles, _ = load_profiles(config.project, config.config_home)
         staging = any(profile.stage for profile in profiles.values())
@@ -96,7 +96,7 @@ def _choose_tools(
     unknown = [name for name in names if name not in NAMES]
     if unknown or not names:
         wrong = ", ".join(unknown) or "none"
-        raise UsageError(f"--tools names {wrong}", or_all(wrong, NAMES, "Tools"))
+        raise UsageError(f"--tools names {wrong}", or_all(wrong, NAMES))
     return Offer(replace_tools(names, systems))
 
 

@@ -142,7 +142,7 @@ def _host(name: str | None) -> Host:
     if name in BY_NAME:
         return BY_NAME[name]
     wrong = f"unknown host {name!r}" if name else "no host is named"
-    raise UsageError(wrong, or_all(name or "", BY_NAME, "Hosts"))
+    raise UsageError(wrong, or_all(name or "", BY_NAME))
 
 
 def _target(args: argparse.Namespace) -> Target:

@@ -109,7 +109,7 @@ def _base(
     if base not in known:
         where = ("profiles", name, "base")
         problem = f"profile {name}: unknown base {base!r}"
-        raise file.error(where, problem, f"Known are: {', '.join(known)}.")
+        raise file.error(where, problem, f"Choose from: {', '.join(known)}.")
     return known[base]
 
 

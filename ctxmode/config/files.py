@@ -40,7 +40,7 @@ class ConfigFile:
 
     def unknown(self, key: tuple[str, ...], known: Iterable[str]) -> UsageError:
         """Build the error of a key that means nothing, with the nearest that does."""
-        hint = or_all(key[-1], known, "Known are", cutoff=0.5)
+        hint = or_all(key[-1], known, cutoff=0.5)
         return self.error(key, f"unknown key {'.'.join(key)!r}", hint)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config
-from ctxmode.errors import ContextModeError, UsageError, describe_empty, unknown_id
+from ctxmode.errors import ContextModeError, UsageError, command, describe_empty, unknown_id
 from ctxmode.render.highlight import age, size
 from ctxmode.render.results import CHANGE_MARKS
 from executor import LeftOut, readable
@@ -95,7 +95,7 @@ def _check_paths(kept: Kept, paths: Sequence[str]) -> None:
         if not find_paths(path.strip("/"), known):
             raise UsageError(
                 f"{path!r} is not among what {kept.id} changed",
-                f"`context-mode changes show {kept.id}` lists it.",
+                f"List them: {command(f'changes show {kept.id}')}",
             )
 
 

@@ -229,7 +229,7 @@ def _find_best(memory: Memory, asked: FactRequest) -> str:
     if not found:
         raise UnknownFactError(
             f"no fact answers {asked.text[:80]!r}",
-            "See those that there are with `context-mode memory list`.",
+            "List them: context-mode memory list",
         )
     return found[0].fact.path
 

@@ -183,7 +183,7 @@ class _StepReader:
         for key, text in texts:
             for name in PLACEHOLDER.findall(text):
                 if name not in known:
-                    hint = or_all(name, known, "It has") if known else "Write matrix = { … }."
+                    hint = or_all(name, known) if known else "Write matrix = { … }."
                     raise self._error((key,), f"no {name!r} in the step's matrix", hint)
 
     def _env(self, given: Mapping[str, Any]) -> Mapping[str, str]:

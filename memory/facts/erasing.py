@@ -81,7 +81,7 @@ def erase(store: FactStore, wanted: str, author: Author, *, why: str = "") -> Er
         if rows := db.execute(_NAMED, (name,)).fetchall():
             return rows
         raise UnknownFactError(
-            f"no fact has or had the name {name[:80]!r}", "See all with `context-mode memory log`."
+            f"no fact has or had the name {name[:80]!r}", "List all: context-mode memory log"
         )
 
     def look_for(db: sqlite3.Connection) -> Find:

@@ -167,7 +167,7 @@ def unknown_branch(name: str) -> UnknownBranchError:
     """Build the error that says that a branch is not there."""
     return UnknownBranchError(
         f"there is no branch {name[:80]!r}",
-        "See those that there are with `context-mode memory branch`.",
+        "List them: context-mode memory branch",
     )
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from base.plain_files import StrPath
 
 _TABLES = frozenset({"fact", "change", "branch"})
-_CHOOSE = "See those that there are with `context-mode memory snapshots`."
+_CHOOSE = "List them: context-mode memory snapshots"
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def plan_export(name: str, folder: Path, command: Command) -> tuple[FileChange, 
     """
     form = FORMS.get(name)
     if form is None:
-        raise UsageError(f"{name} has no form to export", f"Hosts: {', '.join(FORMS)}.")
+        raise UsageError(f"{name} has no form to export", f"Choose from: {', '.join(FORMS)}.")
     texts = dict(_files(BY_NAME[name], form, command))
     _check_folder(folder, form, texts)
     changes = (

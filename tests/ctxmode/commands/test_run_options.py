@@ -26,7 +26,7 @@ def test_limits_take_numbers_with_units(pairs, expected):
     ("pair", "said"),
     [
         ("memory=1G", "memory_bytes"),
-        ("nonsense=1", "Limits:"),
+        ("nonsense=1", "Choose from:"),
         ("memory_bytes", "positive"),
         ("memory_bytes=", "positive"),
         ("memory_bytes=-1", "positive"),

@@ -96,7 +96,7 @@ def test_no_link_is_followed_out_of_the_folder(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("zed", "--export", "x"), "Hosts: claude-code, gemini-cli, qwen-code."),
+        (("zed", "--export", "x"), "Choose from: claude-code, gemini-cli, qwen-code."),
         (("qwen-code", "--export", "x", "--remove"), "Leave out --remove"),
         (("qwen-code", "--export", "x", "--project"), "Leave out --remove and --project"),
         (("qwen-code", "--export", "file"), "is a file"),
