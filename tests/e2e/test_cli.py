@@ -106,6 +106,16 @@ def test_a_limit_that_a_child_met_is_told_beside_its_parent_s_success(place):
     assert b"ended at the memory limit (64 MiB)" in done.stderr
 
 
+def test_what_a_failed_run_was_refused_is_its_last_line_and_an_intents_first(place):
+    line = ("python", "-c", "open('/etc/shadow')")
+    *trace, last = place.run("run", *line).stderr.decode().splitlines()
+    assert trace[0].startswith("Traceback")
+    assert last.startswith("context-mode: probably refused: read /etc/shadow, ")
+    first, *rest = place.run("run", "--intent", "x", *line).stdout.decode().splitlines()
+    assert first == f"[{last.removeprefix('context-mode: ')}]"
+    assert rest[:2] == ["[stderr]", "Traceback (most recent call last):"]
+
+
 def test_the_result_as_json_says_all_of_it(place):
     done = place.run("run", "shell", "--json", "-c", "echo hi; touch new; exit 4")
     result = json.loads(done.stdout)["result"]
