@@ -22,7 +22,7 @@ from ctxmode.operations.session_stream import import_stream
 from ctxmode.operations.session_watch import News, read_poll_s
 from ctxmode.render.highlight import inflect, one_line
 from memory.sessions import Imported, Status, is_old, keeping
-from memory.sessions.importers import find_importer
+from memory.sessions.importers import Importer, find_importer
 
 TEXTS_OFF = (
     "Full texts are not kept, only events and counts: transcripts.messages is off. Turn it on in"
@@ -143,28 +143,26 @@ def track_sessions(
             told = notices
         if not watch:
             return
-        news.wait(_list_roots(config), read_poll_s(config))
+        ground = stores.find_ground(config)
+        roots = [root for importer in _list_sources(config) for root in importer.roots(ground)]
+        news.wait(roots, read_poll_s(config))
 
 
 def _read_new(config: Config) -> list[Imported]:
-    sources = list_sources(stores.read_recording(config), str(config.home))
-    ground, oldest = stores.find_ground(config), find_oldest(config)
     with stores.open_sessions(config, create=True) as store:
-        done = store.import_all(sources, ground, since=oldest)
+        ground, oldest = stores.find_ground(config), find_oldest(config)
+        done = store.import_all(_list_sources(config), ground, since=oldest)
     return [one for one in done if not one.elsewhere]
+
+
+def _list_sources(config: Config) -> Iterator[Importer]:
+    return list_sources(stores.read_recording(config), str(config.home))
 
 
 def _count_old(config: Config) -> int:
     """Count the transcripts that are left unread, since their sessions would go at once."""
     oldest, ground = find_oldest(config), stores.find_ground(config)
-    sources = list_sources(stores.read_recording(config), str(config.home))
-    return sum(is_old(found, oldest) for importer in sources for found in importer.find(ground))
-
-
-def _list_roots(config: Config) -> list[str]:
-    sources = list_sources(stores.read_recording(config), str(config.home))
-    ground = stores.find_ground(config)
-    return [root for importer in sources for root in importer.roots(ground)]
+    return sum(is_old(one, oldest) for each in _list_sources(config) for one in each.find(ground))
 
 
 def _describe_read(done: list[Imported], old: int, where: str) -> Answer:

@@ -26,6 +26,11 @@ from memory.sessions.importers import Importer, list_importers
 
 PRIVATE = "What stands between <private> and </private> in a message is never kept."
 
+SWITCHES = {
+    "events": "what was asked, decided, edited, run and failed; tokens; snapshots",
+    "messages": "full texts, which can be searched",
+}
+
 
 def show_status(asker: Asker) -> Answer:
     """Show what is recorded here, and how far transcripts are read."""
@@ -38,9 +43,10 @@ def show_status(asker: Asker) -> Answer:
     days = {load_bounds(config, path)[0] for path in stores.list_stores(config)}
     counted, left_out = stores.gather(config, partial(_count, days=days))
     own = [one for one in sources if not one.elsewhere]
+    choices = {agent: choice._asdict() for agent, choice in recording.sources.items()}
     data = {
-        "recording": {**recording._asdict(), "sources": _list_choices(recording)},
-        "switches": _describe_switches(config, recording),
+        "recording": {**recording._asdict(), "sources": choices},
+        "switches": list(_describe_switches(config, recording)),
         "hosts": [_describe_host(one, config, recording, sources) for one in list_importers()],
         "store": _describe_store(config, config.sessions_file, counted),
         "users_store": _describe_store(config, find_users_store(config), counted),
@@ -71,35 +77,23 @@ def _count(db: sqlite3.Connection, *, days: set[float]) -> tuple[int, dict[float
     return reading.count_sessions(db), doubts
 
 
-def _list_choices(recording: Recording) -> dict[str, dict[str, Any]]:
-    return {agent: choice._asdict() for agent, choice in recording.sources.items()}
-
-
-def _describe_switches(config: Config, recording: Recording) -> list[dict[str, Any]]:
+def _describe_switches(config: Config, recording: Recording) -> Iterator[dict[str, Any]]:
     """Describe each thing that is recorded: on or off, by whose word, and how to change it."""
     user, project = config.config_home / USER_FILE, config.project / PROJECT_FILE
-    wanted = {
-        "events": f"[transcripts] events = false in {user}, or in {project}, turns them off"
-        if recording.events
-        else f"what turned them off is {recording.off_by}",
-        "messages": f"[transcripts] messages = false in {user}, or in {project}, turns them off"
-        if recording.messages
-        else f"only your own file turns them on: [transcripts] messages = true in {user}",
+    turned_off = {
+        "events": f"what turned them off is {recording.off_by}",
+        "messages": f"only your own file turns them on: [transcripts] messages = true in {user}",
     }
-    about = {
-        "events": "what was asked, decided, edited, run and failed; tokens; snapshots",
-        "messages": "full texts, which can be searched",
-    }
-    return [
-        {
+    for name, about in SWITCHES.items():
+        is_on = bool(getattr(recording, name))
+        turns_off = f"[transcripts] {name} = false in {user}, or in {project}, turns them off"
+        yield {
             "name": name,
-            "about": about[name],
-            "on": on,
+            "about": about,
+            "on": is_on,
             "by": recording.by.get(name, "default"),
-            "change": wanted[name],
+            "change": turns_off if is_on else turned_off[name],
         }
-        for name, on in (("events", recording.events), ("messages", recording.messages))
-    ]
 
 
 def _say_switch(switch: dict[str, Any]) -> str:
