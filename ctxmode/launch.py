@@ -129,9 +129,9 @@ def print_answer(args: argparse.Namespace, data: Mapping[str, Any], text: str) -
         sys.stdout.write((disarm(text) if is_runner_log(sys.stdout) else text) + "\n")
 
 
-def print_json(data: Mapping[str, Any]) -> None:
+def print_json(data: Mapping[str, Any], *, indent: int | None = 2) -> None:
     """Print one JSON document on stdout, with its keys in the documented order."""
-    text = json.dumps(data, indent=2, ensure_ascii=False)
+    text = json.dumps(data, indent=indent, ensure_ascii=False)
     if is_runner():
         text = text.replace("##", "\\u0023#")  # the same text, and no command of a CI runner
     sys.stdout.write(f"{text}\n")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 
-from ctxmode.commands.memory_verbs import opening, transferring
 from ctxmode.errors import UsageError
+from ctxmode.operations import fact_actions as actions
+from ctxmode.operations import fact_files as files
+from ctxmode.operations.operation import Operation
 
 OTHER_WORDS = {
     "add": "remember", "ls": "list", "get": "show", "pinned": "recall, without a query",
@@ -17,34 +18,50 @@ OTHER_WORDS = {
 }  # fmt: skip
 """What other systems call an action, and what it is here."""
 
-
-def run(args: argparse.Namespace) -> int:
-    action: Callable[[argparse.Namespace], int] = ACTIONS[args.action]
-    if args.of_all and not hasattr(args, "branch"):
-        raise UsageError(f"{args.action} takes no --branch", "Leave it out.")
-    if args.of_all and args.branch not in ("", args.of_all):
-        raise UsageError("two branches are named", "Name one.")
-    args.branch = args.of_all or getattr(args, "branch", "")
-    return action(args)
-
-
-SHOWN = ("pin", "unpin", "forget", "search", "list", "show", "blame", "log")
-"""Actions whose arguments are all that is asked, and whose answer is shown as it is."""
-
-ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
-    **dict.fromkeys(SHOWN, opening.show),
-    "remember": opening.remember,
-    "prime": opening.prime,
-    "recall": opening.recall,
-    "tail": opening.tail,
-    "stats": opening.stats,
-    "branch": opening.branch,
-    "diff": opening.compare,
-    "merge": opening.merge,
-    "export": transferring.export,
-    "import": transferring.import_file,
-    "check": transferring.check,
-    "backup": transferring.backup,
-    "snapshots": transferring.list_snapshots,
-    "restore": transferring.restore,
+OPERATIONS: dict[str, Operation] = {
+    "remember": actions.remember_fact,
+    "prime": files.prime_facts,
+    "pin": actions.pin_fact,
+    "unpin": actions.unpin_fact,
+    "forget": actions.forget_fact,
+    "recall": actions.recall_facts,
+    "search": actions.search_facts,
+    "list": actions.list_facts,
+    "show": actions.show_fact,
+    "blame": actions.blame_fact,
+    "log": actions.list_changes,
+    "tail": actions.follow_changes,
+    "stats": actions.show_stats,
+    "branch": actions.keep_branches,
+    "diff": actions.diff_branches,
+    "merge": actions.merge_branches,
+    "export": files.export_facts,
+    "import": files.import_file,
+    "check": files.check_facts,
+    "backup": files.back_up_facts,
+    "snapshots": files.list_snapshots,
+    "restore": files.restore_facts,
 }
+REMEDIES = {
+    "branch": "Name the branch behind the action, and its parent with --from.",
+    "diff": "Name the two branches behind the action.",
+    "merge": "Name the branch that is merged into with --into.",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--branch", dest="of_all", default="", metavar="NAME", help="as behind the action"
+    )
+
+
+def adjust(parsed: argparse.Namespace) -> None:
+    """Take the branch that is named before the action as if it stood behind it."""
+    if not parsed.of_all:
+        return
+    if not hasattr(parsed, "branch"):
+        remedy = REMEDIES.get(parsed.action, "Leave it out.")
+        raise UsageError(f"{parsed.action} takes no --branch", remedy)
+    if parsed.branch not in ("", parsed.of_all):
+        raise UsageError("two branches are named", "Name one.")
+    parsed.branch = parsed.of_all

@@ -93,17 +93,21 @@ def run_operation(module: ModuleType, parsed: argparse.Namespace) -> int:
     )
     given = vars(parsed)
     arguments = {one.name: _convert(one, given[one.name]) for one in list_parameters(operation)}
-    asker = Asker(load_config(parsed.project), wants_data=parsed.json)
+    asker = Asker(load_config(parsed.project), wants_data=parsed.json, tell=tell)
     code = exit_codes.OK
     try:
         for answer in list_answers(operation(asker, **arguments)):
             tell(answer.notices)
+            if answer.recalled_bytes:
+                from ctxmode.operations import facts  # noqa: PLC0415 - few recall
+
+                facts.count_recalled(asker.config, answer.recalled_bytes)
             if parsed.json:
-                print_json(answer.data)
+                print_json(answer.data, indent=None if answer.on_one_line else 2)
             elif answer.show is not None:
                 answer.show()
             elif answer.text:
-                print_answer(parsed, answer.data, answer.text)
+                print_answer(parsed, answer.data, answer.text.removesuffix("\n"))
             sys.stdout.flush()
             code = exit_codes.ERROR if answer.is_failure else exit_codes.OK
     finally:
@@ -118,6 +122,8 @@ def _convert(one: Parameter, given: Any) -> Any:  # noqa: ANN401 - as the parame
         return read_file(given)
     if typing.get_origin(one.type) is Mapping:
         return dict(_split_pair(one, pair) for pair in given)
+    if one.arg.reads_stdin and given == "-":
+        return read_file(given).text
     return tuple(given) if isinstance(given, list) else given
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -34,6 +34,7 @@ class Arg(NamedTuple):
     least: int | None = None  # of a number
     one_of: str = ""  # of the parameters with the same word here, one alone may be given
     constants: Mapping[str, str] = NO_CHOICES  # each value is an option of its own, with its help
+    reads_stdin: bool = False  # on the command line, where it is `-`
 
 
 class Answer(NamedTuple):
@@ -45,6 +46,7 @@ class Answer(NamedTuple):
     show: Callable[[], None] | None = None  # prints tables for people, in place of the text
     is_failure: bool = False  # it was understood, and could not be done
     recalled_bytes: int = 0  # of facts, which are counted
+    on_one_line: bool = False  # the data, as one of many answers
 
 
 class TextFile(NamedTuple):
@@ -53,6 +55,10 @@ class TextFile(NamedTuple):
 
     name: str = ""  # without its folder
     text: str = ""
+
+
+def _tell_nobody(notices: Iterable[str]) -> None:
+    """Drop what should be known besides, as doors do through which nobody hears it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,7 @@ class Asker:
     agent: str = ""
     session: str = ""
     owners: tuple[str, ...] = ()  # whose sessions they see; none is all
+    tell: Callable[[Iterable[str]], None] = _tell_nobody  # what is to be known, also if it fails
 
 
 Operation: TypeAlias = Callable[..., Any]

@@ -8,7 +8,8 @@ from typing import Any
 
 from ctxmode.errors import describe_empty
 from ctxmode.render.highlight import inflect, one_line, size
-from memory.facts import Change, Fact, Restored, Snapshot, Written
+from kb.tokens import BYTES_PER_TOKEN
+from memory.facts import Change, Fact, Recall, Restored, Snapshot, Written
 
 NO_SNAPSHOT = "There is no snapshot yet: the first write of a day makes one of what was there."
 PATHS_MAX = 20
@@ -18,6 +19,28 @@ PATHS_MAX = 20
 def snapshots_text(found: Sequence[Snapshot]) -> str:
     """List snapshots, a line each."""
     return "\n".join(map(_snapshot_row, found)) or NO_SNAPSHOT
+
+
+def recalled_line(found: Recall) -> str:
+    """Say how much of what is there a recall shows."""
+    return (
+        f"pinned {found.pinned_shown} of {found.pinned_total}, "
+        f"matching {found.matches_shown} of {found.matches_total}, "
+        f"{found.tokens} of {found.budget} tokens ({found.estimator})"
+    )
+
+
+def stats_text(measured: Mapping[str, Any], would: Mapping[str, Any]) -> str:
+    """Say what is remembered and was recalled, and apart from it what all would have taken."""
+    return f"""\
+Measured
+  facts: {measured["facts"]} of the project, {measured["users_facts"]} of the user, \
+{measured["pinned"]} pinned, {measured["live_bytes"]} bytes in all
+  calls: {measured["calls"]}
+  recalled: {measured["recalled_bytes"]} bytes, {measured["recalled_tokens"]} tokens \
+(bytes / {BYTES_PER_TOKEN})
+Counterfactual, in no total
+  {would["assumes"]}: {would["tokens"]} tokens once"""
 
 
 def restored_text(restored: Restored, passed: Sequence[Snapshot], command: str) -> str:

@@ -21,6 +21,7 @@ from .exporting import export_decisions as export_decisions
 from .exporting import export_json as export_json
 from .exporting import export_markdown as export_markdown
 from .exporting import put_section as put_section
+from .importing import Form as Form
 from .importing import import_facts as import_facts
 from .memory import Memory as Memory
 from .model import BODY_BYTES_MAX as BODY_BYTES_MAX
@@ -29,11 +30,13 @@ from .model import DEFAULT_CONTEXT as DEFAULT_CONTEXT
 from .model import MAIN as MAIN
 from .model import SCOPES as SCOPES
 from .model import Author as Author
+from .model import Category as Category
 from .model import Change as Change
 from .model import ClosedBranchError as ClosedBranchError
 from .model import Draft as Draft
 from .model import Fact as Fact
 from .model import Imported as Imported
+from .model import Scope as Scope
 from .model import UnknownBranchError as UnknownBranchError
 from .model import UnknownFactError as UnknownFactError
 from .model import Written as Written

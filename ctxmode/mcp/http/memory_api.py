@@ -7,22 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
 import trio
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-)
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
@@ -31,17 +21,19 @@ from ctxmode import crash_report
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp.http import gate
+from ctxmode.operations import fact_actions as actions
 from ctxmode.operations import facts
 from ctxmode.operations.ctxone_numbers import counterfactual
-from ctxmode.operations.fact_answers import (
-    FactAnswer,
-    FactRequest,
-    answer,
-    name_written_file,
+from ctxmode.operations.operation import (
+    Answer,
+    Asker,
+    Operation,
+    list_parameters,
+    take_arguments,
 )
 from ctxmode.render import redaction
 from kb.tokens import estimate_tokens
-from memory.facts import DEFAULT_BUDGET, MAIN, Author
+from memory.facts import DEFAULT_BUDGET, MAIN
 
 PLACE = "api"
 BODY_BYTES_MAX = 1024 * 1024
@@ -49,83 +41,44 @@ QUERY_BYTES_MAX = 16 * 1024
 NO_BODY = 'the body is no object of JSON: send one such as {"text": "…"}'
 
 
-class _Body(BaseModel):
-    """A body: unknown names are refused, and so are values of another type."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class FactBody(_Body):
-    text: StrictStr
-    key: StrictStr = ""
-    context: StrictStr = FactRequest().context
-    title: StrictStr = ""
-    tags: list[StrictStr] = Field(default_factory=list)
-    confidence: StrictStr | StrictFloat | StrictInt = "medium"
-    category: StrictStr = "observe"
-    why: StrictStr = ""
-    ttl: StrictStr = ""
-    scope: StrictStr = "project"
-    supersedes: StrictStr = ""
-    source: StrictStr = ""
-    branch: StrictStr = MAIN
-
-    def build(self) -> FactRequest:
-        """Build what is asked for."""
-        return FactRequest(**(self.model_dump() | {"tags": tuple(self.tags)}))
+def _name(*same: str, **others: str) -> Mapping[str, str]:
+    """Map what a request may have to the parameters that it gives."""
+    return {name: name for name in same} | others
 
 
-class BranchBody(_Body):
-    name: Annotated[StrictStr, Field(min_length=1)]
-    base: Annotated[StrictStr, Field(alias="from")] = MAIN
-
-    def build(self) -> FactRequest:
-        """Build what is asked for."""
-        return FactRequest(wanted=self.name, base=self.base)
-
-
-class MergeBody(_Body):
-    branch: Annotated[StrictStr, Field(min_length=1)]
-    into: StrictStr = MAIN
-    take: list[StrictStr] = Field(default_factory=list)
-
-    def build(self) -> FactRequest:
-        """Build what is asked for."""
-        return FactRequest(wanted=self.branch, base=self.into, take=tuple(self.take))
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """One row of the routes."""
 
     method: str
-    path: str  # with one group where an id or a name stands
-    action: str
-    query: Mapping[str, str]  # the parameters, each with the field that it fills
-    body: type[Any] | None = None  # the form of what is sent
-    given: Mapping[str, Any] | None = None
+    path: str  # with one group where an id or a name stands: the operation's first parameter
+    operation: Operation
+    names: Mapping[str, str] = {}  # what is given, each with its parameter
+    has_body: bool = False  # which gives it in place of the query
+    defaults: Mapping[str, str] = {}
 
 
-_BRANCH = {"branch": "branch"}
 _ID = "([^/]+)"
+_FACT = ("text", "key", "context", "title", "tags", "confidence", "category", "why", "ttl", "scope",
+         "supersedes", "source", "branch")  # fmt: skip
 ROUTES = (
-    Route("POST", "memory", "remember", {}, FactBody),
-    Route("GET", "memory", "recall",
-          _BRANCH | {"q": "text", "budget": "budget", "exact": "is_exact", "scope": "scope"}),
-    Route("GET", "(?:memory/)?ls", "list", _BRANCH | {"prefix": "prefix", "limit": "limit"}),
-    Route("GET", f"memory/{_ID}", "show", _BRANCH),
-    Route("DELETE", f"memory/{_ID}", "forget",
-          _BRANCH | {"why": "why", "reason": "why", "erase": "is_erased"}),
-    Route("GET", f"memory/{_ID}/blame", "blame", _BRANCH),
-    Route("GET", "branches", "branch", {}),
-    Route("POST", "branches", "branch", {}, BranchBody),
-    Route("DELETE", f"branches/{_ID}", "branch", {}, None, {"is_dropped": True}),
-    Route("GET", "diff", "diff", {"a": "base", "b": "wanted"}),
-    Route("POST", "merge", "merge", {}, MergeBody),
-    Route("GET", "log", "log", {"branch": "branch", "limit": "limit"}, None, {"branch": ""}),
-    Route("GET", "stats/tokens", "stats", {}),
+    Route("POST", "memory", actions.remember_fact, _name(*_FACT), has_body=True),
+    Route("GET", "memory", actions.recall_facts,
+          _name("branch", "budget", "exact", "scope", q="query")),
+    Route("GET", "(?:memory/)?ls", actions.list_facts, _name("branch", "prefix", "limit")),
+    Route("GET", f"memory/{_ID}", actions.show_fact, _name("branch")),
+    Route("DELETE", f"memory/{_ID}", actions.forget_fact,
+          _name("branch", "why", "erase", reason="why")),
+    Route("GET", f"memory/{_ID}/blame", actions.blame_fact, _name("branch")),
+    Route("GET", "branches", actions.list_branches),
+    Route("POST", "branches", actions.begin_branch, _name("name", **{"from": "base"}),
+          has_body=True),
+    Route("DELETE", f"branches/{_ID}", actions.drop_branch),
+    Route("GET", "diff", actions.diff_branches, _name("a", "b"), defaults={"a": MAIN}),
+    Route("POST", "merge", actions.merge_branches, _name("into", "take", branch="name"),
+          has_body=True),
+    Route("GET", "log", actions.list_changes, _name("branch", "limit")),
+    Route("GET", "stats/tokens", actions.show_stats),
 )  # fmt: skip
-_NUMBERS = ("budget", "limit")
 _SWITCHES = {"1": True, "true": True, "0": False, "false": False, "": True}
 
 
@@ -142,18 +95,12 @@ async def answer_api(config: Config, path: str, scope: Scope, receive: Receive, 
     """Answer one request that the gate let in; `path` is what stands behind `/api/`."""
     try:
         route, wanted = _find_route(scope["method"], path)
-        asked = _read_query(route, scope["query_string"])
+        given = _read_query(route, scope["query_string"])
         if wanted:
-            asked["wanted"] = wanted
-        if route.body is not None:
-            messages = await gate.receive_body(receive, BODY_BYTES_MAX)
-            request = await trio.to_thread.run_sync(_read_body, route.body, messages)
-        else:
-            request = FactRequest(**(dict(route.given or {}) | asked))
-        if route.action == "diff" and not request.wanted:
-            raise _RefusedError(400, "diff has no b", "Say diff?a=main&b=NAME.")
-        name = str(scope["user"].username)
-        act = partial(_act, config, route.action, request, name)
+            given[list_parameters(route.operation)[0].outer_name] = wanted
+        messages = await gate.receive_body(receive, BODY_BYTES_MAX) if route.has_body else ()
+        asker = Asker(config, agent=f"http:{scope['user'].username}")
+        act = partial(_act, asker, route, given, messages)
         status, data = await trio.to_thread.run_sync(act)
     except _RefusedError as error:
         status, data = error.status, error.data
@@ -194,32 +141,38 @@ def _read_query(route: Route, given: bytes) -> dict[str, Any]:
         pairs = parse_qsl(given.decode("ascii"), keep_blank_values=True, errors="strict")
     except ValueError as error:
         raise _RefusedError(400, "the query is not UTF-8", "Encode it with %.") from error
+    kinds = {one.outer_name: one.type for one in list_parameters(route.operation)}
+    found = _rename({} if route.has_body else route.names, pairs)
+    return {name: _read_value(name, kinds[name], value) for name, value in found.items()}
+
+
+def _rename(names: Mapping[str, str], given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Name what is given as the parameters are named; other names are refused, and one twice."""
     found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name not in route.query:
-            known = ", ".join(route.query) or "none"
+    for name, value in given:
+        if name not in names:
+            known = ", ".join(names) or "none"
             raise _RefusedError(400, f"{name[:40]!r} is no parameter here", f"Known: {known}.")
-        field = route.query[name]
-        if field in found:
+        if names[name] in found:
             raise _RefusedError(400, f"{name} stands twice", "Give it once.")
-        found[field] = _read_value(name, field, value)
+        found[names[name]] = value
     return found
 
 
-def _read_value(name: str, field: str, value: str) -> Any:  # noqa: ANN401 - of the field's type
-    if field in _NUMBERS:
+def _read_value(name: str, kind: Any, value: str) -> Any:  # noqa: ANN401 - of that kind
+    if kind is int:
         if not re.fullmatch(r"[0-9]{1,9}", value):
             remedy = f"Give a whole number, such as {DEFAULT_BUDGET}."
             raise _RefusedError(400, f"{name}={value[:40]} is no number", remedy)
         return int(value)
-    if field.startswith("is_"):
+    if kind is bool:
         if value not in _SWITCHES:
             raise _RefusedError(400, f"{name}={value[:40]} is neither true nor false")
         return _SWITCHES[value]
     return value
 
 
-def _read_body(form: type[Any], messages: Sequence[Message]) -> FactRequest:
+def _read_body(route: Route, messages: Sequence[Message]) -> dict[str, Any]:
     body = b"".join(message.get("body", b"") for message in messages)
     if len(body) > BODY_BYTES_MAX:
         raise _RefusedError(400, "the body is too large", f"Send at most {BODY_BYTES_MAX} bytes.")
@@ -231,45 +184,28 @@ def _read_body(form: type[Any], messages: Sequence[Message]) -> FactRequest:
         raise _RefusedError(400, f"the body is not JSON: {error}", "Send one object.") from error
     if not isinstance(value, dict):
         raise _RefusedError(400, NO_BODY)
-    try:
-        request: FactRequest = form.model_validate(value).build()
-    except ValidationError as error:
-        raise _RefusedError(400, _explain(form, error)) from error
-    return request
+    return _rename(route.names, value.items())
 
 
-def _explain(form: type[BaseModel], error: ValidationError) -> str:
-    """Say what is wrong with a body, name by name, and what is accepted."""
-    lines = [
-        f"- {'.'.join(map(str, one['loc']))}: {one['msg'][:1].lower()}{one['msg'][1:]}"
-        for one in error.errors(include_url=False, include_input=False)
-    ]
-    names = [f"{name}{'*' * field.is_required()}" for name, field in form.model_fields.items()]
-    accepted = f"It accepts {', '.join(names)} (* is required)."
-    return "\n".join(("it cannot use these arguments:", *lines, accepted))
-
-
-def _act(config: Config, action: str, asked: FactRequest, name: str) -> tuple[int, dict[str, Any]]:
+def _act(
+    asker: Asker, route: Route, given: Mapping[str, Any], messages: Sequence[Message]
+) -> tuple[int, dict[str, Any]]:
     """Do what is asked for, as the holder of a token; return the status and the answer."""
+    if route.has_body:
+        given = _read_body(route, messages)
     try:
-        answered = None if action == "stats" else _ask(config, action, asked, name)
-        stats = facts.read_stats(config)
+        arguments = take_arguments(route.operation, {**route.defaults, **given})
+        found: Answer = route.operation(asker, **arguments)
+        stats = facts.read_stats(asker.config)
     except facts.UnknownError as error:
         raise _RefusedError(404, error.message, error.hint) from error
     except UsageError as error:
         raise _RefusedError(400, error.message, error.hint) from error
     except ContextModeError as error:
         raise _RefusedError(503, error.message, error.hint) from error
-    found = answered or FactAnswer({"measured": stats}, "")
     if found.recalled_bytes:
-        facts.count_recalled(config, found.recalled_bytes)
+        facts.count_recalled(asker.config, found.recalled_bytes)
     _, data = redaction.redact_answer("", dict(found.data))
     sent = estimate_tokens(found.text or json.dumps(data, ensure_ascii=False))
     data["counterfactual"] = counterfactual(sent, stats["live_bytes"])
-    return (409 if found.is_conflict else 200), data
-
-
-def _ask(config: Config, action: str, asked: FactRequest, name: str) -> FactAnswer:
-    author, to_write = Author(f"http:{name}"), name_written_file(action, asked)
-    with facts.open_memory(config, author, to_write=to_write) as memory:
-        return answer(memory, action, asked)
+    return (409 if found.is_failure else 200), data

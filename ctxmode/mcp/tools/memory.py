@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
-from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import CallContext, Given
-from ctxmode.operations.fact_answers import (
-    FactAnswer,
-    FactRequest,
-    answer,
-    name_written_file,
-)
+from ctxmode.operations import fact_actions as actions
+from ctxmode.operations.fact_files import prime_facts
 from ctxmode.operations.facts import find_author, open_memory
 from ctxmode.operations.library import Library
+from ctxmode.operations.operation import Answer, Asker, Operation, take_arguments
 from ctxmode.operations.session_choice import list_owners
 from ctxmode.render.highlight import one_line
 from memory.facts import MAIN, Fact
@@ -25,64 +23,70 @@ PIN_SETTING = "memory.agents_pin"
 ASKED_CHARS = 600
 NOBODY = "No person can be asked here: one pins it with context-mode memory pin {id}."
 REFUSED = "A person did not agree; nothing was pinned."
+OPERATIONS: Mapping[str, Operation] = {
+    "remember": actions.remember_fact,
+    "recall": actions.recall_facts,
+    "forget": actions.forget_fact,
+    "pin": actions.pin_fact,
+    "unpin": actions.unpin_fact,
+    "list": actions.list_facts,
+    "show": actions.show_fact,
+    "blame": actions.blame_fact,
+    "log": actions.list_changes,
+    "branch": actions.keep_branches,
+    "merge": actions.merge_branches,
+    "diff": actions.diff_branches,
+    "prime": prime_facts,
+}
 
 
 async def ctx_memory(call: CallContext, given: Given) -> Reply:
-    asked = _build_request(given)
+    names_one = bool(given.id or given.key)
+    is_traced = given.action == "blame" and given.text.strip() and not names_one
+    operation = actions.trace_fact if is_traced else OPERATIONS[given.action]
+    arguments = take_arguments(operation, _name_arguments(given))
     owners = list_owners(call.client.holder)
 
-    def act(library: Library) -> FactAnswer:
+    def act(library: Library) -> Answer:
         author = find_author(library.config, call.client.name, owners)
-        to_write = name_written_file(given.action, asked)
-        with open_memory(library.config, author, to_write=to_write) as memory:
-            return answer(memory, given.action, asked)
+        asker = Asker(library.config, agent=author.agent, session=author.session)
+        answer: Answer = operation(asker, **arguments)
+        return answer
 
     if given.action == "pin":
-        await _require_consent(call, asked)
+        await _require_consent(call, arguments["fact"], given.branch)
     found = await call.app.read(act)
     text = found.text.removesuffix("\n")
-    return Reply(text, dict(found.data), found.is_conflict, produced=found.recalled_bytes)
+    return Reply(text, dict(found.data), found.is_failure, produced=found.recalled_bytes)
 
 
-def _build_request(given: Given) -> FactRequest:
-    is_of_branches = given.action in ("branch", "merge", "diff")
-    needs = {"remember": "text", "prime": "text", "merge": "id or branch", "diff": "id or branch"}
-    is_asked = given.action == "blame" and given.text.strip()
-    names_one = given.action in ("forget", "pin", "unpin", "show", "blame")
-    if names_one and not (_wanted(given) or is_asked):
-        raise UsageError(f"{given.action} names no fact", "Give its id, or a path as the id.")
-    if given.action in ("remember", "prime") and not given.text.strip():
-        raise UsageError(f"{given.action} needs {needs[given.action]}", "Give what is to be kept.")
-    if given.action in ("merge", "diff") and not given.id and given.branch == MAIN:
-        raise UsageError(f"{given.action} names no branch", "Give the branch's name as the id.")
-    return FactRequest(
-        text=given.text,
-        wanted=given.id if is_of_branches else _wanted(given),
-        # `branch` is what a new one begins from, or what the named one is merged into.
-        branch=given.branch,
-        base=given.branch if given.id else MAIN,
-        key=given.key,
-        context=given.context or FactRequest().context,
-        tags=tuple(given.tags),
-        confidence=given.confidence,
-        category=given.category,
-        why=given.why,
-        ttl=given.ttl,
-        scope=given.scope or "",
-        supersedes=given.id if given.action == "remember" else "",
-        budget=given.budget,
-        take=(given.text,) if given.action == "merge" and given.text else (),
-    )
+def _name_arguments(given: Given) -> dict[str, Any]:
+    """Name what was given as the operations' parameters are named: one name is several things."""
+    named = {name: value for name, value in vars(given).items() if value not in ("", None)}
+    if not given.text.strip():
+        named.pop("text", None)
+    # `branch` is what a new one begins from, or what the named one is merged into.
+    base = given.branch if given.id else MAIN
+    other = given.id or (given.branch if given.branch != MAIN else "")
+    return named | {
+        "id": given.id or given.key,
+        "supersedes": given.id,
+        "query": given.text,
+        "prefix": given.key,
+        "source": given.key if given.action == "prime" else "",
+        "name": given.id if given.action == "branch" else other,
+        "base": base,
+        "into": base,
+        "take": [given.text] if given.text else [],
+        "a": base,
+        "b": other,
+    }
 
 
-def _wanted(given: Given) -> str:
-    return str(given.id or given.key)
-
-
-async def _require_consent(call: CallContext, asked: FactRequest) -> None:
+async def _require_consent(call: CallContext, wanted: str, branch: str) -> None:
     """Let an agent pin only as the person's own settings say: what is pinned reaches every later
     conversation. A UsageError says that it may not."""
-    may, fact = await call.app.read(partial(_look_up, asked=asked))
+    may, fact = await call.app.read(partial(_look_up, wanted=wanted, branch=branch))
     if fact.is_pinned or may == "allow":
         return
     if may == "deny":
@@ -102,9 +106,9 @@ async def _require_consent(call: CallContext, asked: FactRequest) -> None:
         raise UsageError("the fact stays unpinned", REFUSED)
 
 
-def _look_up(library: Library, asked: FactRequest) -> tuple[str, Fact]:
-    config: Config = library.config
+def _look_up(library: Library, wanted: str, branch: str) -> tuple[str, Fact]:
+    config = library.config
     with open_memory(config) as memory:
-        fact = memory.find(asked.wanted, branch=asked.branch)
+        fact = memory.find(wanted, branch=branch)
     settings = load_settings(config.project, config.config_home)
     return str(settings.values[PIN_SETTING]), fact

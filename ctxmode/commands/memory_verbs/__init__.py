@@ -1,1 +1,0 @@
-"""What `context-mode memory` does, by what it is for."""

@@ -1,0 +1,439 @@
+"""Facts: what is remembered, recalled and looked at, and the branches on which it stands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated, Any, Literal, TypeAlias
+
+from ctxmode.config.locations import Config
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_json
+from ctxmode.operations import facts, section_files
+from ctxmode.operations.ctxone_numbers import counterfactual, ctxone_json
+from ctxmode.operations.operation import Answer, Arg, Asker
+from ctxmode.render import fact_texts
+from memory.facts import (
+    ALL,
+    DEFAULT_BUDGET,
+    DEFAULT_CONTEXT,
+    MAIN,
+    SCOPES,
+    SIDES,
+    Author,
+    Category,
+    Change,
+    Draft,
+    Fact,
+    FactStore,
+    Memory,
+    RecallRequest,
+    Scope,
+    UnknownFactError,
+    compare_branches,
+    create_branch,
+    merge_branch,
+    parse_confidence,
+    parse_ttl,
+    recall_json,
+)
+from memory.facts import drop_branch as close_branch
+from memory.facts import list_branches as list_all_branches
+
+FactId: TypeAlias = Annotated[str, Arg(metavar="ID", name="id")]
+Branch: TypeAlias = Annotated[str, Arg("default: main", "NAME")]
+BranchName: TypeAlias = Annotated[str, Arg(metavar="NAME")]
+Why: TypeAlias = Annotated[str, Arg("for the ledger", "TEXT", ("--why", "--reason"))]
+Prefix: TypeAlias = Annotated[str, Arg("only below this path", "PATH")]
+Exact: TypeAlias = Annotated[bool, Arg("what holds it letter by letter")]
+LIMIT = 50
+LOG_LIMIT = 20
+LIMIT_MAX = 10_000
+RENAMED = {"is_pinned": "pinned", "is_unchanged": "unchanged", "fact_id": "id"}
+"""Fields that JSON has by another name."""
+
+
+@contextmanager
+def open_facts(asker: Asker, to_write: str = "") -> Iterator[Memory]:
+    """Open the facts for whoever asks, who hears what is to be known of the files."""
+    author = Author(asker.agent or facts.PERSON, asker.session)
+    with facts.open_memory(asker.config, author, to_write=to_write) as memory:
+        asker.tell(memory.notices)
+        yield memory
+
+
+def describe(one: Any, *left_out: str) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+    """Build what JSON has of a record, without some fields."""
+    items = asdict(one).items()
+    return {RENAMED.get(name, name): value for name, value in items if name not in left_out}
+
+
+def describe_fact(fact: Fact) -> dict[str, Any]:
+    """Build what JSON has of a fact."""
+    return describe(fact, "seq", "sha256")
+
+
+def remember_fact(
+    asker: Asker,
+    text: Annotated[str, Arg("- is stdin", "TEXT", reads_stdin=True)],
+    *,
+    branch: Branch = "",
+    context: Annotated[str, Arg("its path is /memory/NAME/KEY (default general)", "NAME")]
+    = DEFAULT_CONTEXT,
+    key: Annotated[str, Arg("by which it is written again; or a whole path", "KEY")] = "",
+    title: Annotated[str, Arg("what it is about, in a line", "TEXT")] = "",
+    why: Annotated[str, Arg("why it is so, or was written", "TEXT")] = "",
+    ttl: Annotated[str, Arg("until it expires: 12h, 30d, 2w", "TIME")] = "",
+    supersedes: Annotated[str, Arg("the fact that it replaces", "ID")] = "",
+    source: Annotated[str, Arg("where it was read", "TEXT")] = "",
+    confidence: Annotated[float | str, Arg("high|medium|low, or 0 to 1 (default medium)", "HOW",
+                                           ("--confidence", "--importance", "-i"))] = "medium",
+    tags: Annotated[tuple[str, ...], Arg("may be said again", "WORD", ("--tag", "-t"))] = (),
+    category: Annotated[Category, Arg("what kind of write it is (default observe)")] = "observe",
+    scope: Annotated[Scope, Arg("whose it is (default project)")] = "project",
+) -> Answer:  # fmt: skip
+    """Write a fact, in place of what its key has."""
+    config, on, is_path = asker.config, branch or MAIN, key.startswith("/")
+    file, taken = None, 0
+    if not asker.agent and category == "decide" and scope == "project":
+        file = section_files.find_decisions_file(config.project)
+    with open_facts(asker, "user" if scope == "user" else "project") as memory:
+        draft = Draft(
+            text,
+            title=title,
+            path=key if is_path else "",
+            key="" if is_path else key,
+            context=context or DEFAULT_CONTEXT,
+            tags=tags,
+            confidence=parse_confidence(confidence),
+            category=category,
+            why=why,
+            source=source,
+            ttl_s=parse_ttl(ttl),
+            scope=scope,
+            supersedes=supersedes,
+        )
+        if file is not None:
+            taken = section_files.read_decisions(config, memory, file, on)
+        written = memory.remember(draft, branch=on)
+        if file is not None:
+            section_files.write_decisions(memory, file, on)
+    similar = [
+        {"id": one.id, "path": one.path, "text": one.text, "overlap": overlap}
+        for one, overlap in written.similar
+    ]
+    data = describe(written, "similar") | {"similar": similar}
+    notices = [f"{taken} decisions were taken over from {section_files.DECISIONS}"] * bool(taken)
+    return Answer(data, fact_texts.written_text(written), notices)
+
+
+def pin_fact(asker: Asker, fact: FactId, *, branch: Branch = "", why: Why = "") -> Answer:
+    """Have each recall begin with a fact."""
+    with open_facts(asker) as memory:
+        found = memory.pin(fact, branch=branch or MAIN, why=why)
+    text = f"{found.id} is pinned: each recall begins with it."
+    return Answer({"id": found.id, "path": found.path, "pinned": True}, text)
+
+
+def unpin_fact(asker: Asker, fact: FactId, *, branch: Branch = "", why: Why = "") -> Answer:
+    """Undo pin."""
+    with open_facts(asker) as memory:
+        found = memory.unpin(fact, branch=branch or MAIN, why=why)
+    data = {"id": found.id, "path": found.path, "pinned": False}
+    return Answer(data, f"{found.id} is pinned no more.")
+
+
+def forget_fact(
+    asker: Asker,
+    fact: FactId,
+    *,
+    branch: Branch = "",
+    why: Why = "",
+    erase: Annotated[bool, Arg("take its text out of the history, too")] = False,
+) -> Answer:
+    """Retract a fact; its history stays."""
+    with open_facts(asker) as memory:
+        if erase:
+            erased = memory.erase(fact, why=why)
+            text = f"Erased {', '.join(erased.ids)}: no copy of its text is kept here."
+            return Answer(asdict(erased) | {"erased": True}, text)
+        found = memory.forget(fact, branch=branch or MAIN, why=why)
+    text = f"{found.id} is forgotten at {found.path}; its history stays."
+    return Answer({"id": found.id, "path": found.path, "erased": False}, text)
+
+
+def recall_facts(
+    asker: Asker,
+    query: Annotated[str, Arg(metavar="QUERY")] = "",
+    *,
+    branch: Branch = "",
+    budget: Annotated[int, Arg("how much the answer may take (default 1500)", "TOKENS")]
+    = DEFAULT_BUDGET,
+    exact: Exact = False,
+    scope: Annotated[Scope | Literal[""], Arg("only of this scope", "SCOPE")] = "",
+    form: Annotated[Literal["ctxone"] | Literal[""],
+                    Arg("JSON with CTXone's names and numbers", flags=("--format",))] = "",
+) -> Answer:  # fmt: skip
+    """Show the pinned facts, and those that answer a query, within a budget."""
+    with open_facts(asker) as memory:
+        asked = RecallRequest(
+            query=query,
+            budget=budget,
+            branch=branch or MAIN,
+            scopes=(scope,) if scope else SCOPES,
+            is_exact=exact,
+            session=memory.author.session,
+        )
+        found = memory.recall(asked)
+    recalled_bytes = len(found.text.encode())
+    if form:
+        data = ctxone_json(found)
+        show = partial(print_json, data)
+        return Answer(data, found.text, show=show, recalled_bytes=recalled_bytes)
+    data = recall_json(found) | {"text": found.text}
+    notices = () if asker.wants_data else (fact_texts.recalled_line(found),)
+    return Answer(data, found.text, notices, recalled_bytes=recalled_bytes)
+
+
+def search_facts(
+    asker: Asker,
+    query: Annotated[str, Arg(metavar="QUERY")],
+    *,
+    branch: Branch = "",
+    prefix: Prefix = "",
+    exact: Exact = False,
+    limit: Annotated[int, Arg("default 50", "N")] = 0,
+) -> Answer:
+    """List the facts that answer a query, the best first, without a budget."""
+    if not query.strip():
+        raise UsageError("a search for nothing", "Name some words, or use list.")
+    most = _check_limit(limit) or LIMIT
+    with open_facts(asker) as memory:
+        found = memory.search(
+            query, prefix=prefix, branch=branch or MAIN, is_exact=exact, limit=most
+        )
+    rows = [
+        describe_fact(one.fact) | {"full_match": one.is_full_match, "matched": one.matched}
+        for one in found
+    ]
+    return Answer({"facts": rows}, fact_texts.list_text([one.fact for one in found]))
+
+
+def list_facts(
+    asker: Asker,
+    *,
+    branch: Branch = "",
+    prefix: Prefix = "",
+    limit: Annotated[int, Arg("default 10000", "N")] = 0,
+    expired: Annotated[bool, Arg("those whose time is over")] = False,
+) -> Answer:
+    """List what stands, by path."""
+    most = _check_limit(limit) or LIMIT_MAX
+    with open_facts(asker) as memory:
+        found = memory.list(prefix=prefix, branch=branch or MAIN, is_expired=expired)
+    data = {"facts": [describe_fact(one) for one in found[:most]], "total": len(found)}
+    text = fact_texts.list_text(found[:most])
+    if most < len(found):
+        text += f"\n{most} of {len(found)} are shown; a prefix chooses."
+    return Answer(data, text)
+
+
+def show_fact(asker: Asker, fact: FactId, *, branch: Branch = "") -> Answer:
+    """Show one fact with all that is known of it."""
+    with open_facts(asker) as memory:
+        found = memory.find(fact, branch=branch or MAIN)
+    return Answer(describe_fact(found), fact_texts.fact_text(found))
+
+
+def blame_fact(asker: Asker, fact: FactId, *, branch: Branch = "") -> Answer:
+    """Show who wrote a fact when and why, the latest first."""
+    with open_facts(asker) as memory:
+        changes = memory.blame(fact, branch=branch or MAIN)
+    data = {"path": changes[0].path if changes else fact, **_describe_changes(changes)}
+    return Answer(data, fact_texts.log_text(changes, with_texts=True))
+
+
+def trace_fact(asker: Asker, query: str, *, branch: Branch = "") -> Answer:
+    """Show who wrote the fact that answers a query best."""
+    with open_facts(asker) as memory:
+        found = memory.search(query, branch=branch or MAIN, limit=1)
+        if not found:
+            raise UnknownFactError(
+                f"no fact answers {query[:80]!r}",
+                "See those that there are with `context-mode memory list`.",
+            )
+    return blame_fact(asker, found[0].fact.path, branch=branch)
+
+
+def list_changes(
+    asker: Asker,
+    *,
+    branch: Branch = "",
+    prefix: Prefix = "",
+    limit: Annotated[int, Arg("default 20", "N")] = 0,
+) -> Answer:
+    """List what was written, the latest first."""
+    most = _check_limit(limit) or LOG_LIMIT
+    with open_facts(asker) as memory:
+        changes = memory.log(branch=branch, prefix=prefix, limit=most)
+    return Answer(_describe_changes(changes), fact_texts.log_text(changes))
+
+
+def _describe_changes(changes: list[Change]) -> dict[str, Any]:
+    return {"changes": [describe(one) for one in changes]}
+
+
+TAIL_EVERY_S = 0.5
+FRESH_S = 2.0
+"""For so long after a write a file is looked into again: its time has no finer steps."""
+
+
+def follow_changes(asker: Asker, *, branch: Branch = "") -> Iterator[Answer]:
+    """Show what is written from now on, until it is interrupted."""
+    with open_facts(asker) as memory:
+        memory.log(branch=branch, limit=1)  # says that there is no such branch
+        _, marks = memory.log_after({})
+    asker.tell(["showing what is written from now on, until it is interrupted"])
+    seen: tuple[Any, ...] = ()
+    while True:
+        files = _look_at(asker.config)
+        if files != seen:
+            # Opened again each time: what has the files open keeps them from being restored.
+            with facts.open_memory(asker.config) as memory:
+                changes, marks = memory.log_after(marks, branch=branch)
+            for change in changes:
+                line = fact_texts.change_line(change)
+                yield Answer(describe(change), line, on_one_line=True)
+        seen = files
+        time.sleep(TAIL_EVERY_S)
+
+
+def _look_at(config: Config) -> tuple[Any, ...]:
+    """Describe the files of facts and their logs, so that a change of them is seen."""
+    found: list[Any] = []
+    for path in (config.facts_file, config.users_facts_file):
+        for part in (path, path.with_name(f"{path.name}-wal")):
+            with suppress(FileNotFoundError):
+                state = part.stat()
+                is_fresh = time.time() - state.st_mtime < FRESH_S
+                found.append((part, state.st_ino, state.st_size, state.st_mtime_ns))
+                found += [time.monotonic()] if is_fresh else []
+    return tuple(found)
+
+
+def show_stats(asker: Asker) -> Answer:
+    """Show what was recalled, and what all facts would have taken."""
+    measured = facts.read_stats(asker.config)
+    would = counterfactual(measured["recalled_tokens"], measured["live_bytes"])
+    data = {"measured": measured, "counterfactual": would}
+    return Answer(data, fact_texts.stats_text(measured, would))
+
+
+def keep_branches(
+    asker: Asker,
+    name: BranchName = "",
+    *,
+    base: Annotated[str, Arg("what it begins from (default main)", "NAME", ("--from",))] = MAIN,
+    drop: Annotated[bool, Arg("it takes no more writes")] = False,
+) -> Answer:
+    """List the branches, begin one, or drop one."""
+    if name:
+        return drop_branch(asker, name) if drop else begin_branch(asker, name, base=base)
+    if drop:
+        raise UsageError("no branch is named", "Name the one to drop.")
+    return list_branches(asker)
+
+
+def list_branches(asker: Asker) -> Answer:
+    """List the branches."""
+    with open_facts(asker, "project") as memory:
+        rows = [describe(one, "fork_seq") for one in list_all_branches(_find_project(memory))]
+    lines = [f"{row['name']}  {row['state']}, {row['changes']} changes" for row in rows]
+    return Answer({"branches": rows}, "\n".join(lines))
+
+
+def begin_branch(asker: Asker, name: str, *, base: str = MAIN) -> Answer:
+    """Begin a branch."""
+    with open_facts(asker, "project") as memory:
+        made = create_branch(_find_project(memory), name, parent=base, author=memory.author)
+    data = {"name": made.name, "parent": made.parent, "state": made.state}
+    return Answer(data, f"{made.name} begins from {made.parent}.")
+
+
+def drop_branch(asker: Asker, name: str) -> Answer:
+    """Drop a branch."""
+    with open_facts(asker, "project") as memory:
+        close_branch(_find_project(memory), name, memory.author)
+    return Answer({"name": name, "state": "dropped"}, f"{name} is dropped; its history stays.")
+
+
+def diff_branches(
+    asker: Asker, a: Annotated[str, Arg(metavar="A")], b: Annotated[str, Arg(metavar="B")]
+) -> Answer:
+    """Show where two branches differ, path by path."""
+    _require_name("diff", b)
+    with open_facts(asker, "project") as memory:
+        found = compare_branches(_find_project(memory), a, b)
+    rows = [
+        {"path": one.path, "status": one.status, "a": _text(one.ours), "b": _text(one.theirs)}
+        for one in found
+    ]
+    return Answer({"a": a, "b": b, "paths": rows}, fact_texts.diff_text(rows))
+
+
+def merge_branches(
+    asker: Asker,
+    name: BranchName,
+    *,
+    into: Annotated[str, Arg("default: main", "NAME")] = MAIN,
+    take: Annotated[tuple[str, ...],
+                    Arg("in conflicts: ours, theirs, or PATH=ours; may be said again", "SIDE")] = (),
+) -> Answer:  # fmt: skip
+    """Take over what a branch changed; with conflicts nothing."""
+    _require_name("merge", name)
+    sides = _read_sides(take)
+    with open_facts(asker, "project") as memory:
+        store = _find_project(memory)
+        merged, conflicts = merge_branch(store, name, into=into, take=sides, author=memory.author)
+    sides_of = ("base", "ours", "theirs")
+    rows = [
+        {"path": one.path, **{side: _text(getattr(one, side)) for side in sides_of}}
+        for one in conflicts
+    ]
+    data = {"into": into, "merged": list(merged), "conflicts": rows}
+    return Answer(data, fact_texts.merge_text(data), is_failure=bool(rows))
+
+
+def _require_name(action: str, branch: str) -> None:
+    if not branch:
+        raise UsageError(f"{action} names no branch", "Give the branch's name as the id.")
+
+
+def _read_sides(given: tuple[str, ...]) -> dict[str, Any]:
+    """Read whose value a path in conflict gets: ours, theirs, or PATH=ours."""
+    take = {}
+    for one in given:
+        path, _, side = one.rpartition("=")
+        if side not in SIDES:
+            problem = f"{side[:40]!r} is no side of a conflict"
+            raise UsageError(problem, f"Give one of {', '.join(SIDES)}.")
+        take[path or ALL] = side
+    return take
+
+
+def _find_project(memory: Memory) -> FactStore:
+    assert memory.project is not None  # it was opened to write
+    return memory.project
+
+
+def _text(fact: Fact | None) -> str | None:
+    return None if fact is None else fact.text
+
+
+def _check_limit(limit: int) -> int:
+    if not 0 <= limit <= LIMIT_MAX:
+        raise UsageError(f"a limit of {limit}", f"Give 1 to {LIMIT_MAX}.")
+    return limit
