@@ -18,6 +18,7 @@ from ctxmode.operations.operation import Answer, Arg, Asker
 from ctxmode.render import fact_texts
 from memory.facts import (
     ALL,
+    DECISIONS,
     DEFAULT_BUDGET,
     DEFAULT_CONTEXT,
     MAIN,
@@ -126,7 +127,7 @@ def remember_fact(
         for one, overlap in written.similar
     ]
     data = describe(written, "similar") | {"similar": similar}
-    notices = [f"{taken} decisions were taken over from {section_files.DECISIONS}"] * bool(taken)
+    notices = [f"{taken} decisions were taken over from {DECISIONS}"] * bool(taken)
     return Answer(data, fact_texts.written_text(written), notices)
 
 
@@ -389,8 +390,9 @@ def merge_branches(
     name: BranchName,
     *,
     into: Annotated[str, Arg("default: main", "NAME")] = MAIN,
-    take: Annotated[tuple[str, ...],
-                    Arg("in conflicts: ours, theirs, or PATH=ours; may be said again", "SIDE")] = (),
+    take: Annotated[tuple[str, ...], Arg(
+        "in conflicts: ours, theirs, or PATH=ours; may be said again", "SIDE"
+    )] = (),
 ) -> Answer:  # fmt: skip
     """Take over what a branch changed; with conflicts nothing."""
     _require_name("merge", name)

@@ -40,9 +40,9 @@ Whose: TypeAlias = Annotated[
 ]
 ExportForm: TypeAlias = Literal["json", "md", "claude-md", "decisions"]
 EXPORTS: Mapping[str, Callable[[FactStore, str], str]] = {
-    "json": lambda store, branch: json.dumps(
-        export_json(store, branch), indent=2, ensure_ascii=False
-    ) + "\n",
+    "json": lambda store, branch: (
+        json.dumps(export_json(store, branch), indent=2, ensure_ascii=False) + "\n"
+    ),
     "md": export_markdown,
     "claude-md": export_claude_md,
     "decisions": export_decisions,
@@ -102,7 +102,7 @@ def export_facts(
     return Answer({"format": form, "text": text}, harmless(text))
 
 
-def import_file(
+def import_file(  # noqa: PLR0913 - its parameters are its options
     asker: Asker,
     file: Annotated[TextFile, Arg("- is stdin", "FILE")],
     *,

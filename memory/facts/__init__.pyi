@@ -25,7 +25,6 @@ from .importing import Form as Form
 from .importing import import_facts as import_facts
 from .memory import Memory as Memory
 from .model import BODY_BYTES_MAX as BODY_BYTES_MAX
-from .model import CATEGORIES as CATEGORIES
 from .model import DEFAULT_CONTEXT as DEFAULT_CONTEXT
 from .model import MAIN as MAIN
 from .model import SCOPES as SCOPES

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from ctxmode import parsing
-from ctxmode.commands import memory
-from ctxmode.commands.memory_verbs import transferring
 from ctxmode.commands.table import VERBS
+from ctxmode.operations.fact_files import EXPORTS
 from ctxmode.operations.session_actions import PARTS
-from memory.facts import CATEGORIES, DEFAULT_BUDGET, MAIN, SCOPES
+from memory.facts import DEFAULT_BUDGET, MAIN, SCOPES
 from memory.facts.importing import FORMS
-from memory.facts.model import CONFIDENCES
+from memory.facts.model import CATEGORIES, CONFIDENCES
 from memory.pages import EVOLUTION_MAX, HISTORY_MAX, PAGE_TYPES
 from memory.sessions import RESUME_BYTES, STATUSES
 from memory.sessions.digesting import RESUME_BYTES_MIN
@@ -24,20 +23,14 @@ def find(verb: str, action: str, name: str):
     return found
 
 
-@pytest.mark.parametrize("verb", [memory], ids=lambda verb: verb.__name__)
-def test_each_action_of_a_table_is_done(verb):
-    name = verb.__name__.rpartition(".")[2]
-    assert set(parsing.subparsers(parsing.verb_parser(VERBS[name]))) == set(verb.ACTIONS)
-
-
 @pytest.mark.parametrize(
     ("verb", "action", "name", "choices"),
     [
         ("memory", "remember", "--category", CATEGORIES),
         ("memory", "remember", "--scope", SCOPES),
-        ("memory", "recall", "--scope", ("", *SCOPES)),
-        ("memory", "export", "--format", transferring.FORMATS),
-        ("memory", "import", "--format", ("", *FORMS)),
+        ("memory", "recall", "--scope", SCOPES),
+        ("memory", "export", "--format", tuple(EXPORTS)),
+        ("memory", "import", "--format", FORMS),
         ("pages", "write", "--type", PAGE_TYPES),
         ("sessions", "list", "--status", STATUSES),
     ],
@@ -51,7 +44,7 @@ def test_choices_are_those_of_the_room(verb, action, name, choices):
     [
         ("memory", "recall", "--budget", DEFAULT_BUDGET),
         ("memory", "branch", "base", MAIN),
-        ("memory", "merge", "base", MAIN),
+        ("memory", "merge", "into", MAIN),
         ("sessions", "resume", "--budget", RESUME_BYTES),
     ],
 )
