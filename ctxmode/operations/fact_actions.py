@@ -36,13 +36,13 @@ from memory.facts import (
     UnknownFactError,
     compare_branches,
     create_branch,
+    drop_branch,
+    list_branches,
     merge_branch,
     parse_confidence,
     parse_ttl,
     recall_json,
 )
-from memory.facts import drop_branch as close_branch
-from memory.facts import list_branches as list_all_branches
 
 FactId: TypeAlias = Annotated[str, Arg(metavar="ID", name="id")]
 Branch: TypeAlias = Annotated[str, Arg("default: main", "NAME")]
@@ -135,16 +135,18 @@ def pin_fact(asker: Asker, fact: FactId, *, branch: Branch = "", why: Why = "") 
     """Have each recall begin with a fact."""
     with open_facts(asker) as memory:
         found = memory.pin(fact, branch=branch or MAIN, why=why)
-    text = f"{found.id} is pinned: each recall begins with it."
-    return Answer({"id": found.id, "path": found.path, "pinned": True}, text)
+    return _answer_changed(found, "is pinned: each recall begins with it", pinned=True)
 
 
 def unpin_fact(asker: Asker, fact: FactId, *, branch: Branch = "", why: Why = "") -> Answer:
     """Undo pin."""
     with open_facts(asker) as memory:
         found = memory.unpin(fact, branch=branch or MAIN, why=why)
-    data = {"id": found.id, "path": found.path, "pinned": False}
-    return Answer(data, f"{found.id} is pinned no more.")
+    return _answer_changed(found, "is pinned no more", pinned=False)
+
+
+def _answer_changed(fact: Fact, said: str, **more: bool) -> Answer:
+    return Answer({"id": fact.id, "path": fact.path, **more}, f"{fact.id} {said}.")
 
 
 def forget_fact(
@@ -162,8 +164,8 @@ def forget_fact(
             text = f"Erased {', '.join(erased.ids)}: no copy of its text is kept here."
             return Answer(asdict(erased) | {"erased": True}, text)
         found = memory.forget(fact, branch=branch or MAIN, why=why)
-    text = f"{found.id} is forgotten at {found.path}; its history stays."
-    return Answer({"id": found.id, "path": found.path, "erased": False}, text)
+    said = f"is forgotten at {found.path}; its history stays"
+    return _answer_changed(found, said, erased=False)
 
 
 def recall_facts(
@@ -341,17 +343,16 @@ def keep_branches(
     drop: Annotated[bool, Arg("it takes no more writes")] = False,
 ) -> Answer:
     """List the branches, begin one, or drop one."""
-    if name:
-        return drop_branch(asker, name) if drop else begin_branch(asker, name, base=base)
-    if drop:
+    if drop and not name:
         raise UsageError("no branch is named", "Name the one to drop.")
-    return list_branches(asker)
-
-
-def list_branches(asker: Asker) -> Answer:
-    """List the branches."""
+    if name and not drop:
+        return begin_branch(asker, name, base=base)
     with open_facts(asker, "project") as memory:
-        rows = [describe(one, "fork_seq") for one in list_all_branches(_find_project(memory))]
+        if drop:
+            drop_branch(_find_project(memory), name, memory.author)
+            data = {"name": name, "state": "dropped"}
+            return Answer(data, f"{name} is dropped; its history stays.")
+        rows = [describe(one, "fork_seq") for one in list_branches(_find_project(memory))]
     lines = [f"{row['name']}  {row['state']}, {row['changes']} changes" for row in rows]
     return Answer({"branches": rows}, "\n".join(lines))
 
@@ -362,13 +363,6 @@ def begin_branch(asker: Asker, name: str, *, base: str = MAIN) -> Answer:
         made = create_branch(_find_project(memory), name, parent=base, author=memory.author)
     data = {"name": made.name, "parent": made.parent, "state": made.state}
     return Answer(data, f"{made.name} begins from {made.parent}.")
-
-
-def drop_branch(asker: Asker, name: str) -> Answer:
-    """Drop a branch."""
-    with open_facts(asker, "project") as memory:
-        close_branch(_find_project(memory), name, memory.author)
-    return Answer({"name": name, "state": "dropped"}, f"{name} is dropped; its history stays.")
 
 
 def diff_branches(

@@ -102,7 +102,7 @@ def export_facts(
     return Answer({"format": form, "text": text}, harmless(text))
 
 
-def import_file(  # noqa: PLR0913 - its parameters are its options
+def import_file(
     asker: Asker,
     file: Annotated[TextFile, Arg("- is stdin", "FILE")],
     *,

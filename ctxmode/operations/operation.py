@@ -24,6 +24,10 @@ from ctxmode.errors import UsageError
 NO_CHOICES: Mapping[str, str] = MappingProxyType({})
 
 
+WHOLE_MAX = 10**12 - 1
+"""The largest number that any door takes."""
+
+
 class Arg(NamedTuple):
     """What the doors say of a parameter, besides its name, its type and its default."""
 
@@ -159,5 +163,7 @@ def take_arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, 
         except msgspec.ValidationError as error:
             known = f"Give one of {', '.join(one.choices)}." if one.choices else str(error)
             raise UsageError(f"{one.outer_name} has a wrong value", known) from error
+        if isinstance(value, int) and value > WHOLE_MAX:
+            raise UsageError(f"{one.outer_name} has a wrong value", f"Give at most {WHOLE_MAX}.")
         taken[one.name] = TextFile("", value) if one.type is TextFile else value
     return taken

@@ -33,7 +33,7 @@ from ctxmode.operations.operation import (
 )
 from ctxmode.render import redaction
 from kb.tokens import estimate_tokens
-from memory.facts import DEFAULT_BUDGET, MAIN
+from memory.facts import MAIN
 
 PLACE = "api"
 BODY_BYTES_MAX = 1024 * 1024
@@ -54,7 +54,7 @@ class Route(NamedTuple):
     operation: Operation
     names: Mapping[str, str] = {}  # what is given, each with its parameter
     has_body: bool = False  # which gives it in place of the query
-    defaults: Mapping[str, str] = {}
+    defaults: Mapping[str, Any] = {}
 
 
 _ID = "([^/]+)"
@@ -69,81 +69,77 @@ ROUTES = (
     Route("DELETE", f"memory/{_ID}", actions.forget_fact,
           _name("branch", "why", "erase", reason="why")),
     Route("GET", f"memory/{_ID}/blame", actions.blame_fact, _name("branch")),
-    Route("GET", "branches", actions.list_branches),
+    Route("GET", "branches", actions.keep_branches),
     Route("POST", "branches", actions.begin_branch, _name("name", **{"from": "base"}),
           has_body=True),
-    Route("DELETE", f"branches/{_ID}", actions.drop_branch),
+    Route("DELETE", f"branches/{_ID}", actions.keep_branches, defaults={"drop": True}),
     Route("GET", "diff", actions.diff_branches, _name("a", "b"), defaults={"a": MAIN}),
     Route("POST", "merge", actions.merge_branches, _name("into", "take", branch="name"),
           has_body=True),
     Route("GET", "log", actions.list_changes, _name("branch", "limit")),
     Route("GET", "stats/tokens", actions.show_stats),
 )  # fmt: skip
-_SWITCHES = {"1": True, "true": True, "0": False, "false": False, "": True}
+STATUSES: Mapping[type[ContextModeError], int] = {
+    facts.UnknownError: 404,
+    UsageError: 400,
+    ContextModeError: 503,
+}
 
 
-class _RefusedError(Exception):
-    """The request is refused with this status and these words."""
-
-    def __init__(self, status: int, error: str, remedy: str = "") -> None:
-        super().__init__(error)
-        self.status = status
-        self.data = {"error": error} | ({"remedy": remedy} if remedy else {})
+class _MethodError(ContextModeError):
+    """Another method is served there."""
 
 
 async def answer_api(config: Config, path: str, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer one request that the gate let in; `path` is what stands behind `/api/`."""
     try:
-        route, wanted = _find_route(scope["method"], path)
-        given = _read_query(route, scope["query_string"])
-        if wanted:
-            given[list_parameters(route.operation)[0].outer_name] = wanted
+        route, given = _find_route(scope["method"], path)
+        given |= _read_query(route, scope["query_string"])
         messages = await gate.receive_body(receive, BODY_BYTES_MAX) if route.has_body else ()
         asker = Asker(config, agent=f"http:{scope['user'].username}")
         act = partial(_act, asker, route, given, messages)
         status, data = await trio.to_thread.run_sync(act)
-    except _RefusedError as error:
-        status, data = error.status, error.data
+    except ContextModeError as error:
+        kinds = ((kind, one) for kind, one in STATUSES.items() if isinstance(error, kind))
+        status = 405 if isinstance(error, _MethodError) else next(kinds)[1]
+        data = {"error": error.message} | ({"remedy": error.hint} if error.hint else {})
     except Exception as raised:
         status, data = 500, {"error": crash_report.report(raised)}
     await JSONResponse(data, status)(scope, receive, send)
 
 
-def _find_route(method: str, path: str) -> tuple[Route, str]:
-    """Find the row of a request, and the id or name in its path."""
+def _find_route(method: str, path: str) -> tuple[Route, dict[str, Any]]:
+    """Find the row of a request, and what its path gives."""
     methods = []
     for route in ROUTES:
         if found := re.fullmatch(route.path, path.strip("/")):
             if route.method == method:
-                return route, _decode(found[1]) if found.groups() else ""
+                first = (one.outer_name for one in list_parameters(route.operation))
+                return route, {next(first): _decode(word) for word in found.groups()}
             methods.append(route.method)
     if methods:
-        raise _RefusedError(405, f"{method} is not served here: only {', '.join(methods)}")
-    served = ", ".join(dict.fromkeys(_word(route.path) for route in ROUTES))
-    raise _RefusedError(404, f"there is only {served} below /{PLACE}/")
+        raise _MethodError(f"{method} is not served here: only {', '.join(methods)}")
+    words = (one.path.replace(_ID, "ID").replace("(?:memory/)?", "") for one in ROUTES)
+    raise facts.UnknownError(f"there is only {', '.join(dict.fromkeys(words))} below /{PLACE}/")
 
 
 def _decode(part: str) -> str:
     try:
         return unquote(part, errors="strict")
     except UnicodeDecodeError as error:
-        raise _RefusedError(400, "the path is not UTF-8", "Encode it with %.") from error
-
-
-def _word(path: str) -> str:
-    return path.replace(_ID, "ID").replace("(?:memory/)?", "")
+        raise UsageError("the path is not UTF-8", "Encode it with %.") from error
 
 
 def _read_query(route: Route, given: bytes) -> dict[str, Any]:
     if len(given) > QUERY_BYTES_MAX:
-        raise _RefusedError(400, "the query is too long", f"Send at most {QUERY_BYTES_MAX} bytes.")
+        raise UsageError("the query is too long", f"Send at most {QUERY_BYTES_MAX} bytes.")
     try:
         pairs = parse_qsl(given.decode("ascii"), keep_blank_values=True, errors="strict")
     except ValueError as error:
-        raise _RefusedError(400, "the query is not UTF-8", "Encode it with %.") from error
-    kinds = {one.outer_name: one.type for one in list_parameters(route.operation)}
+        raise UsageError("the query is not UTF-8", "Encode it with %.") from error
     found = _rename({} if route.has_body else route.names, pairs)
-    return {name: _read_value(name, kinds[name], value) for name, value in found.items()}
+    switches = {one.outer_name for one in list_parameters(route.operation) if one.type is bool}
+    return {name: value or name in switches or "" for name, value in found.items()}
 
 
 def _rename(names: Mapping[str, str], given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -152,60 +148,39 @@ def _rename(names: Mapping[str, str], given: Iterable[tuple[str, Any]]) -> dict[
     for name, value in given:
         if name not in names:
             known = ", ".join(names) or "none"
-            raise _RefusedError(400, f"{name[:40]!r} is no parameter here", f"Known: {known}.")
+            raise UsageError(f"{name[:40]!r} is no parameter here", f"Known: {known}.")
         if names[name] in found:
-            raise _RefusedError(400, f"{name} stands twice", "Give it once.")
+            raise UsageError(f"{name} stands twice", "Give it once.")
         found[names[name]] = value
     return found
-
-
-def _read_value(name: str, kind: Any, value: str) -> Any:  # noqa: ANN401 - of that kind
-    if kind is int:
-        if not re.fullmatch(r"[0-9]{1,9}", value):
-            remedy = f"Give a whole number, such as {DEFAULT_BUDGET}."
-            raise _RefusedError(400, f"{name}={value[:40]} is no number", remedy)
-        return int(value)
-    if kind is bool:
-        if value not in _SWITCHES:
-            raise _RefusedError(400, f"{name}={value[:40]} is neither true nor false")
-        return _SWITCHES[value]
-    return value
 
 
 def _read_body(route: Route, messages: Sequence[Message]) -> dict[str, Any]:
     body = b"".join(message.get("body", b"") for message in messages)
     if len(body) > BODY_BYTES_MAX:
-        raise _RefusedError(400, "the body is too large", f"Send at most {BODY_BYTES_MAX} bytes.")
+        raise UsageError("the body is too large", f"Send at most {BODY_BYTES_MAX} bytes.")
     try:
         value = strict_json(body.decode("utf-8"))
     except RecursionError as error:
-        raise _RefusedError(400, "the body is nested too deep", "Send a flat object.") from error
+        raise UsageError("the body is nested too deep", "Send a flat object.") from error
     except ValueError as error:
-        raise _RefusedError(400, f"the body is not JSON: {error}", "Send one object.") from error
+        raise UsageError(f"the body is not JSON: {error}", "Send one object.") from error
     if not isinstance(value, dict):
-        raise _RefusedError(400, NO_BODY)
+        raise UsageError(NO_BODY)
     return _rename(route.names, value.items())
 
 
 def _act(
-    asker: Asker, route: Route, given: Mapping[str, Any], messages: Sequence[Message]
+    asker: Asker, route: Route, given: dict[str, Any], messages: Sequence[Message]
 ) -> tuple[int, dict[str, Any]]:
     """Do what is asked for, as the holder of a token; return the status and the answer."""
-    if route.has_body:
-        given = _read_body(route, messages)
-    try:
-        arguments = take_arguments(route.operation, {**route.defaults, **given})
-        found: Answer = route.operation(asker, **arguments)
-        stats = facts.read_stats(asker.config)
-    except facts.UnknownError as error:
-        raise _RefusedError(404, error.message, error.hint) from error
-    except UsageError as error:
-        raise _RefusedError(400, error.message, error.hint) from error
-    except ContextModeError as error:
-        raise _RefusedError(503, error.message, error.hint) from error
+    sent = _read_body(route, messages) if route.has_body else {}
+    arguments = take_arguments(route.operation, {**route.defaults, **given, **sent})
+    found: Answer = route.operation(asker, **arguments)
+    stats = facts.read_stats(asker.config)
     if found.recalled_bytes:
         facts.count_recalled(asker.config, found.recalled_bytes)
     _, data = redaction.redact_answer("", dict(found.data))
-    sent = estimate_tokens(found.text or json.dumps(data, ensure_ascii=False))
-    data["counterfactual"] = counterfactual(sent, stats["live_bytes"])
+    tokens = estimate_tokens(found.text or json.dumps(data, ensure_ascii=False))
+    data["counterfactual"] = counterfactual(tokens, stats["live_bytes"])
     return (409 if found.is_failure else 200), data
