@@ -7,6 +7,7 @@ import argparse
 from ctxmode.errors import UsageError
 from ctxmode.operations import fact_actions as actions
 from ctxmode.operations import fact_files as files
+from ctxmode.operations import fact_history as history
 from ctxmode.operations.operation import Operation
 
 OTHER_WORDS = {
@@ -28,13 +29,13 @@ OPERATIONS: dict[str, Operation] = {
     "search": actions.search_facts,
     "list": actions.list_facts,
     "show": actions.show_fact,
-    "blame": actions.blame_fact,
-    "log": actions.list_changes,
-    "tail": actions.follow_changes,
+    "blame": history.blame_fact,
+    "log": history.list_changes,
+    "tail": history.follow_changes,
     "stats": actions.show_stats,
-    "branch": actions.keep_branches,
-    "diff": actions.diff_branches,
-    "merge": actions.merge_branches,
+    "branch": history.keep_branches,
+    "diff": history.diff_branches,
+    "merge": history.merge_branches,
     "export": files.export_facts,
     "import": files.import_file,
     "check": files.check_facts,

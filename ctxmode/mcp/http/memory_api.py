@@ -22,6 +22,7 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp.http import gate
 from ctxmode.operations import fact_actions as actions
+from ctxmode.operations import fact_history as history
 from ctxmode.operations import facts
 from ctxmode.operations.ctxone_numbers import counterfactual
 from ctxmode.operations.operation import (
@@ -68,15 +69,15 @@ ROUTES = (
     Route("GET", f"memory/{_ID}", actions.show_fact, _name("branch")),
     Route("DELETE", f"memory/{_ID}", actions.forget_fact,
           _name("branch", "why", "erase", reason="why")),
-    Route("GET", f"memory/{_ID}/blame", actions.blame_fact, _name("branch")),
-    Route("GET", "branches", actions.keep_branches),
-    Route("POST", "branches", actions.begin_branch, _name("name", **{"from": "base"}),
+    Route("GET", f"memory/{_ID}/blame", history.blame_fact, _name("branch")),
+    Route("GET", "branches", history.keep_branches),
+    Route("POST", "branches", history.begin_branch, _name("name", **{"from": "base"}),
           has_body=True),
-    Route("DELETE", f"branches/{_ID}", actions.keep_branches, defaults={"drop": True}),
-    Route("GET", "diff", actions.diff_branches, _name("a", "b"), defaults={"a": MAIN}),
-    Route("POST", "merge", actions.merge_branches, _name("into", "take", branch="name"),
+    Route("DELETE", f"branches/{_ID}", history.keep_branches, defaults={"drop": True}),
+    Route("GET", "diff", history.diff_branches, _name("a", "b"), defaults={"a": MAIN}),
+    Route("POST", "merge", history.merge_branches, _name("into", "take", branch="name"),
           has_body=True),
-    Route("GET", "log", actions.list_changes, _name("branch", "limit")),
+    Route("GET", "log", history.list_changes, _name("branch", "limit")),
     Route("GET", "stats/tokens", actions.show_stats),
 )  # fmt: skip
 STATUSES: Mapping[type[ContextModeError], int] = {

@@ -11,6 +11,7 @@ from ctxmode.errors import UsageError
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations import fact_actions as actions
+from ctxmode.operations import fact_history as history
 from ctxmode.operations.fact_files import prime_facts
 from ctxmode.operations.facts import find_author, open_memory
 from ctxmode.operations.library import Library
@@ -31,11 +32,11 @@ OPERATIONS: Mapping[str, Operation] = {
     "unpin": actions.unpin_fact,
     "list": actions.list_facts,
     "show": actions.show_fact,
-    "blame": actions.blame_fact,
-    "log": actions.list_changes,
-    "branch": actions.keep_branches,
-    "merge": actions.merge_branches,
-    "diff": actions.diff_branches,
+    "blame": history.blame_fact,
+    "log": history.list_changes,
+    "branch": history.keep_branches,
+    "merge": history.merge_branches,
+    "diff": history.diff_branches,
     "prime": prime_facts,
 }
 
@@ -43,7 +44,7 @@ OPERATIONS: Mapping[str, Operation] = {
 async def ctx_memory(call: CallContext, given: Given) -> Reply:
     names_one = bool(given.id or given.key)
     is_traced = given.action == "blame" and given.text.strip() and not names_one
-    operation = actions.trace_fact if is_traced else OPERATIONS[given.action]
+    operation = history.trace_fact if is_traced else OPERATIONS[given.action]
     arguments = take_arguments(operation, _name_arguments(given))
     owners = list_owners(call.client.holder)
 
