@@ -55,7 +55,7 @@ def trace_fact(asker: Asker, query: str, *, branch: Branch = "") -> Answer:
         if not found:
             raise UnknownFactError(
                 f"no fact answers {query[:80]!r}",
-                "See those that there are with `context-mode memory list`.",
+                "List them: context-mode memory list",
             )
     return blame_fact(asker, found[0].fact.path, branch=branch)
 

@@ -34,7 +34,6 @@ from .model import Change as Change
 from .model import ClosedBranchError as ClosedBranchError
 from .model import Draft as Draft
 from .model import Fact as Fact
-from .model import Imported as Imported
 from .model import Scope as Scope
 from .model import UnknownBranchError as UnknownBranchError
 from .model import UnknownFactError as UnknownFactError
