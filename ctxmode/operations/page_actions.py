@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
 
 from ctxmode.config.locations import Config
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, describe_empty
 from ctxmode.operations.operation import Answer, Arg, Asker, TextFile
 from ctxmode.operations.page_buffer import RECORD_BYTES_MAX, capture_turn, find_turns
 from ctxmode.operations.page_place import find_repository
@@ -49,6 +49,7 @@ Force: TypeAlias = Annotated[bool, Arg("discard the draft's edits that were neve
 LIMIT_MAX = 10_000
 NO_FILE = TextFile()
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
+NO_COMMIT = "No commit has it."
 PUSHES_NOTHING = ("merge_required", "distill_required")
 
 
@@ -62,8 +63,8 @@ def begin_pages(asker: Asker) -> Answer:
     return _answer(data, texts.say_begun(data))
 
 
-def _answer(data: Mapping[str, Any], lines: Iterable[str]) -> Answer:
-    return Answer(data, "\n".join(lines))
+def _answer(data: Mapping[str, Any], lines: Iterable[str], none: str = "") -> Answer:
+    return Answer(data, "\n".join(lines) or none)
 
 
 def write_page(
@@ -238,7 +239,8 @@ def list_pages(asker: Asker, *, tag: Tag = "", kind: OfType = "") -> Answer:
     """List all pages, by type."""
     with open_pages(asker.config) as pages:
         rows = pages.list_pages(of_type=kind, tag=tag)
-    return _answer({"pages": [asdict(one) for one in rows]}, texts.list_rows(rows))
+    data = {"pages": [asdict(one) for one in rows]}
+    return _answer(data, texts.list_rows(rows), describe_empty("page"))
 
 
 def show_status(asker: Asker) -> Answer:
@@ -280,7 +282,7 @@ def list_history(asker: Asker, slug: Slug, *, limit: Limit = 0, kind: Namesake =
     with open_pages(asker.config) as pages:
         commits = pages.history(_name_page(slug, kind), _check_limit(limit) or HISTORY_MAX)
     data = {"slug": slug, "commits": [asdict(one) for one in commits]}
-    return _answer(data, texts.list_commits(commits))
+    return _answer(data, map(texts.describe_commit, commits), NO_COMMIT)
 
 
 def _check_limit(limit: int) -> int:
@@ -309,7 +311,8 @@ def list_evolution(
         }
         for one in versions
     ]
-    return _answer({"slug": slug, "versions": rows}, texts.list_versions(versions, now))
+    data = {"slug": slug, "versions": rows}
+    return _answer(data, texts.list_versions(versions, now), NO_COMMIT)
 
 
 def list_log(asker: Asker, *, limit: Limit = 0) -> Answer:
@@ -317,7 +320,7 @@ def list_log(asker: Asker, *, limit: Limit = 0) -> Answer:
     with open_pages(asker.config) as pages:
         entries = pages.log(_check_limit(limit) or HISTORY_MAX)
     rows = [{**asdict(commit), "paths": list(paths)} for commit, paths in entries]
-    return _answer({"commits": rows}, texts.list_log(entries))
+    return _answer({"commits": rows}, texts.list_log(entries), "Nothing is pushed yet.")
 
 
 def pull_pages(

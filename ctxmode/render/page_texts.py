@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ctxmode.config.file_names import CAPTURE_OFF
-from ctxmode.errors import describe_empty
 from ctxmode.render.highlight import age, inflect, one_line
 from memory.pages import (
     DRAFTS_FOLDER,
@@ -79,8 +78,6 @@ def list_rows(rows: Sequence[PageRow]) -> Iterator[str]:
         yield f"{row.type} {one_line(row.slug)}{state}: {one_line(row.title)}{tags}"
         if row.summary:
             yield f"  {one_line(row.summary)[:SUMMARY_CHARS]}"
-    if not rows:
-        yield describe_empty("page")
 
 
 def say_status(status: PagesStatus) -> Iterator[str]:
@@ -160,14 +157,8 @@ def say_pulled(pulled: PulledPages) -> Iterator[str]:
         yield f"  {one_line(path)} was edited here: push it to merge"
 
 
-def list_commits(commits: Sequence[Commit]) -> Iterator[str]:
-    """List commits, the newest first."""
-    yield from map(_describe_commit, commits)
-    if not commits:
-        yield "No commit has it."
-
-
-def _describe_commit(commit: Commit) -> str:
+def describe_commit(commit: Commit) -> str:
+    """Describe a commit in a line."""
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(commit.at))
     agent = f" with {one_line(commit.agent)}" if commit.agent else ""
     by = f"{one_line(commit.author)}{agent}"
@@ -177,23 +168,19 @@ def _describe_commit(commit: Commit) -> str:
 def list_log(entries: Sequence[LogEntry]) -> Iterator[str]:
     """List the commits of all pages with what they changed."""
     for commit, paths in entries:
-        yield _describe_commit(commit)
+        yield describe_commit(commit)
         yield from (f"  {one_line(path)}" for path in paths)
-    if not entries:
-        yield "Nothing is pushed yet."
 
 
 def list_versions(versions: Sequence[Version], now: float) -> Iterator[str]:
     """List the versions of a page, each with what changed in it, and a blank line between two."""
     for number, one in enumerate(versions):
         yield from [""] if number else []
-        yield _describe_commit(one.commit)
+        yield describe_commit(one.commit)
         if one.reasoning_summary:
             yield f"  {one_line(one.reasoning_summary)[:SUMMARY_CHARS]}"
         diff = diff_text(one.diff, now=now).removesuffix("\n")
         yield "  the page was removed" if one.is_removal else diff
-    if not versions:
-        yield "No commit has it."
 
 
 def list_blamed(blamed: SectionDiff, now: float) -> Iterator[str]:
