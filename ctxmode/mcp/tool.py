@@ -22,6 +22,9 @@ from ctxmode.app import App
 from ctxmode.errors import UsageError
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.reply import Reply
+from ctxmode.operations import operation
+from ctxmode.operations.library import Library
+from ctxmode.operations.operation import Operation
 from executor import Caller, Limits, Request
 from executor.run import Answer
 
@@ -273,6 +276,21 @@ class CallContext:
         return await self.app.execute(
             request, on_output=self.client.take_output, caller=self.caller
         )
+
+    async def perform(self, do: Operation, arguments: Mapping[str, Any]) -> operation.Answer:
+        """Do an operation in the name of the client's agent and its session."""
+        from ctxmode.operations.facts import find_author  # noqa: PLC0415 - few tools load memory
+        from ctxmode.operations.session_choice import list_owners  # noqa: PLC0415 - as above
+
+        owners = list_owners(self.client.holder)
+
+        def act(library: Library) -> operation.Answer:
+            author = find_author(library.config, self.client.name, owners)
+            asker = operation.Asker(library.config, agent=author.agent, session=author.session)
+            answer: operation.Answer = do(asker, **arguments)
+            return answer
+
+        return await self.app.read(act)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,6 @@ class Asker:
     wants_data: bool = True  # all of it; else what the text shows is enough
     agent: str = ""
     session: str = ""
-    owners: tuple[str, ...] = ()  # whose sessions they see; none is all
     tell: Callable[[Iterable[str]], None] = _tell_nobody  # what is to be known, also if it fails
 
 

@@ -13,10 +13,9 @@ from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations import fact_actions as actions
 from ctxmode.operations import fact_history as history
 from ctxmode.operations.fact_files import prime_facts
-from ctxmode.operations.facts import find_author, open_memory
+from ctxmode.operations.facts import open_memory
 from ctxmode.operations.library import Library
-from ctxmode.operations.operation import Answer, Asker, Operation, take_arguments
-from ctxmode.operations.session_choice import list_owners
+from ctxmode.operations.operation import Operation, take_arguments
 from ctxmode.render.highlight import one_line
 from memory.facts import MAIN, Fact
 
@@ -46,17 +45,9 @@ async def ctx_memory(call: CallContext, given: Given) -> Reply:
     is_traced = given.action == "blame" and given.text.strip() and not names_one
     operation = history.trace_fact if is_traced else OPERATIONS[given.action]
     arguments = take_arguments(operation, _name_arguments(given))
-    owners = list_owners(call.client.holder)
-
-    def act(library: Library) -> Answer:
-        author = find_author(library.config, call.client.name, owners)
-        asker = Asker(library.config, agent=author.agent, session=author.session)
-        answer: Answer = operation(asker, **arguments)
-        return answer
-
     if given.action == "pin":
         await _require_consent(call, arguments["fact"], given.branch)
-    found = await call.app.read(act)
+    found = await call.perform(operation, arguments)
     text = found.text.removesuffix("\n")
     return Reply(text, dict(found.data), found.is_failure, produced=found.recalled_bytes)
 
