@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from ctxmode import cli, errors, exit_codes, parsing
-from ctxmode.commands.table import VERBS, find_verb
+from ctxmode.commands.table import FORMER, VERBS, find_former, find_verb
 
 # A command line; its problem; how its remedy begins.
 MISTAKES = (
@@ -251,3 +251,20 @@ def test_options_may_stand_before_the_action(place):
     parsed = parsing.parse(VERBS["doctor packages"], words)
     assert (parsed.action, parsed.specs, parsed.language) == ("add", ["nanoid"], "javascript")
     assert (parsed.project, parsed.json) == ("x", True)
+
+
+@pytest.mark.parametrize(
+    "former",
+    [
+        *("sources", "outputs", "packages", "refusals", "task show", "config show", "kb check"),
+        *("top --once", "cluster key --name a"),
+    ],
+)
+def test_a_former_verb_prints_on_stdout_what_the_new_one_does(place, capsys, former):
+    words = find_former(former.split())
+    assert cli.main([*FORMER[words].split(), *former[len(words) :].split(), "--json"]) == 0
+    now = capsys.readouterr()
+    assert cli.main([*former.split(), "--json"]) == 0
+    then = capsys.readouterr()
+    assert then.out == now.out != ""
+    assert (then.err.count(" is now "), now.err.count(" is now ")) == (1, 0)

@@ -46,12 +46,10 @@ NOT_RUN = {
     "context-mode doctor packages add": "as packages lock",
     "context-mode kept rm --all": "would leave nothing for what follows; tested with the library",
     "context-mode run -i python --packages": "as packages lock",
-    "context-mode run analysis.rb -- --verbose": "the same as with --since",
     "context-mode serve": "stays",
     "context-mode sessions import": "names a file of its reader; docs/sessions.md imports one",
     "context-mode kept show out-7f3k2m": "names an output of its reader",
     "context-mode ps stop": "names a program of its reader",
-    "context-mode ps top --stop": "names a program of its reader",
     "context-mode try": "tests/e2e/test_cli.py does it",
     "context-mode serve worker": "stays, or needs an order; tests/ctxmode/commands/test_worker.py",
 }
