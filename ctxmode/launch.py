@@ -126,7 +126,12 @@ def print_answer(args: argparse.Namespace, data: Mapping[str, Any], text: str) -
     if args.json:
         print_json(data)
     else:
-        sys.stdout.write((disarm(text) if is_runner_log(sys.stdout) else text) + "\n")
+        print_text(text)
+
+
+def print_text(text: str) -> None:
+    """Print a text on stdout, which in the log of a CI runner commands nothing."""
+    sys.stdout.write((disarm(text) if is_runner_log(sys.stdout) else text) + "\n")
 
 
 def print_json(data: Mapping[str, Any], *, indent: int | None = 2) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ctxmode.commands.table import Verb, list_verbs
 from ctxmode.errors import (
@@ -24,7 +24,6 @@ from ctxmode.errors import (
     why,
 )
 
-T = TypeVar("T")
 HELP = Path(__file__).parent / "commands" / "help"
 """What `--help` says of each verb before its options: `WORDS.txt`, joined by dashes."""
 
@@ -337,10 +336,3 @@ def _list_chosen(parser: Parser, parsed: argparse.Namespace) -> Iterator[Parser]
 
 def _options(parser: Parser) -> list[str]:
     return [name for action in parser._actions for name in action.option_strings]
-
-
-def build_request(kind: type[T], args: argparse.Namespace) -> T:
-    """Build a request, a dataclass, of those arguments that are named as its fields."""
-    names = getattr(kind, "__dataclass_fields__", ())
-    given = {name: value for name, value in vars(args).items() if name in names}
-    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items()})

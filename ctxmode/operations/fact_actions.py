@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 from ctxmode.errors import UsageError
-from ctxmode.launch import print_json
+from ctxmode.launch import print_json, print_text
 from ctxmode.operations import facts, section_files
 from ctxmode.operations.ctxone_numbers import counterfactual, ctxone_json
 from ctxmode.operations.operation import Answer, Arg, Asker
@@ -177,14 +176,16 @@ def recall_facts(
             session=memory.author.session,
         )
         found = memory.recall(asked)
-    recalled_bytes = len(found.text.encode())
-    if form:
-        data = ctxone_json(found)
-        show = partial(print_json, data)
-        return Answer(data, found.text, show=show, recalled_bytes=recalled_bytes)
-    data = recall_json(found) | {"text": found.text}
-    notices = () if asker.wants_data else (fact_texts.recalled_line(found),)
-    return Answer(data, found.text, notices, recalled_bytes=recalled_bytes)
+    data = ctxone_json(found) if form else recall_json(found) | {"text": found.text}
+
+    def show() -> None:
+        if form:
+            print_json(data)
+            return
+        print_text(found.text.removesuffix("\n"))
+        asker.tell([fact_texts.recalled_line(found)])
+
+    return Answer(data, found.text, show=show, recalled_bytes=len(found.text.encode()))
 
 
 def search_facts(

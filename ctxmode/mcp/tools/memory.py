@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from ctxmode.commands.memory import OPERATIONS
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import CallContext, Given
-from ctxmode.operations import fact_actions as actions
-from ctxmode.operations import fact_history as history
-from ctxmode.operations.fact_files import prime_facts
+from ctxmode.operations.fact_history import trace_fact
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.library import Library
-from ctxmode.operations.operation import Operation, take_arguments
+from ctxmode.operations.operation import take_arguments
 from ctxmode.render.highlight import one_line
 from memory.facts import MAIN, Fact
 
@@ -23,27 +21,12 @@ PIN_SETTING = "memory.agents_pin"
 ASKED_CHARS = 600
 NOBODY = "No person can be asked here: one pins it with context-mode memory pin {id}."
 REFUSED = "A person did not agree; nothing was pinned."
-OPERATIONS: Mapping[str, Operation] = {
-    "remember": actions.remember_fact,
-    "recall": actions.recall_facts,
-    "forget": actions.forget_fact,
-    "pin": actions.pin_fact,
-    "unpin": actions.unpin_fact,
-    "list": actions.list_facts,
-    "show": actions.show_fact,
-    "blame": history.blame_fact,
-    "log": history.list_changes,
-    "branch": history.keep_branches,
-    "merge": history.merge_branches,
-    "diff": history.diff_branches,
-    "prime": prime_facts,
-}
 
 
 async def ctx_memory(call: CallContext, given: Given) -> Reply:
     names_one = bool(given.id or given.key)
     is_traced = given.action == "blame" and given.text.strip() and not names_one
-    operation = history.trace_fact if is_traced else OPERATIONS[given.action]
+    operation = trace_fact if is_traced else OPERATIONS[given.action]
     arguments = take_arguments(operation, _name_arguments(given))
     if given.action == "pin":
         await _require_consent(call, arguments["fact"], given.branch)

@@ -118,6 +118,7 @@ def test_other_doors_give_the_text_of_a_file():
         ({}, "page is missing"),
         ({"page": "a", "kind": "nope"}, "kind has a wrong value"),
         ({"page": "a", "limit": "many"}, "limit has a wrong value"),
+        ({"page": "a", "limit": "9" * 40}, "limit has a wrong value"),
         ({"page": ["a"]}, "page has a wrong value"),
     ],
 )
