@@ -11,7 +11,7 @@ from benchmarks.harness import Bench, measure
 from benchmarks.transcripts import write_transcript
 from ctxmode.operations.session_store import open_session_store
 from memory.sessions.importers.claude_code import IMPORTER
-from memory.sessions.importers.importer import Found
+from memory.sessions.importers.importer import Transcript
 
 
 @measure(2, mib="12", transcripts="-")
@@ -30,7 +30,7 @@ async def imports(bench: Bench) -> None:
         path = bench.folder / f"{next(numbers)}.sqlite3"
         with open_session_store(path, "", "", keep_messages=keep_messages) as store:
             for one in transcripts:
-                store.import_transcript(IMPORTER, Found(str(one), one.stem))
+                store.import_transcript(IMPORTER, Transcript(str(one), one.stem))
 
     for keep, what in ((False, "events alone"), (True, "messages, too")):
         side = partial(read, keep_messages=keep)

@@ -67,7 +67,7 @@ def read_digests(store: Store, origin: str, beginning: str) -> Mapping[str, byte
         return dict(rows.fetchall())
 
 
-def digest(data: bytes) -> bytes:
+def text_digest(data: bytes) -> bytes:
     """Return the digest by which a text is known to be there."""
     return hashlib.sha256(data).digest()
 
@@ -168,7 +168,7 @@ def _plan(db: sqlite3.Connection, wanted: Mirrored) -> _Plan:
     """Find what to take out and what to add: as little as may be, for the newest version stands
     last, and each supersedes the one before."""
     there = _read_there(db, wanted)
-    digests = [digest(data) for _, data in wanted.versions]
+    digests = [text_digest(data) for _, data in wanted.versions]
     for first in range(len(there)):
         kept = [one for _, one in there[first:]]
         if kept == digests[: len(kept)]:

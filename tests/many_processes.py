@@ -17,7 +17,7 @@ from memory.facts.checking import check_store
 from memory.facts.reading import read_changes, read_facts
 from memory.facts.store import FactStore
 from memory.sessions import keeping
-from memory.sessions.preparing import digest
+from memory.sessions.preparing import key_of
 
 ENDLESS = 1 << 30
 _GRACE_S = 600
@@ -108,12 +108,12 @@ EVENT_IMPORTER = """
 from benchmarks.transcripts import write_transcript
 from ctxmode.operations.session_store import open_session_store
 from memory.sessions.importers.claude_code import IMPORTER
-from memory.sessions.importers.importer import Found
+from memory.sessions.importers.importer import Transcript
 transcript = path.with_name(f"{name}.jsonl")
 with open_session_store(path, "", "") as store:
     while goes_on():
         write_transcript(transcript, 1 << 20, session=name, cwd="/p", seed=n)
-        store.import_transcript(IMPORTER, Found(str(transcript), name))
+        store.import_transcript(IMPORTER, Transcript(str(transcript), name))
         n += 1
 """
 
@@ -141,7 +141,7 @@ def _check_events(path: Path, added: set[str], _: set[str]) -> list[str]:
         kept = {bytes(row[0]) for row in db.execute("SELECT source_key FROM message")}
         problems = list(keeping.check(db))
     names = (name.rpartition(":") for name in sorted(added))
-    lost = [f"{w}:{n}" for w, _, n in names if digest(f"bench:{w}", f"e{n}") not in kept]
+    lost = [f"{w}:{n}" for w, _, n in names if key_of(f"bench:{w}", f"e{n}") not in kept]
     return problems + [f"event {name} is lost" for name in lost]
 
 

@@ -62,7 +62,7 @@ def _compare(
     paths = [
         path
         for path, text in newest.items()
-        if there.get(_label(path)) != mirrors.digest(text.encode())
+        if there.get(_label(path)) != mirrors.text_digest(text.encode())
     ]
     labels = set(map(_label, newest))
     return paths, [Mirrored(label, kb.Origin.PAGE) for label in there if label not in labels]

@@ -16,7 +16,7 @@ from ctxmode.operations.session_tracking import list_known
 from ctxmode.operations.sessions import find_ground, read_recording
 from memory.errors import MemoryRoomError
 from memory.sessions import Session, SessionStore, reading
-from memory.sessions.importers import Found, Ground, Importer, find_importer
+from memory.sessions.importers import Ground, Importer, Transcript, find_importer
 
 CATCH_UP_S = 1.0
 """How long what is new may be read before an answer; a server reads the rest."""
@@ -76,13 +76,13 @@ def catch_up(config: Config, calls: SessionCalls, agent: str) -> None:
 def _sort_latest_first(importer: Importer) -> Importer:
     """Make a row that finds the same transcripts in the order of their last change."""
 
-    def find(ground: Ground) -> Iterator[Found]:
+    def find(ground: Ground) -> Iterator[Transcript]:
         yield from sorted(importer.find(ground), key=_changed_at, reverse=True)
 
     return importer._replace(find=find)
 
 
-def _changed_at(found: Found) -> float:
+def _changed_at(found: Transcript) -> float:
     try:
         return os.lstat(found.path).st_mtime
     except (OSError, ValueError):
@@ -127,5 +127,5 @@ def count_unread(store: SessionStore, session: Session) -> int:
     importer = find_importer(session.agent)
     if importer is None or importer.parse_line is None or not session.source_path:
         return 0
-    unread = store.count_unread(Found(session.source_path))
+    unread = store.count_unread(Transcript(session.source_path))
     return unread if unread > FAR_BEHIND_BYTES else 0

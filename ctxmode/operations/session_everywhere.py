@@ -14,13 +14,13 @@ from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_sources import find_oldest, list_sources
 from ctxmode.operations.session_tracking import maintain
 from memory.sessions import Imported, needs_reading, read_folder
-from memory.sessions.importers import Found, Ground, Importer
+from memory.sessions.importers import Ground, Importer, Transcript
 
 
 def track_everywhere(config: Config) -> list[Imported]:
     """Read what is new in the transcripts of all projects; return what became of each that was
     read. Those whose project cannot be known are left out."""
-    of_projects: dict[str, list[tuple[Importer, Found]]] = {}
+    of_projects: dict[str, list[tuple[Importer, Transcript]]] = {}
     for importer, found in _list_all(config):
         if project := _find_project(read_folder(importer, found), str(config.home)):
             of_projects.setdefault(project, []).append((importer, found))
@@ -30,7 +30,7 @@ def track_everywhere(config: Config) -> list[Imported]:
     return done
 
 
-def _list_all(config: Config) -> Iterator[tuple[Importer, Found]]:
+def _list_all(config: Config) -> Iterator[tuple[Importer, Transcript]]:
     recording = operations.read_recording(config)
     ground = Ground(str(config.home), os.environ)
     for importer in list_sources(recording, str(config.home)):
@@ -47,7 +47,7 @@ def _find_project(folder: str, home: str) -> str:
         return ""
 
 
-def _read_one(config: Config, transcripts: list[tuple[Importer, Found]]) -> list[Imported]:
+def _read_one(config: Config, transcripts: list[tuple[Importer, Transcript]]) -> list[Imported]:
     recording = operations.read_recording(config)
     if not recording.events:
         return []

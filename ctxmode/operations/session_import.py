@@ -19,9 +19,9 @@ from memory.sessions.importers import (
     FORMS,
     MODULES,
     Contents,
-    Found,
     Importer,
     RefusedError,
+    Transcript,
     detect_form,
     find_importer,
     keep_sessions,
@@ -107,7 +107,7 @@ def import_file(
     assert row is not None
     answer = ImportAnswer(form, keeps_texts)
     contents = sessions, is_nameless = list_contents(str(path), form, row)
-    found = Found(str(path), form=form)
+    found = Transcript(str(path), form=form)
     if is_nameless or (not sessions and row.parse_line is not None):
         found = found._replace(session_id=session or path.stem)
     nameless = (_label(None, form, row, agent), False)
@@ -117,7 +117,7 @@ def import_file(
         is_its = (label, is_ours) == nameless or form not in OWN_FORMS
         _read(config, answer, chosen, found if is_its else found._replace(session_id=""), is_ours)
         if is_passing:
-            with _open(config, is_ours, answer) as store:
+            with open_target(config, is_ours=is_ours, keep_messages=answer.keeps_texts) as store:
                 store.forget_source(str(path))
     if not answer.sessions and (answer.problem or not sessions) and not answer.messages:
         problem = answer.problem or f"nothing in it is kept, read as {row.title.lower()}"
@@ -207,8 +207,10 @@ def _is_ours(config: Config, session: SessionRecord) -> bool:
         return False
 
 
-def _read(config: Config, answer: ImportAnswer, row: Importer, found: Found, is_ours: bool) -> None:
-    with _open(config, is_ours, answer) as store:
+def _read(
+    config: Config, answer: ImportAnswer, row: Importer, found: Transcript, is_ours: bool
+) -> None:
+    with open_target(config, is_ours=is_ours, keep_messages=answer.keeps_texts) as store:
         done: Imported = store.import_transcript(row, found)
         if done.is_held:
             raise UsageError(f"{found.path} is being imported already", "Wait for that to end.")
@@ -217,12 +219,6 @@ def _read(config: Config, answer: ImportAnswer, row: Importer, found: Found, is_
         stored.messages += done.messages
         answer.bad_lines = max(answer.bad_lines, done.bad_lines)
         answer.problem = answer.problem or done.problem
-
-
-@contextmanager
-def _open(config: Config, is_ours: bool, answer: ImportAnswer) -> Iterator[SessionStore]:
-    with open_target(config, is_ours=is_ours, keep_messages=answer.keeps_texts) as store:
-        yield store
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from base.clock import DAY_S
 from ctxmode.config.transcripts import Recording, SourceChoice
-from memory.sessions.importers import MODULES, Found, Ground, Importer, find_importer
+from memory.sessions.importers import MODULES, Ground, Importer, Transcript, find_importer
 
 if TYPE_CHECKING:
     from ctxmode.config.locations import Config
@@ -48,7 +48,7 @@ def apply_choice(importer: Importer, choice: SourceChoice, home: str) -> Importe
     def move(ground: Ground) -> Ground:
         return ground._replace(root=folder) if folder else ground
 
-    def find(ground: Ground) -> Iterator[Found]:
+    def find(ground: Ground) -> Iterator[Transcript]:
         return (one for one in importer.find(move(ground)) if is_chosen(one.path, choice, home))
 
     return importer._replace(roots=lambda ground: importer.roots(move(ground)), find=find)

@@ -7,9 +7,9 @@ import sys
 # The same modules as in the process that asks, wherever it found them.
 sys.path.extend(json.loads(sys.argv[1]))
 
-from kb.workers.serve import answer
+from kb.workers.serve import do_order
 from kb.workers.serving import serve
 
 if __name__ == "__main__":
     with socket.socket(fileno=0) as connection:
-        serve(connection, answer)
+        serve(connection, do_order)

@@ -9,7 +9,7 @@ from kb.html_markdown import to_markdown
 from kb.workers.wire import decode_job, encode_documents
 
 
-def answer(header: bytes, data: bytes) -> bytes:
+def do_order(header: bytes, data: bytes) -> bytes:
     """Return the documents that were chunked, or the page as Markdown."""
     job = decode_job(header)
     if not isinstance(job, tuple):

@@ -14,7 +14,7 @@ from memory.sessions.events import (
     guess_action,
     of_error,
 )
-from memory.sessions.preparing import Prepared, digest
+from memory.sessions.preparing import Prepared, key_of
 from memory.sessions.records import MessageRecord
 from memory.sessions.session_rows import OpenSession
 from memory.texts import cut_bytes, shorten_path
@@ -70,9 +70,9 @@ class EventWriter:
                 continue
             shown = self._shorten_path(session, event)
             if event.category in ("constraint", "decision", "rejected"):
-                of = digest(event.category, event.text)
+                of = key_of(event.category, event.text)
             else:
-                of = digest((call or key).hex(), str(index))
+                of = key_of((call or key).hex(), str(index))
             self.add(session, of, shown, record.at)
             self._touch(session, shown, record.at)
 
@@ -97,7 +97,7 @@ class EventWriter:
 
     def write_task(self, session: OpenSession, event: Event, at: float | None) -> None:
         """Add a task, or change the state of the one that is known; a text may be missing then."""
-        key = digest(event.target)
+        key = key_of(event.target)
         changed = self._db.execute(
             "UPDATE event SET state = ?, text = COALESCE(NULLIF(?, ''), text), at = ?"
             " WHERE session_id = ? AND key = ?",
@@ -151,12 +151,12 @@ class EventWriter:
             self._set_state(events, "denied")
             text = next((t.removeprefix("$ ") for t in targets), "") or tool
             denied = Event("denied", text, target=text)
-            self.add(session, digest(call.hex() if call else "", "denied"), denied, record.at)
+            self.add(session, key_of(call.hex() if call else "", "denied"), denied, record.at)
         elif record.failed or record.exit_code:
             self._set_state(events, "failed")
             target = next(iter(targets), "") or tool
             self._drop_error(session, target)  # first, or the new one would go with the old
-            key = digest(call.hex() if call else record.key, "error")
+            key = key_of(call.hex() if call else record.key, "error")
             self.add(session, key, of_error(target, one.head), record.at)
         else:
             # Before errors are closed: what the result says of files closes theirs, too.
@@ -192,7 +192,7 @@ class EventWriter:
             elif shown.target not in others:
                 others.append(shown.target)
                 of = call.hex() if call else record.key
-                self.add(session, digest(of, "file", shown.target), shown, record.at)
+                self.add(session, key_of(of, "file", shown.target), shown, record.at)
             else:
                 continue
             self._count_touch(session, shown.target, event.action, record.at)
@@ -208,7 +208,7 @@ class EventWriter:
         for index in range(2 * EVENTS_OF_CALL_MAX):  # the first that is missing ends them
             row = self._db.execute(
                 "SELECT id, category, target FROM event WHERE session_id = ? AND key = ?",
-                (session.id, digest(call.hex(), str(index))),
+                (session.id, key_of(call.hex(), str(index))),
             ).fetchone()
             if row is None:
                 break

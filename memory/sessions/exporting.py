@@ -19,7 +19,7 @@ from typing import Any
 
 from memory.sessions.importers.own import FORMAT, VERSION
 from memory.sessions.model import Message, Session
-from memory.sessions.preparing import digest
+from memory.sessions.preparing import key_of
 
 LINE_CHARS = 500
 # What Markdown, its tables, and its links without marks are made of; and what begins a block.
@@ -183,7 +183,7 @@ def build_export(
         costs = costs_of.pop(group.hex(), [])  # told once, with the first step
         is_prompt = message.role == "user" and message.turn > turn
         turn = max(turn, message.turn) if message.role == "user" else turn
-        is_denied = call is not None and digest(call.hex(), "denied") in denied
+        is_denied = call is not None and key_of(call.hex(), "denied") in denied
         shown.append(
             _show_message(message, known)
             | {

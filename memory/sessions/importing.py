@@ -18,7 +18,7 @@ from base.named_tuples import NamedTuple
 from base.plain_files import open_plain
 from base.stores import Database
 from memory.gate import Gate
-from memory.sessions.importers.importer import Found, Importer, State
+from memory.sessions.importers.importer import Importer, State, Transcript
 from memory.sessions.importers.whole_json import RefusedError
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
@@ -37,9 +37,9 @@ from memory.sessions.sources import (
     save_source,
 )
 from memory.sessions.tail import (
+    FilePlace,
     HeldError,
     Line,
-    Place,
     find_place,
     open_transcript,
     read_lines,
@@ -80,7 +80,7 @@ class Imported(NamedTuple):
 
 
 def import_source(
-    importing: Importing, importer: Importer, found: Found, *, deadline: float = float("inf")
+    importing: Importing, importer: Importer, found: Transcript, *, deadline: float = float("inf")
 ) -> Imported:
     """Read what is new in a transcript until all is read, or the clock passes `deadline` (as
     `time.monotonic` counts).
@@ -107,7 +107,7 @@ class _Reading:
     """One reading of one open transcript."""
 
     def __init__(
-        self, importing: Importing, importer: Importer, found: Found, file: BinaryIO
+        self, importing: Importing, importer: Importer, found: Transcript, file: BinaryIO
     ) -> None:
         self._importing = importing
         self._importer = importer
@@ -122,7 +122,7 @@ class _Reading:
             known = None if found.form else load_source(db, found.path)
         if known and EXPIRED in known.state:
             known = None  # of what was read nothing is left
-        self._known = known or Source(0, Place(), 0, 0, 0, 0, {})
+        self._known = known or Source(0, FilePlace(), 0, 0, 0, 0, {})
         self._summary = ""
         self._session = ""  # of the records that are read, in a database of many
         self._problem = ""
@@ -220,7 +220,7 @@ class _Reading:
         if self._importer.read_sessions is None or is_asked_for:
             self._summary = summary
 
-    def _put_off(self, place: Place) -> Imported:
+    def _put_off(self, place: FilePlace) -> Imported:
         """Note that it cannot be known yet whose the transcript is."""
         with self._importing.database.writing() as db:
             self._save(db, place._replace(offset=0), {}, UNDECIDED)
@@ -260,7 +260,7 @@ class _Reading:
         state = {} if is_new else dict(self._known.state)
         only = self._found.session_id
         with closing(read_sessions(self._found.path, state, self._is_wanted, only)) as records:
-            place = Place(status.device, status.inode)
+            place = FilePlace(status.device, status.inode)
             return self._read_records(records, place, state, deadline, is_new=is_new)
 
     def _is_wanted(self, record: SessionRecord) -> bool:
@@ -268,7 +268,7 @@ class _Reading:
             return True
         return bool(record.working_directory) and not self._is_foreign(record)
 
-    def _read_whole(self, place: Place, state: State) -> Imported:
+    def _read_whole(self, place: FilePlace, state: State) -> Imported:
         """Read a file that is no list of lines."""
         read_file = self._importer.read_file
         assert read_file is not None
@@ -279,7 +279,7 @@ class _Reading:
     def _read_records(
         self,
         records: Iterator[Record | None],
-        place: Place,
+        place: FilePlace,
         state: State,
         deadline: float,
         *,
@@ -327,7 +327,7 @@ class _Reading:
     def _store(
         self,
         prepared: list[Prepared],
-        place: Place,
+        place: FilePlace,
         state: State,
         *,
         is_new: bool,
@@ -381,7 +381,7 @@ class _Reading:
             session_ids=frozenset(writer.session_ids),
         )
 
-    def _save(self, db: sqlite3.Connection, place: Place, state: State, elsewhere: int) -> int:
+    def _save(self, db: sqlite3.Connection, place: FilePlace, state: State, elsewhere: int) -> int:
         form = self._found.form
         agent = NAMED + form if form else self._importer.agent
         of = (agent, self._found.path, self._importing.gate)

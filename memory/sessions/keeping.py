@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from base.clock import DAY_S, find_witness_span
-from memory.sessions.preparing import digest
+from memory.sessions.preparing import key_of
 from memory.sessions.sources import EXPIRED
 
 TYPE_CHECKING = False
@@ -86,7 +86,7 @@ def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
     # Behind both: by the rows that this deletes the keys and the transcripts were found.
     delete(db, gone)
     db.executemany(
-        "INSERT OR IGNORE INTO tombstone VALUES (?)", [(digest(session_id),) for session_id in gone]
+        "INSERT OR IGNORE INTO tombstone VALUES (?)", [(key_of(session_id),) for session_id in gone]
     )
     return gone
 

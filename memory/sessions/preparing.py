@@ -100,7 +100,7 @@ class Preparer:
             return Prepared(record._replace(trigger=clean(record.trigger), summary=summary))
         if isinstance(record, TaskRecord):
             text = self._gate.clean_head(record.text, VALUE_CHARS_MAX)
-            key = digest(record.id).hex() if record.id else ""
+            key = key_of(record.id).hex() if record.id else ""
             task = events.task_event(key, text, is_open=record.is_open)
             return Prepared(record._replace(id="", text=text), events=(task,))
         return Prepared(self._outcome(record) if isinstance(record, OutcomeRecord) else record)
@@ -222,7 +222,7 @@ class Preparer:
         is_plain = len(text) <= 128 and all(c.isalnum() or c in "-_./:" for c in text)
         if is_plain and text.isascii() and self._gate.clean(text) == text:
             return text
-        return digest(text).hex()
+        return key_of(text).hex()
 
 
 def _measure(params: Any) -> int:  # noqa: ANN401 - JSON
@@ -240,7 +240,7 @@ def _size_call(record: MessageRecord, kept: str | None) -> int:
     return _measure(record.params) if kept is None else len(kept)
 
 
-def digest(*parts: str) -> bytes:
+def key_of(*parts: str) -> bytes:
     """Return the short digest by which something is known that is not kept itself."""
     data = "\0".join(parts).encode("utf-8", "surrogatepass")
     return blake2b(data, digest_size=KEY_BYTES).digest()

@@ -18,10 +18,10 @@ from base.named_tuples import NamedTuple
 from base.plain_files import open_plain
 from base.stores import Database
 from memory.gate import CONTEXT_CHARS, Gate
-from memory.sessions.importers.importer import Found, Importer, State
-from memory.sessions.preparing import digest
+from memory.sessions.importers.importer import Importer, State, Transcript
+from memory.sessions.preparing import key_of
 from memory.sessions.records import SessionRecord
-from memory.sessions.tail import Line, Place, read_lines
+from memory.sessions.tail import FilePlace, Line, read_lines
 
 HEAD_BYTES = 1 << 20
 """How far a transcript is read for the place of its session."""
@@ -47,7 +47,9 @@ NAMED = "file:"
 """Before the form of a source that a person named, so that none takes it for a host's own."""
 
 
-def find_folder(database: Database, importer: Importer, found: Found, file: BinaryIO) -> str | None:
+def find_folder(
+    database: Database, importer: Importer, found: Transcript, file: BinaryIO
+) -> str | None:
     """Find the working directory of a transcript's session. Empty: its records say, or hooks told
     it. None: it cannot be known."""
     if importer.find_folder is None:
@@ -60,7 +62,7 @@ def find_folder(database: Database, importer: Importer, found: Found, file: Bina
     return "" if known else importer.find_folder(found, file) or None
 
 
-def read_folder(importer: Importer, found: Found) -> str:
+def read_folder(importer: Importer, found: Transcript) -> str:
     """Read where a transcript's session worked: by its place, or by its first records; empty where
     that cannot be known."""
     if found.folder or importer.parse_line is None:
@@ -78,7 +80,7 @@ def read_folder(importer: Importer, found: Found) -> str:
     return ""
 
 
-def name_session(found: Found, folder: str) -> SessionRecord:
+def name_session(found: Transcript, folder: str) -> SessionRecord:
     """Return the record of the session that a transcript's place names."""
     return SessionRecord(
         found.session_id,
@@ -92,7 +94,7 @@ class Source(NamedTuple):
     """A row of the table of sources."""
 
     id: int
-    place: Place
+    place: FilePlace
     size: int
     mtime_ns: int
     messages: int
@@ -104,12 +106,12 @@ def load_source(db: sqlite3.Connection, path: str) -> Source | None:
     row = db.execute(
         "SELECT id, device, inode, head_bytes, head_sha256, offset, size, mtime_ns, messages,"
         " elsewhere, state FROM source WHERE path_key = ?",
-        (digest(path),),
+        (key_of(path),),
     ).fetchone()
     if row is None:
         return None
     id_, *place, size, mtime_ns, messages, elsewhere, state = row
-    return Source(id_, Place(*place), size, mtime_ns, messages, elsewhere, json.loads(state))
+    return Source(id_, FilePlace(*place), size, mtime_ns, messages, elsewhere, json.loads(state))
 
 
 class Measure(NamedTuple):
@@ -121,7 +123,7 @@ class Measure(NamedTuple):
     mtime_ns: int
 
 
-def measure(found: Found, status: os.stat_result | None = None) -> Measure:
+def measure(found: Transcript, status: os.stat_result | None = None) -> Measure:
     """Measure a transcript, whose status may be known already.
 
     Raises:
@@ -138,11 +140,11 @@ def measure(found: Found, status: os.stat_result | None = None) -> Measure:
 
 def find_form(db: sqlite3.Connection, path: str) -> str:
     """Return the form of a file that a person named; empty of a host's own transcript."""
-    row = db.execute("SELECT agent FROM source WHERE path_key = ?", (digest(path),)).fetchone()
+    row = db.execute("SELECT agent FROM source WHERE path_key = ?", (key_of(path),)).fetchone()
     return row[0].removeprefix(NAMED) if row and row[0].startswith(NAMED) else ""
 
 
-def is_old(found: Found, since: float) -> bool:
+def is_old(found: Transcript, since: float) -> bool:
     """Return whether a transcript last changed before a time."""
     try:
         return measure(found).mtime_ns < since * 1e9
@@ -150,7 +152,7 @@ def is_old(found: Found, since: float) -> bool:
         return False
 
 
-def needs_reading(database: Database, found: Found, since: float = 0.0) -> bool:
+def needs_reading(database: Database, found: Transcript, since: float = 0.0) -> bool:
     """Return by a file's status alone whether there may be something new in it. One that last
     changed before `since` is left out: what is in it would go as soon as it was read."""
     try:
@@ -173,7 +175,7 @@ def needs_reading(database: Database, found: Found, since: float = 0.0) -> bool:
     return is_cut or (source.size, source.mtime_ns) != (now.size, now.mtime_ns)
 
 
-def count_unread(database: Database, found: Found) -> int:
+def count_unread(database: Database, found: Transcript) -> int:
     """Return how many bytes of a transcript are not read yet; 0 where it is gone. Of a database
     that changed it is at least 1: its size tells little."""
     try:
@@ -192,7 +194,7 @@ def clean_state(value: Any, gate: Gate) -> Any:  # noqa: ANN401 - JSON
     change its digest, as of a session's id, so that it is known again."""
     if isinstance(value, str):
         is_clean = gate.clean(value) == value
-        return value if is_clean else digest(value).hex()
+        return value if is_clean else key_of(value).hex()
     if isinstance(value, dict):
         return {key: clean_state(item, gate) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -202,7 +204,7 @@ def clean_state(value: Any, gate: Gate) -> Any:  # noqa: ANN401 - JSON
 
 def forget_source(db: sqlite3.Connection, path: str) -> None:
     """Forget a file, and that sessions came from it."""
-    db.execute("DELETE FROM source WHERE path_key = ?", (digest(path),))
+    db.execute("DELETE FROM source WHERE path_key = ?", (key_of(path),))
     db.execute("UPDATE session SET source_path = '' WHERE source_path = ?", (path,))
 
 
@@ -219,7 +221,7 @@ def save_source(  # noqa: PLR0913, PLR0917 - the columns of a row
     path: str,
     gate: Gate,
     status: Measure,
-    place: Place,
+    place: FilePlace,
     state: State,
     elsewhere: int,
 ) -> int:
@@ -239,7 +241,7 @@ def save_source(  # noqa: PLR0913, PLR0917 - the columns of a row
         {
             **status._asdict(),
             **place._asdict(),
-            "key": digest(path),
+            "key": key_of(path),
             "agent": agent,
             "path": gate.clean_head(path, 4096),
             "elsewhere": elsewhere,

@@ -18,7 +18,7 @@ from memory.gate import FindSecrets, Gate
 from memory.sessions import delivering
 from memory.sessions.delivering import read_events
 from memory.sessions.events import ParseCall
-from memory.sessions.importers.importer import Found, Ground, Importer
+from memory.sessions.importers.importer import Ground, Importer, Transcript
 from memory.sessions.importers.registry import find_importer
 from memory.sessions.importing import Imported, Importing, import_source
 from memory.sessions.preparing import Preparer
@@ -151,7 +151,7 @@ class SessionStore(OpenStore):
         return Preparer(self._gate, self._parse_call, keep_messages=self._keep_messages)
 
     def import_transcript(
-        self, importer: Importer, found: Found, *, deadline: float = NO_DEADLINE
+        self, importer: Importer, found: Transcript, *, deadline: float = NO_DEADLINE
     ) -> Imported:
         """Read what is new in one transcript, as `importing.import_source` does."""
         return import_source(self._importing, importer, found, deadline=deadline)
@@ -184,7 +184,7 @@ class SessionStore(OpenStore):
         with self.database.writing() as db:
             forget_source(db, path)
 
-    def count_unread(self, found: Found) -> int:
+    def count_unread(self, found: Transcript) -> int:
         """Return how many bytes of a transcript are not read yet."""
         return count_unread(self.database, found)
 
@@ -268,7 +268,7 @@ class SessionStore(OpenStore):
         return build_snapshot(events, *told, bytes_max=bytes_max)
 
     def build_tail_snapshot(
-        self, importer: Importer, found: Found, tail_bytes: int, session_id: str
+        self, importer: Importer, found: Transcript, tail_bytes: int, session_id: str
     ) -> str:
         """Build a snapshot from what is kept and the last bytes of a transcript, of which too much
         is unread to be imported now. Nothing is stored."""

@@ -23,7 +23,7 @@ LINE_BYTES_MAX = 64 << 20
 BLOCK_BYTES = 1 << 20
 
 
-class Place(NamedTuple):
+class FilePlace(NamedTuple):
     """Where reading stands: the file that it is, and the first byte that was not read."""
 
     device: int = 0
@@ -64,7 +64,7 @@ def open_transcript(path: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def find_place(file: BinaryIO, known: Place) -> Place:
+def find_place(file: BinaryIO, known: FilePlace) -> FilePlace:
     """Return where to go on in the open file: where reading stood, or the beginning of another."""
     status = os.fstat(file.fileno())
     head = os.pread(file.fileno(), HEAD_BYTES, 0)
@@ -73,7 +73,7 @@ def find_place(file: BinaryIO, known: Place) -> Place:
         and status.st_size >= known.offset
         and sha256(head[: known.head_bytes]).digest() == known.head_sha256
     )
-    return Place(
+    return FilePlace(
         status.st_dev,
         status.st_ino,
         len(head),

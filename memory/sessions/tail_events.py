@@ -15,7 +15,7 @@ from itertools import chain
 from base.plain_files import open_plain
 from memory.sessions.delivering import read_events
 from memory.sessions.events import Event
-from memory.sessions.importers.importer import Found, Importer, State
+from memory.sessions.importers.importer import Importer, State, Transcript
 from memory.sessions.importing import Importing
 from memory.sessions.preparing import Prepared
 from memory.sessions.records import SessionRecord
@@ -48,7 +48,7 @@ TAIL_HEAD_BYTES = 65_536
 
 
 def read_tail_events(
-    importing: Importing, importer: Importer, found: Found, tail_bytes: int, session_id: str
+    importing: Importing, importer: Importer, found: Transcript, tail_bytes: int, session_id: str
 ) -> list[Event]:
     """Read the events of a transcript's last bytes, by way of a store in memory. Its beginning is
     parsed, too, since some hosts say only there whose it is."""

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from memory.sessions.event_writing import EventWriter
-from memory.sessions.preparing import Prepared, digest
+from memory.sessions.preparing import Prepared, key_of
 from memory.sessions.records import (
     CompactionRecord,
     CutRecord,
@@ -146,7 +146,7 @@ class Writer:
         ids = [session_id]
         if record.relation == "subagent":
             ids.append(f"{self._agent}:{record.parent_id}")
-        if any(self._is_forgotten(digest(one)) for one in ids) or not self._may_begin:
+        if any(self._is_forgotten(key_of(one)) for one in ids) or not self._may_begin:
             return None
         self._db.execute(
             "INSERT INTO session (id, agent, host_id, owner, source_path, created_at, updated_at)"
@@ -303,7 +303,7 @@ class Writer:
     def _key(self, session: OpenSession, key: str) -> bytes:
         if isinstance(key, PlainKey):
             return bytes.fromhex(key)
-        return digest(key) if self._keys_are_global else digest(session.id, key)
+        return key_of(key) if self._keys_are_global else key_of(session.id, key)
 
     def _is_known(self, session: OpenSession, key: bytes) -> bool:
         """Return whether a message is there; one that another session has is a copy of it."""
@@ -349,7 +349,7 @@ class Writer:
         if self._is_forgotten(key):
             return
         if event := write_compaction(self._db, session, record, key):
-            self._events.add(session, digest(key.hex(), "0"), event, record.at)
+            self._events.add(session, key_of(key.hex(), "0"), event, record.at)
 
     def _usage(self, session: OpenSession, record: UsageRecord) -> None:
         key = self._key(session, record.response_id)
@@ -370,7 +370,7 @@ class Writer:
 def _call_key(call_id: str) -> bytes | None:
     if isinstance(call_id, PlainKey):
         return bytes.fromhex(call_id)
-    return digest("call", call_id) if call_id else None
+    return key_of("call", call_id) if call_id else None
 
 
 def _is_cut(one: Prepared) -> bool:

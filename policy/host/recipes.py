@@ -40,10 +40,10 @@ def source(call: HostCall, language: str, path: Argument) -> None:
     for text in call.texts(path):
         if "://" in text or marks.taint(text):
             call.run_code(language, marks.FETCHED)
-    read(call, path)
+    read_file(call, path)
 
 
-def read(call: HostCall, path: Argument) -> None:
+def read_file(call: HostCall, path: Argument) -> None:
     """The file, or every file of a list, is read."""
     for file in call.paths(path):
         call.use_file(file)
@@ -80,7 +80,7 @@ def load_dotenv(call: HostCall, path: Argument) -> None:
     """Loaders that read `.env` where no path is given."""
     if call.target(path) is None:
         call.use_file(".env")
-    read(call, path)
+    read_file(call, path)
 
 
 def read_or_run(call: HostCall, path: Argument) -> None:
@@ -161,7 +161,7 @@ def apply_module(call: HostCall) -> None:
 
 OTHER_ACTS: dict[str, Act] = {
     "eval": run_code, "tagged": run_tagged,
-    "source": source, "read": read, "load": load, "write": write, "open": open_file,
+    "source": source, "read": read_file, "load": load, "write": write, "open": open_file,
     "dotenv": load_dotenv, "read_or_shell": read_or_run, "perl_open": open_perl,
     "pipe_open": open_or_run, "chdir": change_folder, "apply": apply,
     "apply_elixir": apply_module,

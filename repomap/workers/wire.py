@@ -22,7 +22,7 @@ def encode_order(language: str | None) -> bytes:
     return json.dumps({"language": language}).encode()
 
 
-def answer(header: bytes, data: bytes) -> bytes:
+def do_order(header: bytes, data: bytes) -> bytes:
     """Describe a file as its order says."""
     return encode_structure(describe_structure(data, json.loads(header)["language"]))
 

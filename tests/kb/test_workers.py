@@ -62,7 +62,7 @@ def entry(folder: Path, change: str) -> Path:
         "from kb.workers import serve, serving\n"
         f"{change}\n"
         "with socket.socket(fileno=0) as connection:\n"
-        "    serving.serve(connection, serve.answer)\n"
+        "    serving.serve(connection, serve.do_order)\n"
     )
     return program
 
@@ -105,10 +105,13 @@ def test_a_grammar_that_never_returns_is_killed_and_the_source_kept_as_text(
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ("serve.answer = lambda *_: os.kill(os.getpid(), signal.SIGSEGV)", "Segmentation fault"),
-        ("serve.answer = lambda *_: os._exit(3)", "exit 3"),
-        ('serve.answer = lambda *_: b\'{"chunks": [], "notes": []}\'', "makes no sense"),
-        ("serve.answer = lambda *_: b'no json'", "makes no sense"),
+        (
+            "serve.do_order = lambda *_: os.kill(os.getpid(), signal.SIGSEGV)",
+            "Segmentation fault",
+        ),
+        ("serve.do_order = lambda *_: os._exit(3)", "exit 3"),
+        ('serve.do_order = lambda *_: b\'{"chunks": [], "notes": []}\'', "makes no sense"),
+        ("serve.do_order = lambda *_: b'no json'", "makes no sense"),
     ],
 )
 def test_a_worker_that_fails_loses_no_source(
@@ -127,8 +130,8 @@ def test_a_worker_that_dies_of_one_of_many_sources_leaves_the_others_as_they_are
     fresh_workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change = (
-        "right = serve.answer\n"
-        "serve.answer = lambda *order: os._exit(3) if b'poison' in order[1] else right(*order)"
+        "right = serve.do_order\n"
+        "serve.do_order = lambda *order: os._exit(3) if b'poison' in order[1] else right(*order)"
     )
     monkeypatch.setattr(fresh_workers, "_entry", entry(tmp_path, change))
     monkeypatch.setattr(bulk, "INLINE_BYTES", -1)

@@ -39,7 +39,7 @@ def changed_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             "from repomap.workers import wire\n"
             f"{change}\n"
             "with socket.socket(fileno=0) as connection:\n"
-            "    serving.serve(connection, wire.answer)\n"
+            "    serving.serve(connection, wire.do_order)\n"
         )
         pools.append(WorkerPool(entry, 1, reply_bytes))
         monkeypatch.setattr(workers, "_pool", pools[-1])
@@ -88,11 +88,11 @@ def test_a_killed_worker_is_replaced():
 
 
 DIES_OF_BAD = (
-    "sound = wire.answer\n"
+    "sound = wire.do_order\n"
     "def answer(header, data):\n"
     "    if b'bad' in data: os.kill(os.getpid(), signal.SIGSEGV)\n"
     "    return sound(header, data)\n"
-    "wire.answer = answer"
+    "wire.do_order = answer"
 )
 
 
@@ -109,11 +109,11 @@ def test_a_worker_that_dies_costs_one_file(changed_workers):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ("wire.answer = lambda *_: os._exit(3)", "its parser ended: its process died (exit 3)"),
-        ("wire.answer = lambda *_: b'no json'", "its parser's answer makes no sense"),
-        ("wire.answer = lambda *_: b'[' * 100000", "its parser's answer makes no sense"),
-        ("wire.answer = lambda *_: b'x' * 2000", "its parser ended"),
-        ("serving.BASE_S = 0.3\ndef answer(*_):\n    while True: pass\nwire.answer = answer",
+        ("wire.do_order = lambda *_: os._exit(3)", "its parser ended: its process died (exit 3)"),
+        ("wire.do_order = lambda *_: b'no json'", "its parser's answer makes no sense"),
+        ("wire.do_order = lambda *_: b'[' * 100000", "its parser's answer makes no sense"),
+        ("wire.do_order = lambda *_: b'x' * 2000", "its parser ended"),
+        ("serving.BASE_S = 0.3\ndef answer(*_):\n    while True: pass\nwire.do_order = answer",
          "its parser ended: it did not end and was killed"),
     ],
 )  # fmt: skip

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ctxmode.config.transcripts import SourceChoice
     from ctxmode.hosts.hooks.calls import Purpose
     from memory.sessions import Imported, SessionStore
-    from memory.sessions.importers import Found, Importer
+    from memory.sessions.importers import Importer, Transcript
 
 RINGING_BEFORE = ("vscode-copilot", "cursor")
 """Hosts that ring before a compaction, so that at a prompt a look for the mark is enough."""
@@ -149,7 +149,7 @@ def _ring(bell: Bell, agent: str, store_path: str, ends_at: float) -> str:
 
 
 def _import(
-    store: SessionStore, importer: Importer, found: Found | None, deadline: float
+    store: SessionStore, importer: Importer, found: Transcript | None, deadline: float
 ) -> Imported:
     from memory.sessions import Imported  # noqa: PLC0415
 
@@ -159,7 +159,7 @@ def _import(
 
 
 def _compact(
-    bell: Bell, store: SessionStore, importer: Importer, found: Found | None, ends_at: float
+    bell: Bell, store: SessionStore, importer: Importer, found: Transcript | None, ends_at: float
 ) -> str:
     """Keep a snapshot of the session as it is before the compaction, and mark that it waits."""
     session_id = f"{importer.agent}:{bell.session}"
@@ -202,7 +202,7 @@ def _tell_opening(bell: Bell, agent: str, store_path: str) -> str:
 
 
 def _deliver(
-    bell: Bell, store: SessionStore, importer: Importer, found: Found | None, ends_at: float
+    bell: Bell, store: SessionStore, importer: Importer, found: Transcript | None, ends_at: float
 ) -> str:
     """Return the snapshot as of now, without what the host's own summary has, where that is known.
 
@@ -219,7 +219,7 @@ def _deliver(
 
 
 def _offer(
-    bell: Bell, store: SessionStore, importer: Importer, found: Found | None, ends_at: float
+    bell: Bell, store: SessionStore, importer: Importer, found: Transcript | None, ends_at: float
 ) -> str:
     """Return the snapshot with a prompt, where there was a compaction since the last one."""
     if os.path.exists(_waiting_mark(str(store.database.path), bell.session)):
@@ -232,7 +232,7 @@ def _offer(
 
 
 def _end(
-    bell: Bell, store: SessionStore, importer: Importer, found: Found | None, ends_at: float
+    bell: Bell, store: SessionStore, importer: Importer, found: Transcript | None, ends_at: float
 ) -> str:
     """Read what is left, and note that the session ended."""
     from memory.sessions import SessionRecord  # noqa: PLC0415
@@ -254,16 +254,16 @@ _DOING: Mapping[Purpose, Callable[..., str]] = {
 }
 
 
-def find_transcript(bell: Bell, importer: Importer, choice: SourceChoice) -> Found | None:
+def find_transcript(bell: Bell, importer: Importer, choice: SourceChoice) -> Transcript | None:
     """Find the transcript of the session that a bell is of, where a person lets it be read."""
     from ctxmode.operations.session_sources import is_chosen  # noqa: PLC0415
-    from memory.sessions.importers import Found, Ground  # noqa: PLC0415
+    from memory.sessions.importers import Ground, Transcript  # noqa: PLC0415
 
     told = bell.text("transcript_path", "transcriptPath")
     if told and os.path.isabs(told) and importer.find_folder is None:
         if not is_chosen(told, choice, bell.home):
             return None
-        return Found(told, bell.session if importer.agent == "claude_code" else "")
+        return Transcript(told, bell.session if importer.agent == "claude_code" else "")
     ground = Ground(bell.home, bell.environ, bell.project)
     wanted = bell.session
     if importer.read_sessions is not None:

@@ -7,10 +7,10 @@ from .detecting import Contents as Contents
 from .detecting import detect_form as detect_form
 from .detecting import keep_sessions as keep_sessions
 from .detecting import list_contents as list_contents
-from .importer import Found as Found
 from .importer import Ground as Ground
 from .importer import Importer as Importer
 from .importer import State as State
+from .importer import Transcript as Transcript
 from .registry import FORMS as FORMS
 from .registry import MODULES as MODULES
 from .registry import find_importer as find_importer

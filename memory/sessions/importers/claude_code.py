@@ -23,7 +23,7 @@ from typing import Any
 
 from base.digests import blake2b
 from base.host_homes import find_place
-from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.importer import Ground, Importer, State, Transcript
 from memory.sessions.importers.stranger import count as _count
 from memory.sessions.importers.stranger import is_file, is_folder, scan, subfolders
 from memory.sessions.importers.stranger import text as _text
@@ -69,7 +69,7 @@ def encode_path(path: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "-", path)
 
 
-def find_transcripts(ground: Ground) -> Iterator[Found]:
+def find_transcripts(ground: Ground) -> Iterator[Transcript]:
     """Yield the transcripts of folders that may be the project's, or a folder's below it."""
     wanted = encode_path(ground.project)
     for folder in subfolders(projects_folder(ground)):
@@ -78,15 +78,15 @@ def find_transcripts(ground: Ground) -> Iterator[Found]:
             continue
         for entry in scan(folder.path):
             if entry.name.endswith(".jsonl") and is_file(entry):
-                yield Found(entry.path, entry.name.removesuffix(".jsonl"))
+                yield Transcript(entry.path, entry.name.removesuffix(".jsonl"))
             elif is_folder(entry):
                 yield from _subagents(entry)
 
 
-def _subagents(session: os.DirEntry[str]) -> Iterator[Found]:
+def _subagents(session: os.DirEntry[str]) -> Iterator[Transcript]:
     for entry in scan(os.path.join(session.path, "subagents")):
         if entry.name.endswith(".jsonl") and is_file(entry):
-            yield Found(entry.path)
+            yield Transcript(entry.path)
 
 
 def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:

@@ -25,7 +25,7 @@ from typing import Any
 from base.digests import sha256
 from base.host_homes import find_place
 from memory.sessions.importers import codex_outcome as outcome
-from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.importer import Ground, Importer, State, Transcript
 from memory.sessions.importers.stranger import (
     count,
     fields,
@@ -67,14 +67,14 @@ def sessions_folder(ground: Ground) -> str:
     return ground.root or os.path.join(base, "sessions")
 
 
-def find_transcripts(ground: Ground) -> Iterator[Found]:
+def find_transcripts(ground: Ground) -> Iterator[Transcript]:
     """Yield every thread: the path tells its day, not its project."""
     for year in subfolders(sessions_folder(ground)):
         for month in subfolders(year.path):
             for day in subfolders(month.path):
                 for entry in scan(day.path):
                     if (named := _NAME.match(entry.name)) and is_file(entry):
-                        yield Found(entry.path, named[1])
+                        yield Transcript(entry.path, named[1])
 
 
 def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from base.host_homes import find_place
-from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.importer import Ground, Importer, State, Transcript
 from memory.sessions.importers.stranger import (
     code,
     count,
@@ -59,12 +59,12 @@ def state_folder(ground: Ground) -> str:
     return ground.root or os.path.join(base, "session-state")
 
 
-def find_transcripts(ground: Ground) -> Iterator[Found]:
+def find_transcripts(ground: Ground) -> Iterator[Transcript]:
     """Yield every session: the path tells no project."""
     for session in subfolders(state_folder(ground)):
         for entry in scan(session.path):
             if entry.name == "events.jsonl" and is_file(entry):
-                yield Found(entry.path, session.name)
+                yield Transcript(entry.path, session.name)
 
 
 def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 from base.digests import sha256
 from base.plain_files import open_plain
-from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.importer import Ground, Importer, State, Transcript
 from memory.sessions.importers.stranger import (
     fields,
     first_text,
@@ -68,7 +68,7 @@ def encode_path(path: str) -> str:
     return _NO_NAME.sub("-", path).strip("-")
 
 
-def find_transcripts(ground: Ground) -> Iterator[Found]:
+def find_transcripts(ground: Ground) -> Iterator[Transcript]:
     """Yield the sessions of folders that may be the project's, or of one below it."""
     wanted = encode_path(ground.project)
     for project in subfolders(projects_folder(ground)):
@@ -76,7 +76,7 @@ def find_transcripts(ground: Ground) -> Iterator[Found]:
             continue
         for entry in scan(os.path.join(project.path, "agent-transcripts")):
             if entry.name.endswith(".jsonl") and is_file(entry):
-                yield Found(entry.path, entry.name.removesuffix(".jsonl"))
+                yield Transcript(entry.path, entry.name.removesuffix(".jsonl"))
             else:
                 yield from _sessions_in(entry)
 
@@ -89,19 +89,19 @@ def _may_be(name: str, wanted: str) -> bool:
     return name == wanted or name.startswith(f"{wanted}-")
 
 
-def _sessions_in(folder: os.DirEntry[str]) -> Iterator[Found]:
+def _sessions_in(folder: os.DirEntry[str]) -> Iterator[Transcript]:
     for entry in scan(folder.path):
         if entry.name == f"{folder.name}.jsonl" and is_file(entry):
-            yield Found(entry.path, folder.name)
+            yield Transcript(entry.path, folder.name)
     for entry in scan(os.path.join(folder.path, "subagents")):
         if entry.name.endswith(".jsonl") and is_file(entry):
-            yield Found(entry.path, entry.name.removesuffix(".jsonl"), parent_id=folder.name)
+            yield Transcript(entry.path, entry.name.removesuffix(".jsonl"), parent_id=folder.name)
 
 
 # Whose a session is
 
 
-def find_folder(found: Found, file: BinaryIO) -> str:
+def find_folder(found: Transcript, file: BinaryIO) -> str:
     """Find the working directory of a session; empty where it cannot be known."""
     before, mark, _ = found.path.rpartition("/agent-transcripts/")
     if not mark:

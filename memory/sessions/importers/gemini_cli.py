@@ -24,7 +24,7 @@ from typing import Any
 from base.digests import sha256
 from base.host_homes import find_place
 from base.plain_files import open_plain
-from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.importer import Ground, Importer, State, Transcript
 from memory.sessions.importers.stranger import (
     count,
     fields,
@@ -79,7 +79,7 @@ def tmp_folder(ground: Ground) -> str:
     return ground.root or find_place("~/.gemini/tmp", ground.home, ground.environ)
 
 
-def find_transcripts(ground: Ground) -> Iterator[Found]:
+def find_transcripts(ground: Ground) -> Iterator[Transcript]:
     """Yield the sessions of the project and of folders below it."""
     for project in subfolders(tmp_folder(ground)):
         root = _root_of(project, ground)
@@ -90,9 +90,9 @@ def find_transcripts(ground: Ground) -> Iterator[Found]:
             if is_folder(entry):
                 for inner in scan(entry.path):
                     if inner.name.endswith(".jsonl") and is_file(inner):
-                        yield Found(inner.path, inner.name.removesuffix(".jsonl"), root)
+                        yield Transcript(inner.path, inner.name.removesuffix(".jsonl"), root)
             elif entry.name.endswith(".jsonl") and is_file(entry):
-                yield Found(entry.path, "", root)
+                yield Transcript(entry.path, "", root)
 
 
 def _root_of(project: os.DirEntry[str], ground: Ground) -> str:

@@ -27,7 +27,7 @@ class Ground(NamedTuple):
     root: str = ""  # the folder in which a person has them, in place of the host's own
 
 
-class Found(NamedTuple):
+class Transcript(NamedTuple):
     """A transcript that was found.
 
     Sessions of a file that a person named are kept, and no host is read for their sake.
@@ -75,9 +75,9 @@ class Importer(NamedTuple):
     agent: str
     title: str
     roots: Callable[[Ground], Iterator[str]]
-    find: Callable[[Ground], Iterator[Found]]
+    find: Callable[[Ground], Iterator[Transcript]]
     parse_line: ParseLine | None = None
     read_file: Callable[[str, State], Iterator[Record]] | None = None
     keys_are_global: bool = False
     read_sessions: ReadSessions | None = None
-    find_folder: Callable[[Found, BinaryIO], str] | None = None
+    find_folder: Callable[[Transcript, BinaryIO], str] | None = None

@@ -21,7 +21,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.importer import Ground, Importer, State, Transcript
 from memory.sessions.importers.opencode_rows import (
     TABLES,
     HostDatabase,
@@ -71,7 +71,7 @@ def data_folder(ground: Ground) -> str:
     return ground.root or os.path.join(base, "opencode")
 
 
-def find_databases(ground: Ground) -> Iterator[Found]:
+def find_databases(ground: Ground) -> Iterator[Transcript]:
     """Yield the database that a person named, or those of each release channel."""
     folder = data_folder(ground)
     named = ground.environ.get("OPENCODE_DB")
@@ -82,7 +82,7 @@ def find_databases(ground: Ground) -> Iterator[Found]:
         paths = [one.path for one in entries if _NAME.fullmatch(one.name) and is_file(one)]
     for path in sorted(paths, key=lambda path: (len(path), path)):
         if os.path.isfile(path):
-            yield Found(path, log=f"{path}-wal")
+            yield Transcript(path, log=f"{path}-wal")
 
 
 def read_sessions(

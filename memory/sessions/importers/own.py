@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from base.digests import blake2b
-from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.importer import Ground, Importer, State, Transcript
 from memory.sessions.importers.stranger import (
     code,
     count,
@@ -240,7 +240,7 @@ def digest_value(value: object) -> str:
     return blake2b(data, digest_size=8).hexdigest()
 
 
-def never_found(ground: Ground) -> Iterator[Found]:
+def never_found(ground: Ground) -> Iterator[Transcript]:
     """Find nothing: a person names such a file."""
     yield from ()
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from base.host_homes import find_place
 from memory.sessions.importers.gemini_cli import changed_files
-from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.importer import Ground, Importer, State, Transcript
 from memory.sessions.importers.stranger import (
     count,
     fields,
@@ -60,7 +60,7 @@ def projects_folder(ground: Ground) -> str:
     return ground.root or os.path.join(base, "projects")
 
 
-def find_transcripts(ground: Ground) -> Iterator[Found]:
+def find_transcripts(ground: Ground) -> Iterator[Transcript]:
     """Yield the sessions of folders that may be the project's, or of one below it."""
     wanted = re.sub(r"[^A-Za-z0-9]", "-", ground.project)
     for project in subfolders(projects_folder(ground)):
@@ -69,7 +69,7 @@ def find_transcripts(ground: Ground) -> Iterator[Found]:
             continue
         for entry in scan(os.path.join(project.path, "chats")):
             if entry.name.endswith(".jsonl") and is_file(entry):
-                yield Found(entry.path, entry.name.removesuffix(".jsonl"))
+                yield Transcript(entry.path, entry.name.removesuffix(".jsonl"))
 
 
 def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:

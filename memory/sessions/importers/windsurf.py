@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from base.plain_files import open_plain
-from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.importer import Ground, Importer, State, Transcript
 from memory.sessions.importers.stranger import (
     fields,
     first_text,
@@ -39,13 +39,13 @@ def transcripts_folder(ground: Ground) -> str:
     return ground.root or os.path.join(ground.home, ".windsurf", "transcripts")
 
 
-def find_transcripts(ground: Ground) -> Iterator[Found]:
+def find_transcripts(ground: Ground) -> Iterator[Transcript]:
     """Yield the conversations of the project, of the latest that there are."""
     entries = (one for one in scan(transcripts_folder(ground)) if one.name.endswith(".jsonl"))
     latest = sorted(filter(is_file, entries), key=_changed_at, reverse=True)
     for entry in latest[:TRANSCRIPTS_MAX]:
         if not ground.project or _names_project(entry, ground.project):
-            yield Found(entry.path, entry.name.removesuffix(".jsonl"), ground.project)
+            yield Transcript(entry.path, entry.name.removesuffix(".jsonl"), ground.project)
 
 
 def _changed_at(entry: os.DirEntry[str]) -> float:

@@ -29,7 +29,7 @@ _PARAMETER = re.compile(r"""([+*$]*)([\w-]+)(?:=('[^']*+'|"[^"]*+"|\S+))?""")
 FILL_DEPTH_MAX = 16  # variables in variables
 
 
-class Asked(NamedTuple):
+class TaskCall(NamedTuple):
     """What a command line asks for: tasks by name, words passed on, and variables."""
 
     options: Parsed
@@ -39,7 +39,7 @@ class Asked(NamedTuple):
     variables: dict[str, str]
 
 
-def read_command(row: TaskFile, argv: tuple[str, ...]) -> Asked | None:
+def read_command(row: TaskFile, argv: tuple[str, ...]) -> TaskCall | None:
     """What a command line asks for; None where it runs no task."""
     values = words(row.values)
     short = "".join(name for name in values if len(name) == 1)
@@ -61,12 +61,12 @@ def read_command(row: TaskFile, argv: tuple[str, ...]) -> Asked | None:
     chosen = ",".join(options.values(words(row.option)))
     names = chosen.split(",") if chosen else []
     if takes in ("one", "loose"):
-        return Asked(options, verb, given[:1], [word for word in given[1:] if word != "--"], {})
+        return TaskCall(options, verb, given[:1], [word for word in given[1:] if word != "--"], {})
     variables = dict(word.split("=", 1) for word in given if "=" in word)
     given = [word for word in given if "=" not in word]
     if options.has(*_SHOWS) or (takes == "none" and given and not verb):
         return None
-    return Asked(options, verb, names or given, behind, variables)
+    return TaskCall(options, verb, names or given, behind, variables)
 
 
 class Tasks(NamedTuple):
@@ -186,7 +186,7 @@ def _needs(value: object) -> Iterator[list[str]]:
                 yield [name.lstrip("^").rpartition("#")[2].split()[0], *given.get("arguments", ())]
 
 
-def _read_request(row: TaskFile, name: str, argv: tuple[str, ...]) -> Asked | None:
+def _read_request(row: TaskFile, name: str, argv: tuple[str, ...]) -> TaskCall | None:
     """What a command line asks for, with the tasks that its first word may stand for."""
     if name in ("docker", "podman"):
         argv = argv[argv.index("compose") :] if "compose" in argv else argv[:1]
@@ -232,7 +232,9 @@ def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
         yield from _run(project, row, asked, folder)
 
 
-def _run(project: ProjectFiles, row: TaskFile, asked: Asked, folder: str) -> Iterator[TargetStep]:
+def _run(
+    project: ProjectFiles, row: TaskFile, asked: TaskCall, folder: str
+) -> Iterator[TargetStep]:
     options = {*words("f file config c conf t taskfile justfile procfile")} - {*words(row.option)}
     for file in next(asked.options.values([*options]), row.files).split():
         where, text = project.find(file, folder)
@@ -281,7 +283,7 @@ def _entries(
     return found
 
 
-def _hooks(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
+def _hooks(data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
     """The hooks of pre-commit that are the project's own."""
     repos = [repo for repo in texts(data.get("repos"), dict) if repo.get("repo") == "local"]
     hooks = [hook for repo in repos for hook in texts(repo.get("hooks"), dict)]
@@ -293,7 +295,7 @@ def _hooks(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
     }
 
 
-def _environments(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
+def _environments(data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
     """The environments of tox, in the notation of tox.ini or of TOML."""
     data = table(data, "tool", "tox") or data
     data = read_data("tox.ini", str(data.get("legacy_tox_ini", ""))) or data
@@ -315,7 +317,7 @@ def _tox_lines(value: object) -> list[str]:
     return [re.sub(r"^(?:[\w!,.-]+:\s+)?[-!]?\s*", "", line) for line in lines]
 
 
-def _services(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
+def _services(data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
     """The services of compose, each as the `docker run` that it stands for."""
     found = {}
     for name in table(data, "services"):
@@ -332,6 +334,6 @@ def _services(data: dict[str, Any], asked: Asked) -> dict[str, Any]:
     return found
 
 
-_SPECIAL: dict[str, Callable[[dict[str, Any], Asked], dict[str, Any]]] = {
+_SPECIAL: dict[str, Callable[[dict[str, Any], TaskCall], dict[str, Any]]] = {
     "*hooks": _hooks, "*tox": _environments, "*compose": _services
 }  # fmt: skip

@@ -12,7 +12,7 @@ from policy.shell.project_files import ProjectFiles, table, texts
 from policy.shell.project_files.data_files import read_data
 
 if TYPE_CHECKING:
-    from policy.shell.project_files.tasks import Asked
+    from policy.shell.project_files.tasks import TaskCall
 
 _OF_ALL = words("workspaces ws r recursive")
 
@@ -21,7 +21,9 @@ def _data(project: ProjectFiles, name: str, folder: str) -> dict[str, Any]:
     return read_data(name, project.read(name, folder))
 
 
-def packages(project: ProjectFiles, folder: str, asked: Asked) -> Iterator[tuple[str, list[str]]]:
+def packages(
+    project: ProjectFiles, folder: str, asked: TaskCall
+) -> Iterator[tuple[str, list[str]]]:
     """The folders in which a command line runs scripts, each with the names of the scripts."""
     root = project.find("package.json nx.json", folder)[0] or project.folder
     options, names = asked.options, asked.names

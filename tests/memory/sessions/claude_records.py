@@ -13,7 +13,7 @@ from ctxmode.operations.session_store import parse_call
 from memory.sessions import keeping
 from memory.sessions.delivering import read_events
 from memory.sessions.importers.claude_code import IMPORTER
-from memory.sessions.importers.importer import Found
+from memory.sessions.importers.importer import Transcript
 from memory.sessions.store import SessionStore
 
 SESSION = "11111111-2222-3333-4444-555555555555"
@@ -93,7 +93,7 @@ def open_store(path: Path, **options: Any) -> SessionStore:
 
 
 def bring_in(store: SessionStore, path: Path, session: str = SESSION, **options: Any) -> Any:
-    return store.import_transcript(IMPORTER, Found(str(path), session), **options)
+    return store.import_transcript(IMPORTER, Transcript(str(path), session), **options)
 
 
 def events_of(store: SessionStore, session: str = SESSION) -> list[Any]:

@@ -6,7 +6,7 @@ import pytest
 
 from memory.sessions.events import EVENTS_OF_CALL_MAX
 from memory.sessions.importers import find_importer
-from memory.sessions.importers.importer import Found
+from memory.sessions.importers.importer import Transcript
 from memory.sessions.records import MessageRecord, SessionRecord
 from tests.memory.sessions.claude_records import dump, open_store, problems_of, rows
 from tests.memory.sessions.importers.test_driven_hosts import HERE
@@ -137,7 +137,7 @@ def test_files_of_a_hosts_results_are_noted_however_the_reading_is_parted(name, 
     data = (HERE / f"{name}.jsonl").read_bytes()
     (tmp_path / "t.jsonl").write_bytes(data)
     with open_store(tmp_path / "whole.sqlite3") as store:
-        store.import_transcript(importer, Found(str(tmp_path / "t.jsonl")))
+        store.import_transcript(importer, Transcript(str(tmp_path / "t.jsonl")))
         whole, found = dump(store), touches(store)
     assert found
     assert {count for _, _, count in found} == {1}
@@ -147,6 +147,6 @@ def test_files_of_a_hosts_results_are_noted_however_the_reading_is_parted(name, 
         with path.open("ab") as file:
             file.write(line)
         with open_store(tmp_path / "parts.sqlite3") as store:
-            store.import_transcript(importer, Found(str(path)))
+            store.import_transcript(importer, Transcript(str(path)))
     with open_store(tmp_path / "parts.sqlite3") as store:
         assert dump(store) == whole

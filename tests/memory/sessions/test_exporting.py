@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory.sessions.exporting import build_export, write_export, write_summary, write_transcript
 from memory.sessions.importers import find_importer
-from memory.sessions.importers.importer import Found
+from memory.sessions.importers.importer import Transcript
 from memory.sessions.importers.own import IMPORTER
 from memory.sessions.keeping import Summary, set_status
 from memory.sessions.reading import find_session, list_sessions, read_compactions, read_token_counts
@@ -46,7 +46,7 @@ def export(store, session_id, path):
 
 
 def import_again(store, path, agent="claude_code"):
-    found = Found(str(path), form="own")
+    found = Transcript(str(path), form="own")
     return store.import_transcript(IMPORTER._replace(agent=agent), found)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memory.errors import MemoryRoomError
 from memory.sessions import importing, keeping, sources, tail, tail_events
 from memory.sessions.importers.claude_code import IMPORTER
-from memory.sessions.importers.importer import Found
+from memory.sessions.importers.importer import Transcript
 from memory.sessions.reading import read_sources
 from memory.sessions.sources import DRIFT, needs_reading
 from tests.memory.sessions.claude_records import (
@@ -77,7 +77,7 @@ def test_r9_killed_between_any_two_transactions_the_rows_are_the_same(
             assert problems_of(store) == []
             if not done.behind:
                 break
-            assert needs_reading(store.database, Found(str(path), SESSION))
+            assert needs_reading(store.database, Transcript(str(path), SESSION))
     with open_store(tmp_path / "parts.sqlite3") as store:
         parts = dump(store)
     assert done.behind == 0
@@ -129,7 +129,7 @@ def test_the_same_bytes_again_change_nothing(tmp_path):
     with open_store(tmp_path / "s.sqlite3") as store:
         bring_in(store, path)
         before = dump(store)
-        assert not needs_reading(store.database, Found(str(path), SESSION))
+        assert not needs_reading(store.database, Transcript(str(path), SESSION))
         assert bring_in(store, path).messages == 0
         with store.database.writing() as db:
             db.execute("UPDATE source SET offset = 0, inode = 0")  # as after a rotation
@@ -168,7 +168,7 @@ def test_another_file_under_the_name_is_read_from_its_beginning(change, tmp_path
     with open_store(tmp_path / "s.sqlite3") as store:
         assert bring_in(store, path).messages == 2
         change(path, second)
-        assert needs_reading(store.database, Found(str(path), SESSION))
+        assert needs_reading(store.database, Transcript(str(path), SESSION))
         assert bring_in(store, path).messages == 1
         texts = [event.text for event in events_of(store) if event.category == "rejected"]
         assert texts == ["Never use the first file.", "Never use the second file."]
@@ -184,7 +184,7 @@ def test_a_whole_last_line_needs_no_end(ending, tmp_path):
     with open_store(tmp_path / "s.sqlite3") as store:
         done = bring_in(store, path)
         assert (done.messages, done.bad_lines, done.behind) == (2, 0, 0)
-        assert not needs_reading(store.database, Found(str(path), SESSION))
+        assert not needs_reading(store.database, Transcript(str(path), SESSION))
         with path.open("ab") as file:
             file.write(
                 ending + json.dumps(make.prompt("Go on")).encode() + b"\n" if ending else b""
@@ -205,7 +205,7 @@ def test_a_torn_last_line_waits_until_it_is_complete(cut, tmp_path):
         assert (done.messages, done.bad_lines) == (1, 0)
         with path.open("ab") as file:
             file.write(line[cut:])
-        assert needs_reading(store.database, Found(str(path), SESSION))
+        assert needs_reading(store.database, Transcript(str(path), SESSION))
         done = bring_in(store, path)
         assert (done.messages, done.bad_lines) == (1, 0)
         assert problems_of(store) == []
@@ -354,7 +354,7 @@ def test_a_session_of_another_project_is_left_alone(tmp_path):
         assert bring_in(store, path).elsewhere
         assert rows(store, "SELECT COUNT(*) FROM message") == [(0,)]
         write(path, [make.prompt("Again", cwd="/other")], "a")
-        assert not needs_reading(store.database, Found(str(path), SESSION))
+        assert not needs_reading(store.database, Transcript(str(path), SESSION))
 
 
 @pytest.mark.parametrize("batch", [1, 8 << 20])
@@ -551,8 +551,8 @@ def test_import_all_comes_back_to_what_a_deadline_left(tmp_path, monkeypatch):
     with open_store(tmp_path / "s.sqlite3") as store:
         ends = time.monotonic() + 60
         bring_in(store, path, deadline=0.0)
-        assert store.count_unread(Found(str(path), SESSION)) > 0
-        while store.count_unread(Found(str(path), SESSION)) and time.monotonic() < ends:
+        assert store.count_unread(Transcript(str(path), SESSION)) > 0
+        while store.count_unread(Transcript(str(path), SESSION)) and time.monotonic() < ends:
             assert store.import_all([IMPORTER], ground)
         assert store.import_all([IMPORTER], ground) == []
 
@@ -571,7 +571,7 @@ def test_a_store_that_cannot_be_written_is_told_in_words(tmp_path):
 @pytest.mark.parametrize("tail_bytes", [1 << 30, 30_000, 3000])
 def test_the_events_of_a_tail_are_the_last_ones(tail_bytes, tmp_path):
     path = write(tmp_path / "t.jsonl", long_session())
-    found = Found(str(path), SESSION)
+    found = Transcript(str(path), SESSION)
     with open_store(tmp_path / "s.sqlite3") as store:
         events = tail_events.read_tail_events(
             store._importing, IMPORTER, found, tail_bytes, f"claude_code:{SESSION}"

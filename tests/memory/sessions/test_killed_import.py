@@ -8,7 +8,7 @@ import pytest
 
 from memory.sessions import importing
 from memory.sessions.importers import find_importer
-from memory.sessions.importers.importer import Found
+from memory.sessions.importers.importer import Transcript
 from tests.memory.sessions.claude_records import dump, open_store, problems_of
 from tests.memory.sessions.importers.test_chatgpt import CHAT, conversation
 
@@ -24,7 +24,7 @@ def make(form, path):
     else:
         rows = [{"role": "user", "content": f"word {n}", "at": 1.7e9 + n} for n in range(60)]
         path.write_text("".join(f"{json.dumps(one)}\n" for one in rows))
-    return Found(str(path), "s" if form == "own_lines" else "", form=form)
+    return Transcript(str(path), "s" if form == "own_lines" else "", form=form)
 
 
 @pytest.mark.parametrize("form", ["chatgpt", "own_lines"])

@@ -16,7 +16,7 @@ from memory.sessions.delivering import read_events
 from memory.sessions.event_writing import evict_events
 from memory.sessions.events import PRIORITIES, Event
 from memory.sessions.importers.claude_code import IMPORTER
-from memory.sessions.importers.importer import Found
+from memory.sessions.importers.importer import Transcript
 from memory.sessions.reading import list_sessions
 from memory.sessions.records import MessageRecord, SessionRecord
 from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX, build_snapshot
@@ -188,7 +188,7 @@ def test_what_is_forgotten_leaves_no_byte_and_is_not_read_again(make_store, tmp_
     )
     transcript.write_text(line)
     store = make_store(keep_messages=False)
-    assert store.import_transcript(IMPORTER, Found(str(transcript), "0b8f")).messages == 1
+    assert store.import_transcript(IMPORTER, Transcript(str(transcript), "0b8f")).messages == 1
     files = lambda: b"".join(p.read_bytes() for p in tmp_path.glob("s.sqlite3*"))  # noqa: E731
     assert word.encode() in files()
     with store.database.writing() as db:
@@ -197,7 +197,7 @@ def test_what_is_forgotten_leaves_no_byte_and_is_not_read_again(make_store, tmp_
         keeping.compact(db)
     assert word.encode() not in files()
     transcript.write_text(line + line.replace("u1", "u2"))
-    store.import_transcript(IMPORTER, Found(str(transcript), "0b8f"))
+    store.import_transcript(IMPORTER, Transcript(str(transcript), "0b8f"))
     with store.database.reading() as db:
         assert list_sessions(db) == []
     assert word.encode() not in files()

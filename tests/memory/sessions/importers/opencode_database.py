@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from memory.sessions.importers.importer import Found
+from memory.sessions.importers.importer import Transcript
 from memory.sessions.importers.opencode import IMPORTER
 from memory.sessions.store import SessionStore
 
@@ -51,8 +51,8 @@ class Host:
         self.db.executescript(TABLES)
 
     @property
-    def found(self) -> Found:
-        return Found(str(self.path), log=f"{self.path}-wal")
+    def found(self) -> Transcript:
+        return Transcript(str(self.path), log=f"{self.path}-wal")
 
     def tick(self) -> int:
         self.number += 1

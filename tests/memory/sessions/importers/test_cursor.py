@@ -19,7 +19,7 @@ from memory.sessions.importers.cursor import (
     parse_line,
     part_prompt,
 )
-from memory.sessions.importers.importer import Found, Ground
+from memory.sessions.importers.importer import Ground, Transcript
 from memory.sessions.records import MessageRecord, SessionRecord
 from memory.sessions.store import SessionStore
 
@@ -203,9 +203,9 @@ def test_a_name_that_was_cut_is_known_by_what_was_trusted(tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(say("x")) + "\n")
     with path.open("rb") as file:
-        assert not find_folder(Found(str(path), ID), file)
+        assert not find_folder(Transcript(str(path), ID), file)
         (folder / ".workspace-trusted").write_text(json.dumps({"workspacePath": str(project)}))
-        assert find_folder(Found(str(path), ID), file) == str(project)
+        assert find_folder(Transcript(str(path), ID), file) == str(project)
 
 
 def test_a_subagents_file_is_a_session_of_its_own(place):

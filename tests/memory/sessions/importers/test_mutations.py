@@ -11,7 +11,7 @@ import pytest
 
 from memory.sessions import importing, tail
 from memory.sessions.importers import find_importer
-from memory.sessions.importers.importer import Found
+from memory.sessions.importers.importer import Transcript
 from tests.memory.sessions.claude_records import Maker, dump, open_store, problems_of
 
 HERE = Path(__file__).parent / "transcripts"
@@ -115,7 +115,7 @@ MUTATIONS = [swap_types, drop_field, flip_bytes, truncate, repeat, reorder, nest
 
 
 def read_whole(store, importer, path):
-    done = store.import_transcript(importer, Found(str(path)))
+    done = store.import_transcript(importer, Transcript(str(path)))
     assert done.behind == 0 or not path.read_bytes().endswith(b"\n")
     return done
 
@@ -126,7 +126,7 @@ def read_parted(folder, importer, path, chance):
     while True:
         with open_store(folder / "parts.sqlite3", keep_messages=True) as store:
             for _ in range(chance.randrange(1, 9)):
-                done = store.import_transcript(importer, Found(str(path)), deadline=0.0)
+                done = store.import_transcript(importer, Transcript(str(path)), deadline=0.0)
                 if not done.behind or done.behind == before:
                     return
                 before = done.behind

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from memory.sessions import importing
 from memory.sessions.importers import opencode_rows
-from memory.sessions.importers.importer import Found, Ground
+from memory.sessions.importers.importer import Ground, Transcript
 from memory.sessions.importers.opencode import IMPORTER
 from memory.sessions.reading import find_session, read_messages, read_sources
 from memory.sessions.sources import count_unread, needs_reading
@@ -694,6 +694,6 @@ def test_the_databases_are_found(tmp_path):
     assert find(OPENCODE_DB="other.db") == ["other.db"]
     assert find(OPENCODE_DB=":memory:") == []
     assert find(XDG_DATA_HOME=str(tmp_path / "none")) == []
-    assert next(IMPORTER.find(Ground(str(tmp_path), {}))) == Found(
+    assert next(IMPORTER.find(Ground(str(tmp_path), {}))) == Transcript(
         str(folder / "opencode.db"), log=str(folder / "opencode.db-wal")
     )
