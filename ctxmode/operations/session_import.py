@@ -255,7 +255,8 @@ def index_stored(config: Config, answer: ImportAnswer) -> None:
         is_ours = stored.store == "project"
         if not stored.messages:
             continue
-        with _open(config, is_ours, answer) as sessions, translate_errors():
+        target = open_target(config, is_ours=is_ours, keep_messages=answer.keeps_texts)
+        with target as sessions, translate_errors():
             if is_ours:
                 with open_library(config) as library:
                     stored.turns_left = index_turns(sessions, library.store, deadline=deadline)
