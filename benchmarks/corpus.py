@@ -18,8 +18,7 @@ from benchmarks.commands import Found
 from benchmarks.harness import DATA, write_files
 from policy.claude import Anchors, parse_rule
 from policy.judging import script_texts
-from policy.model import Decision, RuleSource
-from policy.rules import DEFAULT_RULES
+from policy.model import DEFAULT_RULES, Decision, RuleSource
 
 _DATA: Mapping[str, Any] = tomllib.loads((DATA / "rule_sets.toml").read_text())
 RULE_SETS: Mapping[str, Mapping[str, Sequence[str]]] = _DATA["rule_sets"]

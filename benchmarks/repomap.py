@@ -24,13 +24,12 @@ from benchmarks.processes import read_processors_s
 from ctxmode.operations.project_maps import hide_secrets, redact
 from kb.tokens import DEAREST, estimate, estimate_tokens
 from repomap import workers
-from repomap.evidence import match_field
 from repomap.fitting import fit
-from repomap.pack_model import Pack, PackRequest, Redaction
+from repomap.model import Pack, PackRequest, Redaction
 from repomap.ranking import ASIDE, is_prose, is_test, rank_files
 from repomap.scanning import ScanRequest, scan
 from repomap.store import MapStore, read_files
-from repomap.words import weigh_terms
+from repomap.words import match_field, weigh_terms
 
 AT = (1, 5, 10)
 BUDGETS = (8_000, 32_000)

@@ -24,7 +24,7 @@ from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.render.progress_line import OnProgress, ignore_progress
 from executor import open_backgrounds
 from executor.run import Answer, Keep
-from kb.disk_use import queue_folder
+from kb.eviction import queue_folder
 
 # Operations load what only they need, so that a run starts sooner.
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from kb.chunkers import CHUNKERS
 from kb.chunking import chunk_part
-from kb.chunks import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk
 from kb.indexing import Converted, convert
+from kb.packing import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk
 
 HERE = Path(__file__).parent
 SAMPLES = HERE / "samples"

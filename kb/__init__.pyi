@@ -1,6 +1,6 @@
 # The names of this room, each loaded at its first use.
+from .access import fts5_available as fts5_available
 from .chunkers import CHUNKERS as CHUNKERS
-from .connection import fts5_available as fts5_available
 from .decoding import BINARY_SAMPLE as BINARY_SAMPLE
 from .decoding import as_utf8 as as_utf8
 from .decoding import is_binary as is_binary
@@ -9,17 +9,12 @@ from .directory import DirectoryReport as DirectoryReport
 from .directory import OnProgress as OnProgress
 from .directory import index_selection as index_selection
 from .directory import watch as watch
-from .errors import StoreBusyError as StoreBusyError
-from .errors import StoreError as StoreError
-from .errors import UnknownSourceError as UnknownSourceError
 from .explaining import explain as explain
-from .files import CHANGED as CHANGED
-from .files import FileState as FileState
 from .filetypes import canonical_language as canonical_language
-from .globs import GlobError as GlobError
-from .globs import compile_glob as compile_glob
-from .globs import fits as fits
 from .html_markdown import title_of as title_of
+from .ignoring import GlobError as GlobError
+from .ignoring import compile_glob as compile_glob
+from .ignoring import fits as fits
 from .model import ExplainedHit as ExplainedHit
 from .model import Hit as Hit
 from .model import Indexed as Indexed
@@ -31,6 +26,11 @@ from .model import SearchState as SearchState
 from .model import Source as Source
 from .model import SourceSpec as SourceSpec
 from .model import Stats as Stats
+from .model import StoreBusyError as StoreBusyError
+from .model import StoreError as StoreError
+from .model import UnknownSourceError as UnknownSourceError
+from .reading import CHANGED as CHANGED
+from .reading import FileState as FileState
 from .reading import Section as Section
 from .reading import contents as contents
 from .schema import TOKENIZER as TOKENIZER

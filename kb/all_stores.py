@@ -14,10 +14,10 @@ from pathlib import Path
 
 from base.locks import hold_lock
 from base.whole_files import read_json, write_json
-from kb import disk_use, eviction
+from kb import eviction
 from kb.access import Access
-from kb.disk_use import DiskUse
-from kb.errors import StoreError
+from kb.eviction import DiskUse
+from kb.model import StoreError
 
 LOCK = ".quota.lock"
 REPORT = "quota.json"
@@ -56,7 +56,7 @@ class Holding:
 
 def total(folder: Path) -> int:
     """What all stores in a folder take on the disk, in bytes."""
-    return sum(disk_use.of_store(path).total for path in disk_use.stores(folder))
+    return sum(eviction.of_store(path).total for path in eviction.stores(folder))
 
 
 def keep_to_quota(folder: Path, quota: int) -> Generator[None]:
@@ -76,7 +76,7 @@ def keep_to_quota(folder: Path, quota: int) -> Generator[None]:
 def _keep_to_quota(folder: Path, quota: int) -> Generator[None]:
     passed_over: dict[str, str] = {}
     holdings: dict[Path, Holding] = {}
-    for path in disk_use.stores(folder):
+    for path in eviction.stores(folder):
         try:
             with closing(_open(path)) as access:
                 holdings[path] = _holding(access)
@@ -114,7 +114,7 @@ def _holding(access: Access) -> Holding:
             (BUCKET_S,),
         )
         by_age = tuple(((current, hour), size) for current, hour, size in rows)
-        return Holding(disk_use.of_store(access.path, db), eviction.text_bytes(db), by_age)
+        return Holding(eviction.of_store(access.path, db), eviction.text_bytes(db), by_age)
 
 
 def cuts(holdings: Mapping[Path, Holding], quota: int) -> dict[Path, int]:

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kb import workers
+from kb import words, workers
 from kb.chunkers import Marks, chunker_of
-from kb.chunks import ChunkedDocument, Mark, no_marks
 from kb.detect import Detected, detect
-from kb.packing import pack
+from kb.html_markdown import to_markdown
+from kb.packing import ChunkedDocument, Mark, no_marks, pack
+from kb.workers.wire import decode_job, encode_documents
 
 
 def chunk(
@@ -132,3 +133,23 @@ def _guard(find_marks: Marks, data: bytes, detected: Detected, notes: list[str])
         yield from find_marks(data, detected.language)
     except Exception as error:
         notes.append(f"{detected.kind}: {type(error).__name__}: {error}; the rest is cut as text")
+
+
+def do_order(header: bytes, data: bytes) -> bytes:
+    """Return the documents that were chunked, or the page as Markdown."""
+    job = decode_job(header)
+    if not isinstance(job, tuple):
+        return to_markdown(data.decode(), base_url=job).encode()
+    documents = []
+    at = 0
+    for text in job:
+        document = chunk_here(
+            data[at : at + text.size],
+            Detected(text.kind, text.language, "said"),
+            base_byte=text.base_byte,
+            base_line=text.base_line,
+        )
+        at += text.size
+        documents.append(words.with_search_terms(document))
+    chunks = (chunk for document in documents for chunk in document.chunks)
+    return encode_documents(documents, words.vocabulary_of(chunks))

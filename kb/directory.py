@@ -13,9 +13,9 @@ from pathlib import Path
 from base.plain_files import open_plain
 from kb.bulk import Bulk
 from kb.decoding import BINARY_SAMPLE, is_binary
-from kb.files import FileState
 from kb.ignoring import IGNORE_FILES
 from kb.model import Indexed, SourceSpec
+from kb.reading import FileState
 from kb.store import Store
 from kb.walking import Selection, Skipped, Walk, WalkEntry, Why, is_utf8
 

@@ -12,16 +12,94 @@ superseded goes before what is current, since search passes it over; then what i
 from __future__ import annotations
 
 import sqlite3
+import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from base.stores import WAIT_S
-from kb import disk_use, purging, writing
+from kb import purging, writing
 from kb.access import Access
-from kb.disk_use import DiskUse
-from kb.errors import StoreQuotaError
-from kb.model import Purged
+from kb.model import Purged, StoreQuotaError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+SUFFIX = ".sqlite3"
+"""What the name of every store ends with."""
+
+STORED_SHARE = 1.6
+"""How much a text takes in a store, with both indexes."""
+
+_NO_STORES = (".usage.sqlite3", ".sessions.sqlite3", ".memory.sqlite3", ".repomap.sqlite3")
+
+
+@dataclass(frozen=True, slots=True)
+class DiskUse:
+    """What one store takes, in bytes."""
+
+    files: int  # the store's file and its log
+    queued: int  # the files that wait to be indexed
+    later: int = 0  # what those will take when they are indexed
+    pages: int = 0  # what the file will be without a log
+    free: int = 0  # what of `pages` holds nothing; it is filled again before the file grows
+
+    @property
+    def total(self) -> int:
+        """What it takes on the disk now."""
+        return self.files + self.queued
+
+    @property
+    def filled(self) -> int:
+        """What it will take when all is indexed, and all that is free is given back."""
+        return self.pages - self.free + self.later
+
+
+def queue_folder(path: Path) -> Path:
+    """Where the outputs wait that are to be indexed into the store at `path`."""
+    return path.with_suffix(".queue")
+
+
+def of_store(path: Path, db: sqlite3.Connection | None = None) -> DiskUse:
+    """What the store at `path` takes; what of it is filled is known only with a connection."""
+    files = _size(path) + _size(path.with_name(path.name + "-wal"))
+    queued = sum(_size(file) for file in queued_files(path))
+    if db is None:
+        return DiskUse(files, queued)
+    size, pages, free = (
+        db.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_size", "page_count", "freelist_count")
+    )
+    waiting = db.execute("SELECT coalesce(sum(end_byte - next_byte), 0) FROM pending").fetchone()
+    later = int(waiting[0] * STORED_SHARE)
+    return DiskUse(files, queued, later, pages * size, free * size)
+
+
+def queued_files(path: Path) -> list[Path]:
+    """The files that wait to be indexed into the store at `path`."""
+    try:
+        return list(queue_folder(path).iterdir())
+    except OSError:
+        return []
+
+
+def stores(folder: Path) -> Iterator[Path]:
+    """The stores in a folder: plain files only."""
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        if not path.name.endswith(_NO_STORES) and _size(path):
+            yield path
+
+
+def _size(path: Path) -> int:
+    """The size of a plain file; 0 where there is none."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
 
 STAYS = 0.9
 """Which share of a quota is left filled, so that not every addition finds it exceeded."""
@@ -64,11 +142,11 @@ def admit(access: Access, new_bytes: int) -> None:
     quota = access.quota_bytes
     if quota is None:
         return
-    new = int(new_bytes * disk_use.STORED_SHARE)
-    if disk_use.of_store(access.path).files + new <= quota:
+    new = int(new_bytes * STORED_SHARE)
+    if of_store(access.path).files + new <= quota:
         return
     with access.reading() as db:
-        use = disk_use.of_store(access.path, db)
+        use = of_store(access.path, db)
         pinned = _estimate_pinned(db, use.pages - use.free)
     if pinned + new > quota:
         raise StoreQuotaError(
@@ -109,12 +187,12 @@ def _under_way(access: Access) -> bool:
 
 def begin_if_exceeded(access: Access, quota: int) -> None:
     """Begin an eviction where the store takes more than its quota."""
-    if disk_use.of_store(access.path).total <= quota:
+    if of_store(access.path).total <= quota:
         return
     drop_orphans(access)
     with access.exclusively() as db:
         _checkpoint(db)
-    if disk_use.of_store(access.path).total > quota:
+    if of_store(access.path).total > quota:
         begin(access, "project", lambda text, use: _staying(text, use, quota))
 
 
@@ -130,7 +208,7 @@ def begin(access: Access, quota: str, staying: Callable[[int, DiskUse], int]) ->
     with access.writing() as db:
         if _current(db) is not None:
             return
-        use = disk_use.of_store(access.path, db)
+        use = of_store(access.path, db)
         text = text_bytes(db)
         left = staying(text, use)
         unpinned = db.execute("SELECT 1 FROM source WHERE pinned = 0 LIMIT 1").fetchone()
@@ -224,7 +302,7 @@ def drop_orphans(access: Access) -> None:
     """Remove files of the queue that a killed process has left and nobody will index."""
     with access.reading() as db:
         wanted = {spool for (spool,) in db.execute("SELECT DISTINCT spool FROM pending")}
-    for file in disk_use.queued_files(access.path):
+    for file in queued_files(access.path):
         try:
             waited_s = time.time() - file.lstat().st_mtime
             if str(file.absolute()) not in wanted and waited_s > ORPHAN_S:

@@ -14,13 +14,12 @@ from pathlib import Path
 from kb import eviction, reading, redaction, spool_queue, words, writing
 from kb.access import Access
 from kb.chunking import chunk_in_worker, chunk_next, chunk_part, chunk_together
-from kb.chunks import Chunk, ChunkedDocument
 from kb.compression import compress, indexed_text, is_noise
 from kb.decoding import as_utf8
 from kb.detect import Detected, detect
-from kb.errors import StoreError, UnknownSourceError
 from kb.html_markdown import MAX_HTML_BYTES
-from kb.model import Indexed, Origin, SourceSpec, StoredContent
+from kb.model import Indexed, Origin, SourceSpec, StoredContent, StoreError, UnknownSourceError
+from kb.packing import Chunk, ChunkedDocument
 from kb.workers import to_markdown
 
 MARKDOWN = Detected("markdown", "markdown", "converted")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from kb.chunks import Chunk
+from kb.packing import Chunk
 
 CONTEXT_BYTES = 8192
 """How far around a part of a larger source a secret that crosses its edge is looked for."""

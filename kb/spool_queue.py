@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kb.chunks import CAP_BYTES
-from kb.packing import code_point_boundary
+from kb.packing import CAP_BYTES, code_point_boundary
 
 HEAD_BYTES = 1024 * 1024
 TAIL_BYTES = 256 * 1024

@@ -8,11 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kb import files, purging, reading, spool_queue, vocabulary, writing
-from kb.access import Access, Quota
-from kb.connection import copy_to
-from kb.errors import translate_errors
-from kb.files import FileState
+from kb import purging, reading, spool_queue, vocabulary, writing
+from kb.access import Access, Quota, copy_to
 from kb.filetypes import canonical_language
 from kb.filters import Filters
 from kb.model import (
@@ -24,7 +21,9 @@ from kb.model import (
     Source,
     SourceSpec,
     Stats,
+    translate_errors,
 )
+from kb.reading import FileState
 from kb.redaction import FindSecrets
 from kb.search import search
 
@@ -181,17 +180,17 @@ class Store:
     def files(self, path: Path) -> dict[str, FileState]:
         """Every indexed file at or below `path`, by its path."""
         with self._access.reading() as db:
-            return files.below(db, path)
+            return reading.below(db, path)
 
     def files_of(self, source_ids: Collection[int]) -> dict[int, FileState]:
         """Find the files of those sources that are the current version of one, by source."""
         with self._access.reading() as db:
-            return files.of_sources(db, source_ids)
+            return reading.of_sources(db, source_ids)
 
     def find_moved_file(self, sha256: bytes, size: int) -> FileState | None:
         """An indexed file with this content that is no longer where it was indexed."""
         with self._access.reading() as db:
-            return files.find_moved(db, sha256, size)
+            return reading.find_moved(db, sha256, size)
 
     def touch(
         self, source_id: int, mtime_ns: int, inode: int, *, wait_s: float | None = None
@@ -199,17 +198,17 @@ class Store:
         """Note a new status of a file whose content is still the indexed one. `wait_s` is as of
         `add`."""
         with self._access.writing(wait_s=wait_s) as db:
-            files.touch(db, source_id, mtime_ns, inode)
+            reading.touch(db, source_id, mtime_ns, inode)
 
     def rename_file(self, source_id: int, label: str, path: str, status: os.stat_result) -> None:
         """The file goes by another label and path from here on; its chunks stay as they are."""
         with self._access.writing() as db:
-            files.rename(db, source_id, label, path, status)
+            reading.rename(db, source_id, label, path, status)
 
     def file_label(self, path: str, wanted: str) -> str:
         """`wanted` as the label of the file at `path`, or the path where another file has it."""
         with self._access.reading() as db:
-            return files.label(db, path, wanted)
+            return reading.label(db, path, wanted)
 
     def forget(self, source_id: int) -> None:
         """Remove one version of one source wholly; unlike `purge`, without compacting the file."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from kb import globs
+from kb import ignoring
 from kb.ignoring import Ignores, above, list_ignored
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -73,7 +73,7 @@ class Selection:
     """Which files of a folder are meant.
 
     Patterns are globs over relative paths, or over names alone where they have no slash
-    (`kb.globs`).
+    (`kb.ignoring`).
 
     Raises:
         GlobError: a pattern is malformed, or no path could match it.
@@ -90,7 +90,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         for glob in (*self.include, *self.exclude):
-            globs.compile_glob(glob)
+            ignoring.compile_glob(glob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,13 +232,13 @@ class Walk:
 
     def _is_named(self, entry: WalkEntry) -> bool:
         include, extensions = self.selection.include, self.selection.extensions
-        if include and not any(globs.fits(glob, entry.relative) for glob in include):
+        if include and not any(ignoring.fits(glob, entry.relative) for glob in include):
             return False
         return not extensions or entry.path.suffix.lstrip(".").lower() in extensions
 
     def _general_reason(self, entry: WalkEntry, ignores: Ignores) -> _Reason | None:
         exclude = self.selection.exclude
-        if any(globs.fits(glob, entry.relative) for glob in exclude):
+        if any(ignoring.fits(glob, entry.relative) for glob in exclude):
             return Why.EXCLUDED, "excluded"
         if ignores.match(str(entry.path), is_folder=entry.is_folder):
             self.ignored.add(entry.path)
@@ -265,7 +265,7 @@ class Walk:
             relative = folder.relative_to(self.root).as_posix()
             if what := _always_left_out(name, is_folder=is_folder):
                 return Why.ALWAYS, f"leads to {what}"
-            if any(globs.fits(glob, relative) for glob in self.selection.exclude):
+            if any(ignoring.fits(glob, relative) for glob in self.selection.exclude):
                 return Why.EXCLUDED, "leads to what is excluded"
             if ignores.match(str(folder), is_folder=is_folder):
                 return Why.IGNORED, "leads to what .gitignore ignores"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
-from kb.chunks import Chunk, ChunkedDocument
+from kb.packing import Chunk, ChunkedDocument
 
 # Accents the index's tokenizer removes itself. A word with one of these letters is found by itself
 # and, through the terms beside its text, by its folded form. A query asks for both.

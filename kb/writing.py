@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterable, Sequence
 from itertools import count
 
-from kb.chunks import Chunk
 from kb.model import SourceSpec, StoredContent
+from kb.packing import Chunk
 from kb.words import with_name_parts
 
 _INDEXES = (("chunk_fts", "current_chunk"), ("history_fts", "superseded_chunk"))

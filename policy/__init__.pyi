@@ -16,12 +16,15 @@ from .load import load_rules as load_rules
 from .load import real_path as real_path
 from .matching import Folders as Folders
 from .matching import RealPath as RealPath
+from .model import ADDRESS_RULE as ADDRESS_RULE
 from .model import TOO_LARGE as TOO_LARGE
 from .model import Complete as Complete
 from .model import Decision as Decision
 from .model import Match as Match
 from .model import Report as Report
+from .model import Rule as Rule
 from .model import RuleFileError as RuleFileError
+from .model import Rules as Rules
 from .model import Subject as Subject
 from .model import Surface as Surface
 from .model import Verdict as Verdict
@@ -30,6 +33,3 @@ from .path_patterns import HiddenPaths as HiddenPaths
 from .path_patterns import find_hidden_paths as find_hidden_paths
 from .path_patterns import segment_meets as segment_meets
 from .paths import lies_in as lies_in
-from .rules import ADDRESS_RULE as ADDRESS_RULE
-from .rules import Rule as Rule
-from .rules import Rules as Rules

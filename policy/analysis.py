@@ -7,10 +7,19 @@ from typing import NamedTuple, get_args
 
 from policy import marks
 from policy.deadline import pause_limit
-from policy.effects import Command, Effect, EffectPlace, FileAccess, OpaqueExec, Unparsed, encode
-from policy.model import Coverage, Subject
+from policy.model import (
+    Command,
+    Coverage,
+    Effect,
+    EffectPlace,
+    FileAccess,
+    OpaqueExec,
+    Subject,
+    Unparsed,
+    encode,
+)
 from policy.shell.grammar import parse
-from policy.shell.programs import SHELLS
+from policy.shell.options import SHELLS
 from policy.shell.script_files import Scripts
 from policy.shell.state import BudgetExceededError, Frame, ShellState, WorkBudget
 from policy.shell.syntax import ShellSyntaxError

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from base.strict_data import strict_json
 from base.wordlist import word_set
-from policy.model import Decision, RuleFileError, RuleSource
+from policy.model import Decision, Rule, RuleFileError, RuleKind, RuleSource
 from policy.paths import normal
-from policy.rules import Rule, RuleKind
 
 RULES_MAX = 2_000  # of one file
 UNREADABLE = "\ufffd"  # stands for a byte that is not UTF-8

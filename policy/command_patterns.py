@@ -15,11 +15,21 @@ from typing import Literal, NamedTuple
 from base.globs import ANY, Wildcard, is_made_of
 from base.wordlist import word_set
 from policy import marks
-from policy.effects import Command, program_name
+from policy.model import Command, program_name
 from policy.path_patterns import may_be, parts
 from policy.shell.call import COMPAT_WRAPPERS
-from policy.shell.options import OptionNames, Parsed, canonical_names, option_names, parse
-from policy.shell.programs import PROGRAMS, SHORTENS, interpreter, outer_values, same_command
+from policy.shell.options import (
+    PROGRAMS,
+    SHORTENS,
+    OptionNames,
+    Parsed,
+    canonical_names,
+    interpreter,
+    option_names,
+    outer_values,
+    parse,
+    same_command,
+)
 
 Found = Literal["compat", "normalised", "possible"]
 

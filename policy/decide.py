@@ -16,7 +16,6 @@ from policy.command_patterns import (
     only_reads,
     spellings,
 )
-from policy.effects import Command, Download, EffectPlace, FileAccess, OpaqueExec, Unparsed, encode
 from policy.matching import (
     FileFacts,
     Folders,
@@ -26,9 +25,25 @@ from policy.matching import (
     fill,
     match_of,
 )
-from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
+from policy.model import (
+    ADDRESS_RULE,
+    Command,
+    Decision,
+    Download,
+    EffectPlace,
+    FileAccess,
+    Match,
+    MatchKind,
+    OpaqueExec,
+    Redirect,
+    Rule,
+    Rules,
+    Subject,
+    Unparsed,
+    Verdict,
+    encode,
+)
 from policy.paths import is_below
-from policy.rules import ADDRESS_RULE, Rule, Rules
 
 ReadText = Callable[[str], str | None]
 Tools = Collection[str] | None

@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from policy import marks
-from policy.effects import Command, Download, Effect, FileAccess, OpaqueExec, encode
 from policy.judging import judge_with_analysis
-from policy.model import Match, Subject, Verdict
-from policy.rules import Rules
+from policy.model import (
+    Command,
+    Download,
+    Effect,
+    FileAccess,
+    Match,
+    OpaqueExec,
+    Rules,
+    Subject,
+    Verdict,
+    encode,
+)
 
 
 class ExplainedEffect(NamedTuple):

@@ -14,10 +14,9 @@ from policy.deadline import SECONDS, results_of
 from policy.decide import decide, deny_undecided
 from policy.load import real_path
 from policy.matching import FileFacts, Folders
-from policy.model import TOO_LARGE, Report, Subject, Verdict, not_judged
+from policy.model import TOO_LARGE, Report, Rules, Subject, Verdict, not_judged
 from policy.path_patterns import find_hidden_paths
 from policy.project_file import HiddenError, read_project_file, refuse_hidden
-from policy.rules import Rules
 
 if TYPE_CHECKING:
     from policy.project_file import Hides

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from base.globs import SPECIAL
 from base.plain_files import read_plain
 from policy.claude import UNREADABLE, Anchors, entries_of, parse_rule, read_settings, warnings_of
-from policy.model import Decision, RuleFileError, RuleSource, Subject
+from policy.model import DEFAULT_RULES, Decision, Rule, RuleFileError, Rules, RuleSource, Subject
 from policy.paths import is_below, lies_in
 from policy.project_file import read_project_file
-from policy.rules import DEFAULT_RULES, Rule, Rules
 
 if TYPE_CHECKING:
     from pathlib import Path  # loading it takes a tenth of a hook's time

@@ -10,11 +10,20 @@ from typing import NamedTuple
 
 from base.globs import is_made_of, literal_name, name_pattern
 from policy import marks
-from policy.effects import Command, Download, FileAccess, OpaqueExec
-from policy.model import Decision, Match, MatchKind, Redirect
+from policy.model import (
+    Command,
+    Decision,
+    Download,
+    FileAccess,
+    Match,
+    MatchKind,
+    OpaqueExec,
+    Redirect,
+    Rule,
+    Rules,
+)
 from policy.path_patterns import last_name, literal_path, literal_pieces, match_path, segment_meets
 from policy.paths import find_known_folder, is_below
-from policy.rules import Rule, Rules
 
 # A name in ASCII whose last label is no number: it has no other spelling.
 _PLAIN = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z_][a-z0-9_-]*")

@@ -9,8 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-from policy.model import Decision, Match, Redirect
-from policy.rules import Rules
+from policy.model import Decision, Match, Redirect, Rules
 
 BYTES_MAX = 600  # of UTF-8, of all that an agent is shown of a verdict
 _CODE, _NAME, _WHY, _CALL = 120, 100, 140, 380  # bytes of a piece of code, a path, a reason, a call

@@ -5,6 +5,85 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from policy import marks
+
+Span = tuple[int, int]
+
+
+class EffectPlace(NamedTuple):
+    """The place in the subject from which an effect comes."""
+
+    span: Span
+    text: str  # the smallest piece of program text that has the effect
+    nesting: tuple[str, ...] = ()  # the path of what wraps it (`bash -c`, `$(`, `xargs`, ...)
+
+
+class Command(NamedTuple):
+    """A program is started. Arguments may hold marks for what is unknown. Of a command that stands
+    `in_file`, what is unknown is no sign of anything."""
+
+    argv: tuple[str, ...]
+    place: EffectPlace
+    is_syntactic: bool  # reached through shell syntax alone, so that the text itself is the command
+    in_file: bool = False
+
+
+class FileAccess(NamedTuple):
+    """A file that is read or written.
+
+    `excluded` and `included` are gitignore's patterns; after a `:`, files of that name.
+    """
+
+    path: str  # absolute, or relative to a folder that is unknown
+    is_write: bool
+    argv: tuple[str, ...]
+    place: EffectPlace
+    is_tree: bool = False  # whether a folder is meant with all below it
+    excluded: tuple[str, ...] = ()  # what is not meant of a tree
+    included: tuple[str, ...] = ()  # if there are any, only files of such names are meant
+
+
+class Download(NamedTuple):
+    """A call of curl or wget that would print what it fetched."""
+
+    url: str
+    reaches_output: bool  # whether anyone sees what is printed
+    argv: tuple[str, ...]
+    place: EffectPlace
+
+
+class OpaqueExec(NamedTuple):
+    """Text that cannot be known before it runs would be executed; `why` says what it is."""
+
+    why: str
+    argv: tuple[str, ...]
+    place: EffectPlace
+
+
+class Unparsed(NamedTuple):
+    """Text that would be executed and could not be read."""
+
+    why: str
+    place: EffectPlace
+
+
+Effect = Command | FileAccess | Download | OpaqueExec | Unparsed
+
+
+def encode(text: str) -> bytes:
+    """The bytes of a program text, undecodable bytes as they were; lone surrogates do not fail."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+def program_name(word: str) -> str | None:
+    """The program a command word names: its last path segment; None when that is unknown."""
+    name = word.rsplit("/", 1)[-1]
+    return name if name and marks.is_known(name) else None
+
+
 Surface = Literal["agent_shell", "sandbox"]
 Coverage = Literal["full", "partial", "unparsed"]
 MatchKind = Literal["compat", "normalised", "path", "domain", "tool", "opaque-exec", "unparsed"]
@@ -148,3 +227,68 @@ Report = Callable[[Exception], str]  # tells who can mend a defect, and gives a 
 def not_judged(report: str) -> str:
     """The reason where judging raised an exception, of which this is the report."""
     return f"it could not be judged: {' '.join(report.split())}"
+
+
+RuleKind = Literal["command", "read", "edit", "fetch", "tool", "download"]
+
+
+class Rule(NamedTuple):
+    """A rule that decides what a program may do."""
+
+    id: str
+    kind: RuleKind
+    text: str  # the rule as written
+    spec: str  # what is compared: a command pattern, a gitignore line, a domain pattern or a tool
+    decision: Decision
+    source: RuleSource
+    anchor: str | None = None  # the folder a path pattern is relative to; None is any folder
+    reason: str = ""
+    advice: str = ""
+    redirect: Redirect | None = None  # `{url}`, `{path}` and `{command}` are filled in
+
+
+class Rules(NamedTuple):
+    """Every rule in force."""
+
+    rules: tuple[Rule, ...] = ()
+    sources: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    default: Decision = Decision.ALLOW  # the answer for what no rule speaks of
+    untrusted: tuple[Rule, ...] = ()  # allow rules of a project that is not trusted, not in force
+
+    def of(self, *kinds: RuleKind) -> tuple[Rule, ...]:
+        """The rules of some kinds, in order of their sources."""
+        return tuple(rule for rule in self.rules if rule.kind in kinds)
+
+    def restricting(self, *kinds: RuleKind) -> tuple[Rule, ...]:
+        """The rules of some kinds that deny or ask: for commands, those that make unknown code a
+        matter of concern."""
+        strict = (Decision.DENY, Decision.ASK)
+        return tuple(rule for rule in self.of(*kinds) if rule.decision in strict)
+
+
+# Shipped: a download that would land in the context has a better tool.
+DEFAULT_RULES = (
+    Rule(
+        id="default.download",
+        kind="download",
+        text="curl and wget whose answer reaches the output",
+        spec="*",
+        decision=Decision.REDIRECT,
+        source=RuleSource("shipped defaults"),
+        reason="the answer would fill the context window",
+        advice="Fetched by the tool it is indexed, and only what matters comes back.",
+        redirect=Redirect("ctx_fetch_and_index", {"url": "{url}"}),
+    ),
+)
+
+# Not in the list above, because no file can loosen it: see base/addresses.py.
+ADDRESS_RULE = Rule(
+    id="default.address",
+    kind="fetch",
+    text="addresses that may be fetched",
+    spec="*",
+    decision=Decision.DENY,
+    source=RuleSource("shipped defaults"),
+    advice="Fetch a page of the internet, over http or https and without credentials in its URL.",
+)

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from base.globs import ANY, ONE, SPECIAL, Part, Wildcard, literal_name, name_pattern
 from policy import marks
-from policy.model import Decision
+from policy.model import Decision, Rule, Rules
 from policy.paths import is_below, lies_in
-from policy.rules import Rule, Rules
 
 _GLOBS = {
     marks.GLOB_STAR: ANY, marks.GLOB_ONE: ONE, marks.GLOB_SET: ONE, marks.GLOB_ANY: ANY,

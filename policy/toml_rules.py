@@ -9,8 +9,7 @@ from typing import Any
 from base.strict_data import load_toml
 from base.wordlist import word_set
 from policy.claude import Anchors, parse_rule
-from policy.model import Decision, Redirect, RuleFileError, RuleSource
-from policy.rules import Rule
+from policy.model import Decision, Redirect, Rule, RuleFileError, RuleSource
 
 TABLES_MAX = 500
 _TOP_KEYS = ("default", "rule", "trusted_projects")

@@ -13,10 +13,18 @@ from pathlib import Path
 
 from kb import GlobError, compile_glob, fits
 from repomap import ranking
-from repomap.model import LeftOut, MapInputError
-from repomap.pack_model import BUDGET_MAX, BUDGET_MIN, Item, Kind, Pack, PackRequest
-from repomap.pieces import Loader, Piece, cut_pieces, rate_pieces
+from repomap.model import (
+    BUDGET_MAX,
+    BUDGET_MIN,
+    Item,
+    Kind,
+    LeftOut,
+    MapInputError,
+    Pack,
+    PackRequest,
+)
 from repomap.ranking import Ranked, find_neighbours
+from repomap.reading import Loader, Piece, cut_pieces, rate_pieces
 from repomap.rendering import NAMED_MAX, Draft, render, render_addition
 from repomap.store import read_skeleton, read_symbols
 from repomap.words import cut_task, find_terms

@@ -9,13 +9,15 @@ from pathlib import Path
 from types import MappingProxyType
 
 from base.bounded_run import (
+    GIT_PATH,
+    NEUTRAL_SETTINGS,
+    UNATTENDED,
     Bounds,
     CannotStartError,
     TookTooLongError,
     TooMuchOutputError,
     run_bounded,
 )
-from base.git_environment import GIT_PATH, NEUTRAL_SETTINGS, UNATTENDED
 from repomap.model import MapError
 
 OUTPUT_BYTES_MAX = 64 << 20

@@ -6,8 +6,7 @@ import sqlite3
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 
-from repomap.model import FileRow, LeftOut
-from repomap.pack_model import Count, Section
+from repomap.model import Count, FileRow, LeftOut, Section
 from repomap.rendering import show_path
 from repomap.store import read_files
 from repomap.walking import REASONS

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from repomap.model import LeftOut
-from repomap.pack_model import Pack
+from repomap.model import LeftOut, Pack
 from repomap.ranking import NEIGHBOUR, Ranked
 from repomap.ranking import REASONS as EVIDENCE
 from repomap.rendering import show_path

@@ -9,11 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from repomap import evidence
-from repomap.evidence import DEFINERS_MAX
+from repomap import words
 from repomap.model import FileRow
 from repomap.store import read_files, read_row
-from repomap.words import cut_task, find_title, is_code_like, weigh_terms
+from repomap.words import DEFINERS_MAX, cut_task, find_title, is_code_like, weigh_terms
 
 _TEST_FOLDERS = frozenset(["test", "tests", "testing", "spec", "specs", "__tests__", "testdata"])
 _TEST_NAME = re.compile(
@@ -163,13 +162,13 @@ def rank_files(
     present = {file for name, values in found.items() if name != "recency" for file in values}
     base = {file: add_up(file) for file in present}
     best = sorted(base.items(), key=lambda one: (-round(one[1], DIGITS), one[0]))
-    found["co_change"] = evidence.rate_co_change(db, best[: evidence.BEST])
+    found["co_change"] = words.rate_co_change(db, best[: words.BEST])
     return _order(files, found, weights, add_up)
 
 
 def rank_by_centrality(db: sqlite3.Connection) -> tuple[Ranked, ...]:
     """Order all files by PageRank: what to read first of a project without a task."""
-    found = {"centrality": evidence.rate_centrality(db)}
+    found = {"centrality": words.rate_centrality(db)}
     files = read_files(db)
 
     def rate(file: int) -> float:
@@ -180,22 +179,22 @@ def rank_by_centrality(db: sqlite3.Connection) -> tuple[Ranked, ...]:
 
 def _find_evidence(
     db: sqlite3.Connection, task: str, files: Mapping[str, FileRow], mentioned: str
-) -> dict[str, evidence.Evidence]:
+) -> dict[str, words.Evidence]:
     terms = weigh_terms(task)
-    found: dict[str, evidence.Evidence] = {
-        field: evidence.match_field(db, field, terms)
+    found: dict[str, words.Evidence] = {
+        field: words.match_field(db, field, terms)
         for field in ("body", "path", "symbols", "history")
     }
-    found["names"] = evidence.match_names(db, task)
+    found["names"] = words.match_names(db, task)
     named = find_mentions(f"{task}\n{mentioned}", files)
     found["mention"] = {files[path].id: share for path, share in named.items()}
-    found["recency"] = evidence.rate_recency(db)
+    found["recency"] = words.rate_recency(db)
     return found
 
 
 def _order(
     files: Mapping[str, FileRow],
-    found: Mapping[str, evidence.Evidence],
+    found: Mapping[str, words.Evidence],
     weights: Mapping[str, float],
     add_up: Callable[[int], float],
 ) -> tuple[Ranked, ...]:

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from repomap.model import LeftOut
-from repomap.pack_model import Item, PackRequest
+from repomap.model import Item, LeftOut, PackRequest
 
 NAMED_MAX = 12
 """Files that are named among those left out; the others are counted."""

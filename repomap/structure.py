@@ -14,10 +14,127 @@ from kb.parsing import find_definitions, is_parsed, parse
 from repomap.describing import describe_purpose, find_headings
 from repomap.import_queries import find_imports
 from repomap.model import LINE_CHARS, Structure
-from repomap.outlining import SYMBOLS_MAX, outline
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from base.wordlist import read_rows
+from kb.parsing import Definition
+from repomap.describing import find_note
+from repomap.model import Symbol
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+SYMBOLS_MAX = 2000
+SKELETON_LINES = 200
+SKELETON_BYTES = 12 * 1024
+KINDS = frozenset(["function", "method", "class", "type", "module", "constant", "definition"])
+_KIND_ROWS = read_rows(__file__, "outlining.txt")
+"""Parts of a syntax node's label, the first that fits counts, and the kind of its definition."""
+
+_WHOLE_LABELS = dict.fromkeys(["def", "defp", "defguard", "defdelegate", "test"], "function")
+"""Words of Elixir, which are too short to be looked for as parts."""
+
+_HOLD_METHODS = ("impl_item", "object")
+_WORD = re.compile(rb"\w{1,40}")
+_VALUES = ("value", "right", "rhs")
+_VALUE_TYPES = frozenset(["variable_declarator", "function_definition", "let_binding"])
+_BODY_ENDINGS = ("body", "block", "compound_statement")
+
+
+def outline(data: bytes, definitions: Sequence[Definition]) -> tuple[tuple[Symbol, ...], str]:
+    """Return the symbols, and the skeleton: signatures with their first line of documentation."""
+    line_ends = [match.start() for match in re.finditer(b"\n", data)]
+    symbols: list[Symbol] = []
+    skeleton = _Skeleton()
+    enclosing: list[tuple[int, str, bool]] = []  # the end, the name, whether it holds methods
+    for one in definitions:
+        name = one.name[:LINE_CHARS].strip()
+        if not name:
+            continue
+        if len(symbols) == SYMBOLS_MAX:
+            break
+        while enclosing and enclosing[-1][0] <= one.start:
+            enclosing.pop()
+        label = _label(data, one.node)
+        kind = _name_kind(label, is_member=bool(enclosing) and enclosing[-1][2])
+        parent = ".".join(outer for _, outer, _ in enclosing)[:LINE_CHARS]
+        signature = read_signature(data, one.node)
+        first = bisect_right(line_ends, one.start - 1) + 1
+        last = bisect_right(line_ends, max(one.start, one.end - 1) - 1) + 1
+        symbols.append(Symbol(name, kind, parent, first, last, signature))
+        if skeleton.has_room and (kind != "constant" or enclosing):
+            skeleton.add(len(enclosing), signature, find_note(data, one))
+        holds = kind in ("class", "type") or any(part in label for part in _HOLD_METHODS)
+        enclosing.append((one.end, name, holds))
+    return tuple(symbols), "\n".join(skeleton.lines)
+
+
+class _Skeleton:
+    """Lines up to a bound."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.has_room = True
+        self._bytes = 0
+
+    def add(self, depth: int, signature: str, note: str) -> None:
+        line = "  " * min(depth, 40) + signature + (f"  # {note}" if note else "")
+        self._bytes += len(line.encode()) + 1
+        if self._bytes > SKELETON_BYTES:
+            self.has_room = False
+            return
+        self.lines.append(line)
+        self.has_room = len(self.lines) < SKELETON_LINES
+
+
+def _label(data: bytes, node: Node) -> str:
+    """Return what tells the kind: a node's type, or what stands in it where all have one type."""
+    if node.type == "call":  # Elixir's, where `defmodule` and `def` are calls
+        word = _WORD.match(data, node.start_byte)
+        return word[0].decode("utf-8", "replace") if word else node.type
+    if node.type == "Decl" and node.named_child_count:  # Zig's
+        return getattr(node.named_child(0), "type", node.type)
+    return node.type
+
+
+def _name_kind(label: str, *, is_member: bool) -> str:
+    kind = _WHOLE_LABELS.get(label)
+    if kind is None:
+        kind = next((kind for part, kind in _KIND_ROWS if part in label), "definition")
+    return "method" if kind == "function" and is_member else kind
+
+
+def read_signature(data: bytes, node: Node) -> str:
+    """Return the head of a definition, up to its body, in one line."""
+    body = _find_body(node)
+    end = body.start_byte if body is not None and body.start_byte > node.start_byte else None
+    head = data[node.start_byte : min(end or node.end_byte, node.start_byte + 4 * LINE_CHARS)]
+    text = head.decode("utf-8", "replace")
+    if end is None:
+        text = text.partition("\n")[0]
+    return " ".join(text.split()).removesuffix("=>").rstrip(" {:=")[:LINE_CHARS]
+
+
+def _find_body(node: Node) -> Node | None:
+    """Return what follows a definition's head: its body, or that of the function it names."""
+    inner = node
+    for _ in range(4):
+        if body := inner.child_by_field_name("body"):
+            return body
+        value = next((v for name in _VALUES if (v := inner.child_by_field_name(name))), None)
+        if value is None:
+            value = next((v for v in inner.named_children if v.type in _VALUE_TYPES), None)
+        if value is None:
+            break
+        inner = value
+    ends = (child for child in reversed(inner.children) if child.type.endswith(_BODY_ENDINGS))
+    return next(ends, inner if inner.id != node.id else None)
+
 
 REFERENCES_MAX = 2000
 NAME_BYTES = 80

@@ -19,7 +19,7 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.stores import open_store
 from ctxmode.render.highlight import one_line
-from kb import disk_use, mirrors
+from kb import eviction, mirrors
 from memory.errors import MemoryRoomError
 
 SEARCH_S = 0.3
@@ -153,7 +153,7 @@ def take_out(
         ContextModeError: an index cannot be written; the next search there tries again.
     """
     folder = config.database.parent
-    paths = disk_use.stores(folder) if is_everywhere else [config.database]
+    paths = eviction.stores(folder) if is_everywhere else [config.database]
     failed: list[str] = []
     for path in paths:
         if path.exists():

@@ -11,7 +11,7 @@ from pathlib import Path
 from base.stores import connect_read_only
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
-from kb import all_stores, disk_use, eviction
+from kb import all_stores, eviction
 
 READ_S = 1.0
 """How long reading evictions may take; a store that is locked for longer is left out."""
@@ -52,11 +52,11 @@ def read_holdings(config: Config) -> Holdings:
     folder = config.database.parent
     of_project, of_all = load_quotas(config)
     return Holdings(
-        disk_use.of_store(config.database).total,
+        eviction.of_store(config.database).total,
         of_project,
         all_stores.total(folder),
         of_all,
-        sum(1 for _ in disk_use.stores(folder)),
+        sum(1 for _ in eviction.stores(folder)),
         _read_evictions(config.database),
         all_stores.latest(folder),
     )

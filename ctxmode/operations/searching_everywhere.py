@@ -18,7 +18,7 @@ from ctxmode.operations.answers import Place, SearchAnswer
 from ctxmode.operations.mirroring import USERS_LABEL
 from ctxmode.operations.searching import SearchRequest, check, search
 from ctxmode.render.highlight import one_line
-from kb import disk_use
+from kb import eviction
 from kb.merging import merge
 
 EVERYWHERE_S = 10.0
@@ -82,7 +82,7 @@ def list_databases(config: Config) -> list[Path]:
             age = 0.0
         return (first.index(path) if path in first else len(first), age, path.name)
 
-    return sorted(disk_use.stores(folder), key=place)
+    return sorted(eviction.stores(folder), key=place)
 
 
 def _search(path: Path, request: SearchRequest, deadline: float, *, is_own: bool) -> Found:

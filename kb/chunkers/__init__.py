@@ -13,7 +13,7 @@ from typing import Protocol
 
 from kb.chunkers import code, json, log, markup, notebook, outline, table
 from kb.chunkers.record_rows import RECORDS
-from kb.chunks import Mark, no_marks
+from kb.packing import Mark, no_marks
 from kb.parsing import is_parsed
 
 Marks = Callable[[bytes, str | None], Iterable[Mark]]

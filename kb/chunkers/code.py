@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kb.chunks import CAP_BYTES, Mark
 from kb.decoding import Plain
+from kb.packing import CAP_BYTES, Mark
 from kb.parsing import find_definitions, is_parsed, parse
 
 _HEADER = re.compile(

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from kb.chunks import MERGE_BYTES, TARGET_BYTES, Mark
+from kb.packing import MERGE_BYTES, TARGET_BYTES, Mark
 
 IDENTITY = (b"name", b"title", b"label", b"path", b"key", b"slug", b"id")
 """Fields whose value names the record they stand in, the most telling first."""

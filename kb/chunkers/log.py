@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from operator import itemgetter
 
-from kb.chunks import CAP_BYTES, TARGET_BYTES, Mark
 from kb.decoding import strip
+from kb.packing import CAP_BYTES, TARGET_BYTES, Mark
 
 _TIMESTAMP = re.compile(
     rb"\W{0,3}(?P<iso>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?)"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from html import unescape
 from typing import NamedTuple
 
-from kb.chunks import Mark
+from kb.packing import Mark
 
 _ADORNMENT = re.compile(rb"([!-/:-@\[-`{-~])\1{2,}[ \t]*\r?\n?$")
 _CODE = re.compile(rb"([ \t]*)\.\. (?:code-block|code|sourcecode|highlight)::[ \t]*([\w+#.-]*)")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from kb.chunks import MERGE_BYTES, TARGET_BYTES, Mark
+from kb.packing import MERGE_BYTES, TARGET_BYTES, Mark
 
 PARTS_MAX = 500_000
 """Of a source; what comes behind is cut by size. A part takes some 250 bytes of memory, and can be

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kb.chunks import CAP_BYTES, Mark
 from kb.decoding import Plain
+from kb.packing import CAP_BYTES, Mark
 
 OWN_MAX = 500  # what failed and what sums up is a chunk, which a search tells by its title
 """How many records of a source, or of a part of one, get chunks of their own, however small. Where

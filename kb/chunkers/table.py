@@ -10,8 +10,8 @@ import json
 import re
 from collections.abc import Iterator
 
-from kb.chunks import TARGET_BYTES, Mark
 from kb.decoding import strip
+from kb.packing import TARGET_BYTES, Mark
 
 _ROW = re.compile(rb"(?>(?:[^\"\n]++|\"(?:[^\"]|\"\"){0,3000}+\"|\")*)\n?")
 _LINE = re.compile(rb"[^\n]*\n?")

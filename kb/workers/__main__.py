@@ -7,7 +7,7 @@ import sys
 # The same modules as in the process that asks, wherever it found them.
 sys.path.extend(json.loads(sys.argv[1]))
 
-from kb.workers.serve import do_order
+from kb.chunking import do_order
 from kb.workers.serving import serve
 
 if __name__ == "__main__":

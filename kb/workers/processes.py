@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from base.frames import receive, send
-from kb.chunks import ChunkedDocument
 from kb.html_markdown import bare_text
+from kb.packing import ChunkedDocument
 from kb.workers.wire import (
     Text,
     TextOrder,

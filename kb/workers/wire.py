@@ -10,9 +10,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kb.chunks import Chunk, ChunkedDocument
 from kb.detect import Detected
-from kb.packing import text_and_raw
+from kb.packing import Chunk, ChunkedDocument, text_and_raw
 
 
 class Text(NamedTuple):

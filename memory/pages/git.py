@@ -11,13 +11,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from base.bounded_run import (
+    GIT_PATH,
+    NEUTRAL_SETTINGS,
+    UNATTENDED,
     Bounds,
     CannotStartError,
     TookTooLongError,
     TooMuchOutputError,
     run_bounded,
 )
-from base.git_environment import GIT_PATH, NEUTRAL_SETTINGS, UNATTENDED
 from memory.pages.model import Commit, GitError
 
 COMMITTER = "context-mode"

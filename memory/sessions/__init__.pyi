@@ -3,6 +3,12 @@ from . import browsing as browsing
 from . import delivering as delivering
 from . import keeping as keeping
 from . import reading as reading
+from .browsing import ChangedTurn as ChangedTurn
+from .browsing import count_changed_turns as count_changed_turns
+from .browsing import list_changed_turns as list_changed_turns
+from .browsing import mark_all_changed as mark_all_changed
+from .browsing import mark_indexed as mark_indexed
+from .browsing import read_turn as read_turn
 from .delivering import read_events as read_events
 from .delivering import read_prompts as read_prompts
 from .digesting import DIGEST_BYTES_MAX as DIGEST_BYTES_MAX
@@ -47,9 +53,3 @@ from .sources import is_old as is_old
 from .sources import needs_reading as needs_reading
 from .sources import read_folder as read_folder
 from .store import SessionStore as SessionStore
-from .turns import ChangedTurn as ChangedTurn
-from .turns import count_changed_turns as count_changed_turns
-from .turns import list_changed_turns as list_changed_turns
-from .turns import mark_all_changed as mark_all_changed
-from .turns import mark_indexed as mark_indexed
-from .turns import read_turn as read_turn

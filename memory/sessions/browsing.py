@@ -4,9 +4,127 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from memory.sessions.events import COMMANDS
 from memory.sessions.model import compute_status
+from memory.texts import cut_bytes, unpack
+
+# Without full texts a turn is told by its events. Outputs of tools are never in it: they are found
+# where they were kept, and by the head of their errors here.
+
+TURN_BYTES_MAX = 4096
+LABEL_ID_CHARS = 8
+_WORDS = {
+    "file_edit": "edited",
+    "file_read": "read",
+    "fetch": "fetched",
+    "search": "searched",
+    "constraint": "the user's rule:",
+    "decision": "the user's decision:",
+    "rejected": "the user ruled out:",
+    "task": "task:",
+    "subagent": "subagent:",
+    "plan": "plan:",
+    "denied": "denied:",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTurn:
+    """A turn that changed since it was last indexed."""
+
+    session_id: str
+    number: int
+    at: float | None
+    changes: int  # tells one state of the turn from the next
+    label: str
+
+
+def list_changed_turns(db: sqlite3.Connection, limit: int) -> list[ChangedTurn]:
+    """List turns that are to be indexed, the latest sessions first. The first events of a session,
+    before any prompt, are turn 0."""
+    rows = db.execute(
+        "SELECT t.session_id, t.number, t.at, t.changed, s.agent, s.host_id FROM turn t"
+        " JOIN session s ON s.id = t.session_id WHERE t.changed"
+        " ORDER BY s.last_at DESC, t.number LIMIT ?",
+        (limit,),
+    ).fetchall()
+    return [
+        ChangedTurn(session_id, number, at, changes, f"{_label(db, agent, host_id)}#{number}")
+        for session_id, number, at, changes, agent, host_id in rows
+    ]
+
+
+def count_changed_turns(db: sqlite3.Connection) -> int:
+    """Count the turns that are to be indexed."""
+    return int(db.execute("SELECT count(*) FROM turn WHERE changed").fetchone()[0])
+
+
+def mark_all_changed(db: sqlite3.Connection) -> None:
+    """Have all turns indexed anew: the index of before is gone."""
+    db.execute("UPDATE turn SET changed = 1 WHERE changed = 0")
+
+
+def mark_indexed(db: sqlite3.Connection, turn: ChangedTurn) -> None:
+    """Note that a turn was indexed, unless it has changed since it was read."""
+    db.execute(
+        "UPDATE turn SET changed = 0 WHERE session_id = ? AND number = ? AND changed = ?",
+        (turn.session_id, turn.number, turn.changes),
+    )
+
+
+def read_turn(
+    db: sqlite3.Connection, session_id: str, number: int, bytes_max: int = TURN_BYTES_MAX
+) -> str:
+    """Read the text of a turn; empty where nothing worth finding happened in it."""
+    lines, size = list[str](), 0
+    for line in _lines(db, session_id, number):
+        room = bytes_max - size
+        if room <= 8:
+            break
+        shown = cut_bytes(line, room - 1)
+        lines.append(shown)
+        size += len(shown.encode()) + 1
+    return "\n".join(dict.fromkeys(lines))
+
+
+def _lines(db: sqlite3.Connection, session_id: str, number: int) -> Iterator[str]:
+    texts = db.execute(
+        "SELECT role, content FROM message WHERE session_id = ? AND turn = ?"
+        " AND role IN ('user', 'assistant') AND content IS NOT NULL ORDER BY sequence, step",
+        (session_id, number),
+    ).fetchall()
+    yield from (text for role, data in texts if role == "user" and (text := unpack(data) or ""))
+    rows = db.execute(
+        "SELECT category, text, target FROM event WHERE session_id = ? AND turn = ? ORDER BY id",
+        (session_id, number),
+    )
+    for category, text, target in rows:
+        if category == "prompt":
+            if not texts:
+                yield text
+        elif category in COMMANDS:
+            yield f"$ {text}"
+        elif category == "error":
+            yield f"error of {target.removeprefix('$ ')}: {text}"
+        elif category in _WORDS:
+            yield f"{_WORDS[category]} {text}"
+    yield from (
+        text for role, data in texts if role == "assistant" and (text := unpack(data) or "")
+    )
+
+
+def _label(db: sqlite3.Connection, agent: str, host_id: str) -> str:
+    """Name a session by the beginning of its id, where no other begins so."""
+    short = host_id[:LABEL_ID_CHARS]
+    count = db.execute(
+        "SELECT COUNT(*) FROM session WHERE agent = ? AND instr(host_id, ?) = 1", (agent, short)
+    ).fetchone()[0]
+    return f"session:{agent}:{short if count < 2 else host_id}"
+
 
 Row = dict[str, Any]
 """A row by the names of its columns. Times are seconds since the epoch; None is not recorded."""

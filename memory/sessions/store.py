@@ -18,8 +18,7 @@ from memory.gate import FindSecrets, Gate
 from memory.sessions import delivering
 from memory.sessions.delivering import read_events
 from memory.sessions.events import ParseCall
-from memory.sessions.importers.importer import Ground, Importer, Transcript
-from memory.sessions.importers.registry import find_importer
+from memory.sessions.importers.importer import Ground, Importer, Transcript, find_importer
 from memory.sessions.importing import Imported, Importing, import_source
 from memory.sessions.preparing import Preparer
 from memory.sessions.records import Record

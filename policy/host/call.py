@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
-from policy.effects import program_name
 from policy.host.transforms import as_text, items
 from policy.host.tree import RoleTree, key_of, text_of
-from policy.shell.programs import SHELLS
+from policy.model import program_name
+from policy.shell.options import SHELLS
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -12,8 +12,8 @@ from policy import marks
 from policy.host import passing, transforms
 from policy.host.call import ArgumentReader
 from policy.host.names import Binding, Names
+from policy.host.passing import ALTERNATIVES_MAX, combine, product, string_texts
 from policy.host.references import REFERENCES
-from policy.host.strings import ALTERNATIVES_MAX, combine, product, string_texts
 from policy.host.transforms import Value
 from policy.host.tree import Role, RoleTree, text_of
 from policy.shell.state import VALUE_MAX, WorkBudget

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from base.wordlist import word_set
 from policy import marks
-from policy.effects import encode
 from policy.host import passing
 from policy.host.call import SETTERS, CallArguments, HostCall
 from policy.host.fold import Folder
 from policy.host.language import load_language
 from policy.host.names import Names
-from policy.host.strings import product, string_texts
+from policy.host.passing import product, string_texts
 from policy.host.transforms import Known
 from policy.host.tree import Role, RoleTree, read_tree, text_of
+from policy.model import encode
 from policy.shell.state import ShellState
 
 if TYPE_CHECKING:

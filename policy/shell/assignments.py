@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from base.wordlist import word_set
 from policy import marks
-from policy.shell.programs import COMMAND_VARIABLES, PROMPT_VARIABLES, STARTUP_VARIABLES
+from policy.shell.options import COMMAND_VARIABLES, PROMPT_VARIABLES, STARTUP_VARIABLES
 from policy.shell.script_files import run_script_file
 from policy.shell.state import Frame, ShellState, Variable
 from policy.shell.syntax import Assignment

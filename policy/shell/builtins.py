@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from base.wordlist import word_set
 from policy import marks
-from policy.effects import program_name
+from policy.model import program_name
 from policy.paths import normal
 from policy.shell import outputs
 from policy.shell.assignments import consider_variable

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from base.wordlist import word_set
 from policy import marks
-from policy.shell.options import Parsed, parse
-from policy.shell.programs import CliRow
+from policy.shell.options import CliRow, Parsed, parse
 from policy.shell.redirections import STDIN_PATHS, file_text
 from policy.shell.state import ShellState
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from base.wordlist import word_set
 from policy import marks
-from policy.effects import Download, EffectPlace
+from policy.model import Download, EffectPlace
 
 if TYPE_CHECKING:
     from policy.shell.call import ProgramCall

@@ -6,13 +6,226 @@ call as one text. From the programs' manuals.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from base.wordlist import read_rows, words
+from policy import marks
+from policy.paths import resolve
 from policy.shell.call import ProgramCall, index_of
 from policy.shell.options import Parsed, parse
-from policy.shell.redirections import file_text
+from policy.shell.redirections import STDIN_PATHS, file_text
+from policy.shell.syntax import unescape
+
+_SED_SUBSTITUTE = re.compile(
+    r"s(?P<d>[^\w\s\\])(?:\\.|(?!(?P=d)).)*(?P=d)"
+    r"(?P<new>(?:\\.|(?!(?P=d)).)*)(?P=d)(?P<flags>[gpiImMe0-9]*)",
+    re.DOTALL,
+)
+_SED_EXECUTE = re.compile(r"(?:^|[;{}\n]|\d|\$|/[IM]?|!)\s*e(?:\s+([^\n;}]+)|\s*(?=$|[;}\n]))")
+_SED_FILE = re.compile(r"(?:^|[;{}\n]|\d|\$|/)\s*([rRwW])(?:\s+|(?=[./]))([^\n;}]+)")
+_AWK_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|[\w$]+|\|\||&&|\|&|>>|\n|[^\s\w"]')
+_SHELL = re.compile(r"(?:/\S*/)?(?:ba|da|z|k|a)?sh(?:\s+-\w+)*")
+_AWK_ENDS = frozenset((";", "{", "}", "\n", "&&", "||"))
+
+
+def find_sed_commands(script: str) -> Iterator[str]:
+    """What GNU sed's `e` command and the `e` flag of `s` would run."""
+    rest = []
+    last = 0
+    for match in _SED_SUBSTITUTE.finditer(script):
+        rest.append(script[last : match.start()])
+        last = match.end()
+        if "e" in match["flags"]:
+            yield re.sub(r"\\[0-9]|(?<!\\)&", marks.LIST, match["new"])
+    rest.append(script[last:])
+    for match in _SED_EXECUTE.finditer("\n".join(rest)):
+        yield match[1] or marks.LIST
+
+
+def awk_commands(program: str) -> Iterator[str]:
+    """What `system()` and awk's pipes would run; what is not a string literal is unknown."""
+    tokens = _awk_tokens(program)
+    prints = False
+    for index, piece in enumerate(tokens):
+        following = tokens[index + 1] if index + 1 < len(tokens) else ""
+        if piece in _AWK_ENDS:
+            prints = False
+        prints |= piece in ("print", "printf")
+        if piece == "system" and following == "(":
+            yield _awk_text(_read_enclosed(tokens, index + 1))
+        elif piece in ("|", "|&") and following == "getline":
+            yield _awk_text(_statement_before(tokens, index))
+        elif piece in ("|", "|&") and (prints or following[:1] == '"'):
+            started = _awk_text(_statement_after(tokens, index))
+            is_shell = prints and _SHELL.fullmatch(started.strip())
+            yield _awk_text(_statement_before(tokens, index)[1:]) if is_shell else started
+
+
+def _awk_tokens(program: str) -> list[str]:
+    """The tokens, names that are given one plain text replaced by it."""
+    tokens = _AWK_TOKEN.findall(program)
+    given: dict[str, set[str]] = {}
+    for index in range(1, len(tokens) - 1):
+        if tokens[index] == "=" and tokens[index - 1].isidentifier():
+            given.setdefault(tokens[index - 1], set()).add(tokens[index + 1])
+    known = {
+        name: text
+        for name, texts in given.items()
+        if len(texts) == 1 and (text := min(texts))[:1] == '"'
+    }
+    return [
+        token if after == "=" else known.get(token, token)
+        for token, after in itertools.zip_longest(tokens, tokens[1:])
+    ]
+
+
+def _read_enclosed(tokens: list[str], opening: int) -> list[str]:
+    level = 0
+    for index in range(opening, len(tokens)):
+        level += (tokens[index] == "(") - (tokens[index] == ")")
+        if level == 0:
+            return tokens[opening + 1 : index]
+    return tokens[opening + 1 :]
+
+
+def _statement_before(tokens: list[str], end: int) -> list[str]:
+    start = end
+    while start and tokens[start - 1] not in _AWK_ENDS and tokens[start - 1] not in ("(", "while"):
+        start -= 1
+    return tokens[start:end]
+
+
+def _statement_after(tokens: list[str], start: int) -> list[str]:
+    end = start + 1
+    while end < len(tokens) and tokens[end] not in _AWK_ENDS:
+        end += 1
+    return tokens[start + 1 : end]
+
+
+def find_sed_files(script: str) -> Iterator[tuple[str, bool]]:
+    """Files that the commands `r`, `R`, `w` and `W` name, and whether they are written."""
+    for command, path in _SED_FILE.findall(script):
+        yield path.strip(), command in "wW"
+
+
+def awk_files(program: str) -> Iterator[tuple[str, bool]]:
+    """Files that the program itself reads or writes, and whether it writes them."""
+    tokens = _awk_tokens(program)
+    for index in range(len(tokens) - 1):
+        if tokens[index] in ("<", ">", ">>") and tokens[index + 1][:1] == '"':
+            yield unescape(tokens[index + 1][1:-1]), tokens[index] != "<"
+
+
+def _awk_text(tokens: list[str]) -> str:
+    """Adjacent strings are one text; anything else in between is unknown."""
+    pieces: list[str] = []
+    for token in tokens:
+        if token[:1] == '"':
+            pieces.append(unescape(token[1:-1]))
+        elif token[:1] not in ("(", ")", "#") and pieces[-1:] != [marks.LIST]:
+            pieces.append(marks.LIST)
+    return "".join(pieces)
+
+
+def run_sed(call: ProgramCall) -> str | None:
+    """The commands that sed's scripts start, and the files that they open."""
+    _run_scripts(call, find_sed_commands, find_sed_files)
+    return None
+
+
+def run_awk(call: ProgramCall) -> str | None:
+    """The same for awk, where a variable on the command line may name a file, too."""
+    _run_scripts(call, awk_commands, awk_files)
+    values = call.parsed.values(("v", "assign"))
+    call.report_files(*(value.partition("=")[2] for value in values))
+    return None
+
+
+def _run_scripts(
+    call: ProgramCall,
+    commands: Callable[[str], Iterator[str]],
+    files: Callable[[str], Iterator[tuple[str, bool]]],
+) -> None:
+    for script in _own_scripts(call):
+        for text in commands(script):
+            call.run_text(text, f"{call.name} program")
+        for path, is_write in files(script):
+            call.report_files(path, is_write=is_write)
+
+
+def _own_scripts(call: ProgramCall) -> Iterator[str]:
+    """The script texts on the command line: option values, else the first operand."""
+    given = list(call.parsed.values(("e", "expression", "source")))
+    for path in call.parsed.values(("f", "file")):
+        text = file_text(path, call.state, call.frame)
+        given += [text] if marks.is_known(text) else []
+    if given or call.parsed.has("f", "file"):
+        yield from given
+    else:
+        yield from call.operands()[:1]
+
+
+def run_make(call: ProgramCall) -> str | None:
+    """The targets of a makefile, and the shell that the command line names."""
+    from policy.shell.project_files import run_targets  # noqa: PLC0415 - of these make alone has one
+
+    for word in call.operands():
+        if word.startswith(("SHELL=", ".SHELLFLAGS=")):
+            call.run_text(word.partition("=")[2])
+    run_targets(call, "makefile")
+    return None
+
+
+def run_tee(call: ProgramCall) -> str | None:
+    """What is copied to a file can be run from it later."""
+    for path in call.operands():
+        resolved = call.state.resolve(path)
+        call.state.files[resolved] = call.frame.stdin or marks.LIST
+    return None
+
+
+def run_dd(call: ProgramCall) -> str | None:
+    """`dd of=file`: what it reads can be run from there later."""
+    given = dict(word.partition("=")[::2] for word in call.operands())
+    call.report_files(given.get("if"))
+    call.report_files(given.get("of"), is_write=True)
+    text = call.frame.stdin or marks.LIST
+    if "if" in given:
+        text = file_text(given["if"], call.state, call.frame)
+    if "of" in given:
+        call.state.files[call.state.resolve(given["of"])] = text
+    return text if "of" not in given else ""
+
+
+def run_ln(call: ProgramCall) -> str | None:
+    """A link, a copy or a new name stands for what it was made from."""
+    operands = call.operands()
+    if len(operands) >= 2:
+        link = call.state.resolve(operands[-1])
+        if operands[0] in STDIN_PATHS:
+            call.state.files[link] = call.frame.stdin or marks.LIST
+            return None
+        for operand in operands[:-1]:
+            target = call.state.resolve(operand)
+            call.state.links[f"{link}/{target.rsplit('/', 1)[-1]}"] = target
+            if len(operands) == 2:
+                call.state.links[link] = target
+    elif operands and call.name == "ln":
+        target = call.state.resolve(operands[0])
+        call.state.links[resolve(target.rsplit("/", 1)[-1], call.state.cwd)] = target
+    return None
+
+
+def run_jq(call: ProgramCall) -> str | None:
+    """`--rawfile name path`, `--slurpfile name path`; `load("path")` of yq."""
+    call.report_files(*re.findall(r"\bload\w*\(\s*\"([^\"]+)", " ".join(call.argv)))
+    for index, word in enumerate(call.argv[:-2]):
+        if word in ("--rawfile", "--slurpfile"):
+            call.report_files(call.argv[index + 2])
+    return None
+
 
 _STRING = r"\s*[(]?\s*\[?\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')"
 

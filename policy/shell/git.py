@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from base.wordlist import read_fields, words
 from policy import marks
 from policy.shell.files import report_diffs
-from policy.shell.options import parse
+from policy.shell.options import outer_values, parse
 from policy.shell.outputs import quote
-from policy.shell.programs import outer_values
 from policy.shell.state import ShellState
 
 if TYPE_CHECKING:

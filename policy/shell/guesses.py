@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from base.wordlist import word_set
 from policy import marks
 from policy.shell.call import ProgramCall
-from policy.shell.options import parse
-from policy.shell.programs import PROGRAMS, interpreter, outer_values
+from policy.shell.options import PROGRAMS, interpreter, outer_values, parse
 from policy.shell.script_files import only_what_is_certain
 
 _FILE_OPTION = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from base.wordlist import word_set
 from policy import marks
-from policy.shell.programs import SILENT_SINKS, interpreter
+from policy.shell.options import SILENT_SINKS, interpreter
 from policy.shell.script_files import text_on_disk
 from policy.shell.state import Frame, ShellState
 from policy.shell.syntax import CompoundCommand, Redirection, Simple, Statement

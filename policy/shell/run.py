@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 from base.wordlist import words
 from policy import marks
-from policy.effects import program_name
+from policy.model import program_name
 from policy.shell import files
 from policy.shell.call import ProgramCall, Runner
 from policy.shell.files import REWRITERS
-from policy.shell.options import parse
+from policy.shell.options import CONSOLES, PROGRAMS, UNKNOWN_PROGRAM, interpreter, parse
 from policy.shell.outputs import output_of
-from policy.shell.programs import CONSOLES, PROGRAMS, UNKNOWN_PROGRAM, interpreter
 from policy.shell.redirections import file_text
 from policy.shell.script_files import only_what_is_certain, run_script_text, text_on_disk
 from policy.shell.state import ShellState
@@ -178,8 +177,7 @@ RUNNERS: dict[str, str] = {
     kind: module
     for module, kinds in {
         "wrappers": "argv env shell remote xargs parallel texts find fd",
-        "embedded": "sed awk make tee ln dd jq",
-        "embedded_languages": "language",
+        "embedded_languages": "sed awk make tee ln dd jq language",
         "git": "git",
         "guesses": "guess words container",
         "files": "patch",

@@ -8,9 +8,9 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.effects import Command, Download, Effect, FileAccess, program_name
+from policy.model import Command, Download, Effect, FileAccess, program_name
 from policy.project_file import HiddenError
-from policy.shell.programs import interpreter
+from policy.shell.options import interpreter
 from policy.shell.state import ShellState
 
 if TYPE_CHECKING:

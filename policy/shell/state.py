@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
-from policy.effects import Span
+from policy.model import Span
 from policy.paths import resolve
 from policy.shell.syntax import ShellSyntaxError, Statement
 

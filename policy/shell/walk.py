@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.effects import (
+from policy.model import (
     Command,
     Download,
     Effect,

@@ -7,9 +7,8 @@ import re
 from policy import marks
 from policy.shell.assignments import consider_variable
 from policy.shell.call import ProgramCall, index_of
-from policy.shell.options import parse
+from policy.shell.options import QUERY_OPTIONS, parse
 from policy.shell.outputs import output_of, quote
-from policy.shell.programs import QUERY_OPTIONS
 from policy.shell.redirections import STDIN_PATHS, file_text
 from policy.shell.script_files import run_script_file
 from policy.shell.syntax import unescape

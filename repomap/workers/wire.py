@@ -8,8 +8,14 @@ from typing import Any
 
 from repomap.import_queries import IMPORTS_MAX, MODULE_CHARS, NAMES_MAX
 from repomap.model import LINE_CHARS, Import, Structure, Symbol
-from repomap.outlining import KINDS, SKELETON_BYTES, SYMBOLS_MAX
-from repomap.structure import NAME_BYTES, REFERENCES_MAX, describe_structure
+from repomap.structure import (
+    KINDS,
+    NAME_BYTES,
+    REFERENCES_MAX,
+    SKELETON_BYTES,
+    SYMBOLS_MAX,
+    describe_structure,
+)
 
 FRAME_BYTES = 32 * 1024 * 1024
 """Longer than any answer that a sound worker gives to a file."""

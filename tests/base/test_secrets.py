@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from base.secrets import (
     Secret,
     assignments,
-    blocks,
     command_lines,
     detector,
     find_secrets,
@@ -27,8 +26,8 @@ from base.secrets import (
     redact,
     telling_names,
 )
-from base.secrets.names import is_secret_name
 from base.secrets.readings import Expression, Reading
+from base.secrets.telling_names import is_secret_name
 from base.secrets.tokens import TOKEN_FORMS
 from base.wordlist import words
 from tests.base.ordinary_texts import TEXTS
@@ -216,7 +215,7 @@ def test_long_hostile_text_is_soon_read():
 
 def expressions() -> list[tuple[str, str]]:
     found = []
-    for module in (assignments, blocks, placeholders, telling_names):
+    for module in (assignments, detector, placeholders, telling_names):
         for name, value in vars(module).items():
             if isinstance(value, Expression):
                 found.append((f"{module.__name__}.{name}", value.compiled.pattern.decode()))

@@ -19,8 +19,7 @@ from executor import Request, open_engine
 from policy import Decision, Subject, find_hidden_paths
 from policy.claude import Anchors, parse_rule
 from policy.decide import evaluate
-from policy.model import RuleSource
-from policy.rules import Rules
+from policy.model import Rules, RuleSource
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Stopped
 

@@ -28,7 +28,7 @@ from fleet.snapshot import ChangedError, Snapshot, take
 from fleet.travel import Guard, Terms
 from fleet.tree import digest_of
 from policy import HiddenPaths
-from policy.rules import Rules
+from policy.model import Rules
 from tests.fleet.laying_out import lay_out
 
 # Put together here, so that this file holds none. Both are searched for in all that travels.

@@ -23,7 +23,7 @@ from fleet.seal import seal_order
 from fleet.snapshot import Snapshot, take
 from fleet.travel import Terms
 from fleet.tree import Digest
-from policy.rules import Rules
+from policy.model import Rules
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 OTHER_KEY = Ed25519PrivateKey.from_private_bytes(bytes([1]) * 32)

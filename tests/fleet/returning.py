@@ -28,7 +28,7 @@ from fleet.model import Delivery, Order
 from fleet.snapshot import Snapshot, take
 from fleet.travel import Terms
 from fleet.tree import Digest, digest_of
-from policy.rules import Rules
+from policy.model import Rules
 from tests.executor.project.viewing import PlainReader, View
 from tests.fleet.laying_out import lay_out
 

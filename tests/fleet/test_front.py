@@ -18,8 +18,7 @@ from fleet.journal import JournalError
 from fleet.model import Cause
 from fleet.turns import Quota
 from policy import Decision
-from policy.model import RuleSource
-from policy.rules import Rule
+from policy.model import Rule, RuleSource
 from tests.fleet.fronts_kit import WORD, open_front, until
 from tests.fleet.memory_engine import MemoryEngine
 

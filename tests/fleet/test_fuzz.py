@@ -18,7 +18,7 @@ import pytest
 from fleet import model
 from fleet.errors import BlobError, OutcomeError
 from fleet.model import Delivery, FormError, Order, Outcome
-from policy.rules import Rules
+from policy.model import Rules
 from tests.fleet.returning import RUN_ID, Ends
 from tests.fleet.test_model import ORDER, OUTCOME, RULE
 from tests.fleet.test_returned import FILES, TOLD

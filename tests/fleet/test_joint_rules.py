@@ -12,8 +12,7 @@ from executor.model import Status
 from executor.request import Caller, refusal
 from fleet import model
 from fleet.slot import consent_by, join, load_operator_rules, relocate
-from policy.model import Decision, RuleSource, Subject
-from policy.rules import DEFAULT_RULES, Rule, Rules
+from policy.model import DEFAULT_RULES, Decision, Rule, Rules, RuleSource, Subject
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
 

@@ -28,8 +28,7 @@ from fleet.model import (
     Outcome,
 )
 from fleet.tree import digest_of
-from policy.model import Decision, RuleSource
-from policy.rules import DEFAULT_RULES, Rule, Rules
+from policy.model import DEFAULT_RULES, Decision, Rule, Rules, RuleSource
 from tests.executor.test_model import requests, results
 
 ROOT = digest_of(b"root")

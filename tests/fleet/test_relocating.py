@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from fleet.slot import relocate
 from policy.decide import evaluate_read
-from policy.model import Decision, RuleSource
+from policy.model import Decision, Rule, Rules, RuleSource
 from policy.path_patterns import match_path
-from policy.rules import Rule, Rules
 
 FRONT, HERE = "/home/ann/work/site", "/var/lib/worker/slots/0/project"
 

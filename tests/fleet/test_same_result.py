@@ -16,8 +16,7 @@ from executor import Caller, LocalEngine, Request
 from executor.engine.engine import Completed
 from executor.instance.lock import remove
 from executor.model import MIB, Limits, Result, Status
-from policy.model import Decision, RuleSource
-from policy.rules import Rule
+from policy.model import Decision, Rule, RuleSource
 from tests.executor.project.conftest import make_old
 from tests.executor.project.viewing import tree
 from tests.executor.test_languages import FAIL

@@ -27,8 +27,7 @@ from fleet.seal import (
 )
 from fleet.slot import WorkerTerms
 from fleet.worker import open_worker
-from policy.model import Decision, RuleSource
-from policy.rules import Rule, Rules
+from policy.model import Decision, Rule, Rules, RuleSource
 from tests.fleet.orders import OTHER_KEY, TestFront, result_in, sealed, write_keys
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))

@@ -22,7 +22,7 @@ from fleet.slot import WorkerTerms
 from fleet.snapshot import take
 from fleet.travel import Terms
 from fleet.worker import Worker, open_worker
-from policy.rules import Rules
+from policy.model import Rules
 from tests.executor.project.conftest import make_old
 from tests.executor.project.viewing import tree
 from tests.fleet.returning import RUN_ID, MemoryBlobs

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from kb import Store, all_stores, disk_use
+from kb import Store, all_stores, eviction
 from kb.all_stores import Holding
-from kb.disk_use import DiskUse
+from kb.eviction import DiskUse
 from kb.model import SourceSpec
 
 QUOTA = 2_500_000
@@ -128,7 +128,7 @@ def test_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "link.sqlite3").symlink_to(tmp_path / "one.sqlite3")
     os.mkfifo(tmp_path / "fifo.sqlite3")
     (tmp_path / "folder.sqlite3").mkdir()
-    assert [path.name for path in disk_use.stores(tmp_path)] == ["one.sqlite3"]
+    assert [path.name for path in eviction.stores(tmp_path)] == ["one.sqlite3"]
 
 
 def holding(filled_bytes: int, ages: dict[tuple[int, int], int], free: int = 0) -> Holding:

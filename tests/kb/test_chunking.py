@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kb.chunking
-import kb.chunks
+import kb.packing
 from kb import CHUNKERS
 from kb.chunkers import Chunker
-from kb.chunks import CAP_BYTES
+from kb.packing import CAP_BYTES
 
 ADVERSARIAL = {
     "empty": b"",
@@ -49,7 +49,7 @@ ADVERSARIAL = {
 LANGUAGES = {"code": "python"}
 
 
-def check_chunks(data: bytes, document: kb.chunks.ChunkedDocument) -> None:
+def check_chunks(data: bytes, document: kb.packing.ChunkedDocument) -> None:
     """Chunks tile the source exactly, in order, under the cap, with lines that agree."""
     position, line = 0, 1
     for chunk in document.chunks:

@@ -12,9 +12,8 @@ import pytest
 
 from kb import Origin, Store
 from kb.compression import compress, decompress, indexed_text, is_noise, restore
-from kb.disk_use import STORED_SHARE, of_store
-from kb.errors import StoreCorruptError
-from kb.model import SourceSpec
+from kb.eviction import STORED_SHARE, of_store
+from kb.model import SourceSpec, StoreCorruptError
 
 TEXTS = ("", "x", "short\n", "words and words\n" * 40, "日本語の文章 " * 30, "\0nul\0" * 20)
 

@@ -12,7 +12,7 @@ import pytest
 
 from kb import Store, directory
 from kb.directory import index_file, index_selection
-from kb.globs import GlobError
+from kb.ignoring import GlobError
 from kb.walking import Selection
 from tests.kb.folders import index_paths
 

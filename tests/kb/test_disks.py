@@ -20,7 +20,7 @@ fi
 FILLED = """
 import sys
 from pathlib import Path
-import kb.errors
+import kb.model
 with kb.Store.open(Path(sys.argv[1]) / "kb.db") as store:
     store.add(kb.SourceSpec("before"), b"apples are kept")
     acknowledged = []
@@ -28,7 +28,7 @@ with kb.Store.open(Path(sys.argv[1]) / "kb.db") as store:
         for n in range(500):
             text = f"pears number{n} ".encode() * 3000
             acknowledged.append((store.add(kb.SourceSpec(f"large {n}"), text).source_id, text))
-    except kb.errors.StoreFullError as error:
+    except kb.model.StoreFullError as error:
         print("full:", "disk is full" in str(error))
     print("found:", len(store.search("apples")[0].hits))
     print("kept:", all(store.text(source) == text for source, text in acknowledged))
@@ -52,7 +52,7 @@ with kb.Store.open(Path(sys.argv[1]) / "kb.db") as store:
     print("found:", len(store.search("apples")[0].hits))
     try:
         store.add(kb.SourceSpec("after"), b"pears")
-    except kb.errors.StoreReadOnlyError as error:
+    except kb.model.StoreReadOnlyError as error:
         print("refused:", "make it writable" in str(error))
 """
 

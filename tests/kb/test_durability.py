@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-import kb.errors
+import kb.model
 from kb import SearchState, Store
 from kb.model import SourceSpec
 from kb.schema import STEPS
@@ -111,7 +111,7 @@ with kb.Store.open(Path(sys.argv[1])) as store:
     try:
         for n in range(200):
             store.add(kb.SourceSpec(f"large {n}"), f"pears {n} ".encode() * 5000)
-    except kb.errors.StoreFullError as error:
+    except kb.model.StoreFullError as error:
         print("full" if "purge old sources" in str(error) or "full" in str(error) else error)
     print(len(store.search("apples")[0].hits))
 """
@@ -127,11 +127,11 @@ def test_a_read_only_file_is_searched_but_not_written(
     with Store.open(path) as store:
         store.add(SourceSpec("a"), b"apples")
     # Root may write whatever the mode says, so the question itself is answered here.
-    monkeypatch.setattr("kb.connection.os.access", lambda path, mode: mode != os.W_OK)
+    monkeypatch.setattr("kb.access.os.access", lambda path, mode: mode != os.W_OK)
     with Store.open(path) as store:
         assert "read-only" in store.notices[0]
         assert store.search("apples")[0].hits
-        with pytest.raises(kb.errors.StoreReadOnlyError, match="make it writable"):
+        with pytest.raises(kb.model.StoreReadOnlyError, match="make it writable"):
             store.add(SourceSpec("b"), b"pears")
         assert store.check() == ()
 
@@ -162,7 +162,7 @@ def test_a_file_of_another_release_is_refused_not_touched(
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(f"PRAGMA user_version = {version}")
     db.close()
-    with pytest.raises(kb.errors.StoreUnavailableError, match=advice):
+    with pytest.raises(kb.model.StoreUnavailableError, match=advice):
         Store.open(path)
     assert not list(tmp_path.glob("*.corrupt-*"))
     with closing(sqlite3.connect(path)) as db, db:

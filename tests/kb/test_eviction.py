@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kb import Origin, Store, connection, disk_use, eviction, writing
-from kb.errors import StoreQuotaError
-from kb.model import SourceSpec
+from kb import Origin, Store, access, eviction, writing
+from kb.model import SourceSpec, StoreQuotaError
 
 QUOTA = 3_000_000
 
@@ -49,7 +48,7 @@ def labels(store: Store) -> set[str]:
 
 
 def on_disk(store: Store) -> int:
-    return disk_use.of_store(store.path).total
+    return eviction.of_store(store.path).total
 
 
 def evictions(store: Store) -> tuple[eviction.Eviction, ...]:
@@ -140,7 +139,7 @@ def test_many_sources_at_once_never_take_much_more_than_the_quota(tmp_path: Path
             for n in range(40):
                 bulk.add(writing_about(n), text(n))
                 with store.access.reading() as db:
-                    most = max(most, disk_use.of_store(store.path, db).filled)
+                    most = max(most, eviction.of_store(store.path, db).filled)
         assert most < 2 * QUOTA
         settled(store)
         assert on_disk(store) <= QUOTA
@@ -194,7 +193,7 @@ def test_a_file_that_is_partly_forgotten_is_indexed_anew(tmp_path: Path) -> None
 
 def test_what_is_queued_goes_with_its_file_when_it_is_the_oldest(tmp_path: Path) -> None:
     with opened(tmp_path / "kb.sqlite3") as store:
-        folder = disk_use.queue_folder(store.path)
+        folder = eviction.queue_folder(store.path)
         folder.mkdir()
         spools = [folder / str(n) for n in range(4)]
         for n, spool in enumerate(spools):
@@ -207,7 +206,7 @@ def test_what_is_queued_goes_with_its_file_when_it_is_the_oldest(tmp_path: Path)
         assert not any(spool.exists() for spool in spools)
         assert "output 0" not in labels(store)
         assert "output 3" in labels(store)
-        assert disk_use.of_store(store.path).total > QUOTA // 2
+        assert eviction.of_store(store.path).total > QUOTA // 2
         assert store.stats().pending_bytes == 0
         assert store.check() == ()
 
@@ -217,7 +216,7 @@ def test_files_that_nobody_will_index_go_once_they_are_old(
     tmp_path: Path, age_s: float, stays: bool
 ) -> None:
     with opened(tmp_path / "kb.sqlite3", 100_000) as store:
-        orphan = disk_use.queue_folder(store.path) / "orphan"
+        orphan = eviction.queue_folder(store.path) / "orphan"
         orphan.parent.mkdir()
         orphan.write_bytes(bytes(200_000))
         now = orphan.stat().st_mtime
@@ -286,7 +285,7 @@ def test_a_busy_reader_does_not_hold_the_steps_up(tmp_path: Path) -> None:
     with opened(path) as store:
         for n in range(20):
             store.add(SourceSpec(f"text {n}"), text(n))
-        reader = connection.connect(path)
+        reader = access.connect(path)
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM source").fetchone()
         for _ in range(5):

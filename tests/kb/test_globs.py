@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kb.globs import MOST_ALTERNATIVES, GlobError, compile_glob, fits
+from kb.ignoring import MOST_ALTERNATIVES, GlobError, compile_glob, fits
 
 PATHS = ("a.py", "b.ts", "c.tsx", "docs/d.md", "docs/deep/e.md", "src/f.py", "src/[x].py", "src")
 

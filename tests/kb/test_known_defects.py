@@ -16,8 +16,8 @@ import pytest
 import kb.chunking
 import kb.directory
 from kb import Store
-from kb.chunks import CAP_BYTES, TARGET_BYTES
 from kb.model import SourceSpec
+from kb.packing import CAP_BYTES, TARGET_BYTES
 from tests.kb.folders import index_paths
 
 LARGE = {

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from kb.chunkers import CHUNKERS
 from kb.chunking import chunk_next
-from kb.chunks import CAP_BYTES
 from kb.detect import Detected
+from kb.packing import CAP_BYTES
 
 RESUMED = [kind for kind, row in CHUNKERS.items() if row.resume is not None]
 CARRIED = [kind for kind, row in CHUNKERS.items() if row.carries_title]

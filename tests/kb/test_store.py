@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import kb.errors
+import kb.model
 from kb import SearchState, Store, writing
 from kb.model import SourceSpec
 
@@ -175,7 +175,7 @@ def test_a_damaged_file_is_set_aside_and_said_so(tmp_path: Path) -> None:
 
 
 def test_a_missing_store_is_not_created_unasked(tmp_path: Path) -> None:
-    with pytest.raises(kb.errors.StoreUnavailableError, match="index something first"):
+    with pytest.raises(kb.model.StoreUnavailableError, match="index something first"):
         Store.open(tmp_path / "kb.db", create=False)
 
 

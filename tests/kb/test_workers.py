@@ -59,10 +59,11 @@ def entry(folder: Path, change: str) -> Path:
         "import json, os, signal, socket, sys\n"
         "sys.path.extend(json.loads(sys.argv[1]))\n"
         "from kb import grammars\n"
-        "from kb.workers import serve, serving\n"
+        "from kb import chunking\n"
+        "from kb.workers import serving\n"
         f"{change}\n"
         "with socket.socket(fileno=0) as connection:\n"
-        "    serving.serve(connection, serve.do_order)\n"
+        "    serving.serve(connection, chunking.do_order)\n"
     )
     return program
 
@@ -106,12 +107,12 @@ def test_a_grammar_that_never_returns_is_killed_and_the_source_kept_as_text(
     ("change", "why"),
     [
         (
-            "serve.do_order = lambda *_: os.kill(os.getpid(), signal.SIGSEGV)",
+            "chunking.do_order = lambda *_: os.kill(os.getpid(), signal.SIGSEGV)",
             "Segmentation fault",
         ),
-        ("serve.do_order = lambda *_: os._exit(3)", "exit 3"),
-        ('serve.do_order = lambda *_: b\'{"chunks": [], "notes": []}\'', "makes no sense"),
-        ("serve.do_order = lambda *_: b'no json'", "makes no sense"),
+        ("chunking.do_order = lambda *_: os._exit(3)", "exit 3"),
+        ('chunking.do_order = lambda *_: b\'{"chunks": [], "notes": []}\'', "makes no sense"),
+        ("chunking.do_order = lambda *_: b'no json'", "makes no sense"),
     ],
 )
 def test_a_worker_that_fails_loses_no_source(
@@ -130,8 +131,8 @@ def test_a_worker_that_dies_of_one_of_many_sources_leaves_the_others_as_they_are
     fresh_workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change = (
-        "right = serve.do_order\n"
-        "serve.do_order = lambda *order: os._exit(3) if b'poison' in order[1] else right(*order)"
+        "right = chunking.do_order\n"
+        "chunking.do_order = lambda *order: os._exit(3) if b'poison' in order[1] else right(*order)"
     )
     monkeypatch.setattr(fresh_workers, "_entry", entry(tmp_path, change))
     monkeypatch.setattr(bulk, "INLINE_BYTES", -1)

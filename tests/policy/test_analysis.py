@@ -6,8 +6,7 @@ import pytest
 
 from policy import marks
 from policy.analysis import CODE_BYTES_MAX, WORK_PER_BYTE, analyse
-from policy.effects import Command, FileAccess, OpaqueExec, Unparsed
-from policy.model import Subject
+from policy.model import Command, FileAccess, OpaqueExec, Subject, Unparsed
 
 
 def effects_of(code: str, language: str = "shell", **env: str) -> tuple[object, ...]:

@@ -6,8 +6,7 @@ import pytest
 
 from policy.analysis import analyse
 from policy.command_patterns import Found, match_command, spellings
-from policy.effects import Command
-from policy.model import Subject
+from policy.model import Command, Subject
 
 
 def found(spec: str, code: str) -> Found | None:

@@ -15,8 +15,7 @@ from policy import (
 )
 from policy.claude import Anchors, parse_rule
 from policy.decide import evaluate
-from policy.model import Redirect, RuleSource
-from policy.rules import DEFAULT_RULES, Rule
+from policy.model import DEFAULT_RULES, Redirect, Rule, RuleSource
 
 ANCHORS = Anchors("/home/u", "/w", "/w")
 

@@ -18,8 +18,7 @@ import pytest
 from policy import marks
 from policy.analysis import analyse
 from policy.cases import read_cases
-from policy.effects import Command, OpaqueExec, Unparsed, program_name
-from policy.model import Subject
+from policy.model import Command, OpaqueExec, Subject, Unparsed, program_name
 from tests.needs import needs
 
 BASH = shutil.which("bash")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from policy import Decision, Rules, Subject, explain
 from policy.explanation import underline
-from policy.model import RuleSource
-from policy.rules import Rule
+from policy.model import Rule, RuleSource
 
 
 def test_steps_name_effects_nesting_and_rules() -> None:

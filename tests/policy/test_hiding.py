@@ -6,8 +6,7 @@ import pytest
 
 from policy import Decision, find_hidden_paths
 from policy.claude import Anchors, parse_rule
-from policy.model import RuleSource
-from policy.rules import Rules
+from policy.model import Rules, RuleSource
 
 PROJECT = "/home/u/p"
 ANCHORS = Anchors("/home/u", PROJECT, PROJECT)

@@ -12,8 +12,7 @@ from policy import Decision, RuleFileError, Subject, find_hidden_paths, load_rul
 from policy.claude import RULES_MAX, Anchors, parse_rule
 from policy.decide import WORK_MAX, evaluate
 from policy.matching import match_domain
-from policy.model import RuleSource
-from policy.rules import Rules
+from policy.model import Rules, RuleSource
 
 SECONDS_MAX = 20.0
 """For what takes milliseconds here and would take years by trying every way."""

@@ -10,11 +10,10 @@ import pytest
 
 from policy import grammars
 from policy.analysis import analyse
-from policy.effects import Command, FileAccess
 from policy.host.language import _by_name, load_language, parse_recipes
 from policy.host.transforms import _TRANSFORMS, Known, apply
 from policy.host.tree import read_tree
-from policy.model import Subject
+from policy.model import Command, FileAccess, Subject
 
 STARTED_BY = {
     "python": "import os\nos.system('tool x')",

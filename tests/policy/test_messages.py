@@ -22,8 +22,7 @@ from policy import (
 )
 from policy.claude import Anchors, parse_rule
 from policy.decide import evaluate
-from policy.model import TOO_LARGE, Match, Redirect, RuleSource
-from policy.rules import DEFAULT_RULES, Rule
+from policy.model import DEFAULT_RULES, TOO_LARGE, Match, Redirect, Rule, RuleSource
 
 ANCHORS = Anchors("/home/u", "/w", "/w")
 FILE = ".claude/settings.json"

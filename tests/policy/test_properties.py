@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from policy import Decision, Subject, load_file
 from policy.analysis import WORK_PER_BYTE, analyse
 from policy.decide import evaluate
-from policy.effects import encode
+from policy.model import encode
 from runtimes import LANGUAGES
 
 RULES = load_file(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.analysis import analyse
-from policy.effects import FileAccess
-from policy.model import Subject
+from policy.model import FileAccess, Subject
 
 DIFF = "--- a/src/main.py\n+++ b/src/main.py\n@@ -1 +1 @@\n-a\n+b\n"
 

@@ -7,7 +7,7 @@ import inspect
 
 import pytest
 
-from policy.shell.programs import PROGRAMS
+from policy.shell.options import PROGRAMS
 from policy.shell.run import RUNNERS, runner
 
 

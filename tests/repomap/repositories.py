@@ -7,8 +7,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from repomap.model import ScanReport
-from repomap.pack_model import PackRequest, Redaction
+from repomap.model import PackRequest, Redaction, ScanReport
 from repomap.scanning import ScanRequest, scan
 from repomap.store import MapStore
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from repomap.fitting import fit
-from repomap.model import MapInputError
-from repomap.pack_model import Pack, PackRequest, Redaction
+from repomap.model import MapInputError, Pack, PackRequest, Redaction
 from repomap.ranking import rank_by_centrality, rank_files
 from repomap.store import MapStore
 from tests.repomap.repositories import APP, ask, count_bytes, scan_folder, write_files

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from repomap import evidence
+from repomap import words
 from repomap.ranking import rank_by_centrality, rank_files
 from repomap.store import read_files
 from repomap.words import find_terms, split_names, weigh_terms
@@ -109,9 +109,9 @@ def test_links_over_the_most_cost_the_names_of_the_most_definers(store, root, mo
         **{f"user{n}.py": "x = [sharedName(), ownName()]\n" for n in range(10)},
     })  # fmt: skip
     scan_folder(store, root)
-    assert set(evidence._find_definers(store.db)) == {"sharedName", "ownName"}
-    monkeypatch.setattr(evidence, "LINKS_MAX", 20)
-    assert set(evidence._find_definers(store.db)) == {"ownName"}
+    assert set(words._find_definers(store.db)) == {"sharedName", "ownName"}
+    monkeypatch.setattr(words, "LINKS_MAX", 20)
+    assert set(words._find_definers(store.db)) == {"ownName"}
     assert rank_by_centrality(store.db)[0].row.path == "own.py"
 
 
@@ -138,6 +138,6 @@ def test_recency_counts_from_head_whatever_another_commit_says(store, root):
     commit_all(root, "Now", at=1_700_000_000)
     scan_folder(store, root)
     ids = {path: row.id for path, row in read_files(store.db).items()}
-    rated = evidence.rate_recency(store.db)
+    rated = words.rate_recency(store.db)
     assert rated[ids["new.py"]] == rated[ids["future.py"]] == 1
     assert 0 < rated[ids["old.py"]] < 0.01

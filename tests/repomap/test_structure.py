@@ -5,8 +5,14 @@ import pytest
 from kb import grammars
 from repomap.import_queries import QUERIES
 from repomap.model import LINE_CHARS
-from repomap.outlining import KINDS, SKELETON_BYTES, SKELETON_LINES, SYMBOLS_MAX
-from repomap.structure import REFERENCES_MAX, describe_structure
+from repomap.structure import (
+    KINDS,
+    REFERENCES_MAX,
+    SKELETON_BYTES,
+    SKELETON_LINES,
+    SYMBOLS_MAX,
+    describe_structure,
+)
 
 # Language, text, symbols with their kinds, modules that are imported, purpose.
 SAMPLES = [

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 FACES = {
     "base": {
         *("base.addresses", "base.bounded_run", "base.capabilities", "base.clock", "base.digests"),
-        *("base.faces", "base.frames", "base.git_environment", "base.globs", "base.host_homes"),
+        *("base.faces", "base.frames", "base.bounded_run", "base.globs", "base.host_homes"),
         *("base.locks", "base.mounts", "base.named_tuples", "base.plain_files", "base.remedy"),
         *("base.secrets", "base.stores", "base.strict_data", "base.whole_files", "base.wordlist"),
     },
@@ -30,7 +30,7 @@ FACES = {
         *("memory.errors", "memory.gate", "memory.texts"),
     },
     "kb": {
-        *("kb", "kb.all_stores", "kb.detect", "kb.disk_use", "kb.eviction", "kb.filters"),
+        *("kb", "kb.all_stores", "kb.detect", "kb.eviction", "kb.eviction", "kb.filters"),
         "kb.grammars",
         *("kb.merging", "kb.mirrors", "kb.pages", "kb.parsing", "kb.query", "kb.tokens"),
         *("kb.words", "kb.workers", "kb.workers.serving"),

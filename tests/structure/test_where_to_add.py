@@ -91,7 +91,7 @@ ADDITIONS = {
         ("docs/verb_table.py",),
     ),
     "chunker": Addition(
-        {"kb/chunkers/imp.py": '"""Imp."""\n\nfrom kb.chunks import no_marks as marks\n'},
+        {"kb/chunkers/imp.py": '"""Imp."""\n\nfrom kb.packing import no_marks as marks\n'},
         {
             "kb/chunkers/__init__.py": (
                 '    Chunker("markdown"',

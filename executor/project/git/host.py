@@ -12,8 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from base import capabilities
-from base.bounded_run import BoundedRunError, Bounds, run_bounded
-from base.git_environment import GIT_PATH, NEUTRAL_SETTINGS, UNATTENDED
+from base.bounded_run import (
+    GIT_PATH,
+    NEUTRAL_SETTINGS,
+    UNATTENDED,
+    BoundedRunError,
+    Bounds,
+    run_bounded,
+)
 from base.plain_files import read_head
 from policy import real_path
 

@@ -15,8 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from base.bounded_run import BoundedRunError, Bounds, run_bounded
-from base.git_environment import GIT_PATH
+from base.bounded_run import GIT_PATH, BoundedRunError, Bounds, run_bounded
 from base.host_homes import MOVED, find_place
 from base.plain_files import read_head
 from base.wordlist import word_set, words

@@ -7,13 +7,13 @@ from .detecting import Contents as Contents
 from .detecting import detect_form as detect_form
 from .detecting import keep_sessions as keep_sessions
 from .detecting import list_contents as list_contents
+from .importer import FORMS as FORMS
+from .importer import MODULES as MODULES
 from .importer import Ground as Ground
 from .importer import Importer as Importer
 from .importer import State as State
 from .importer import Transcript as Transcript
-from .registry import FORMS as FORMS
-from .registry import MODULES as MODULES
-from .registry import find_importer as find_importer
-from .registry import list_importers as list_importers
+from .importer import find_importer as find_importer
+from .importer import list_importers as list_importers
 from .whole_json import RefusedError as RefusedError
 from .whole_json import read_members as read_members

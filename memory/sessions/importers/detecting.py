@@ -12,9 +12,8 @@ from itertools import islice
 from base.plain_files import open_plain
 from memory.sessions.importers.archive import is_archive, list_names
 from memory.sessions.importers.chatgpt import MEMBERS
-from memory.sessions.importers.importer import Importer, State
+from memory.sessions.importers.importer import FORMS, MODULES, Importer, State, find_importer
 from memory.sessions.importers.own import FORMAT
-from memory.sessions.importers.registry import FORMS, MODULES, find_importer
 from memory.sessions.importers.whole_json import (
     RefusedError,
     read_array,

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from base.globs import is_made_of
 from policy import marks
 from policy.paths import resolve
-from policy.shell.options import parse
+from policy.shell.options import SHELLS, parse
 from policy.shell.outputs import quote
-from policy.shell.programs import SHELLS
 from policy.shell.project_files import ProjectFiles, TargetStep
 from policy.shell.state import VALUE_MAX
 

@@ -13,9 +13,8 @@ from policy.paths import resolve
 from policy.shell.options import Parsed, parse
 from policy.shell.project_files import ProjectFiles, TargetStep, command_line, table, texts
 from policy.shell.project_files.code_pieces import pieces_for
-from policy.shell.project_files.data_files import read_data
+from policy.shell.project_files.data_files import packages, read_data
 from policy.shell.project_files.task_rows import ROWS, SAME, TaskFile
-from policy.shell.project_files.workspaces import packages
 
 _SHOWS = words("l list list-all show evaluate summary dry dry-run n help h")
 _COMMANDS = words(

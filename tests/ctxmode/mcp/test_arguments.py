@@ -11,7 +11,7 @@ from docs.tool_list import input_schema
 from kb.tokens import BYTES_PER_TOKEN
 from memory.facts import DEFAULT_BUDGET, MAIN, SCOPES
 from memory.pages import PAGE_TYPES
-from repomap.pack_model import BUDGET
+from repomap.model import BUDGET
 
 BatchArguments = tools.load("ctx_batch_execute").arguments
 ExecuteArguments = tools.load("ctx_execute").arguments

@@ -19,7 +19,7 @@ from ctxmode.operations.quotas import Holdings, read_holdings
 from ctxmode.render import health
 from ctxmode.render.health import holdings_lines
 from executor import Isolation
-from kb import disk_use
+from kb import eviction
 from kb.all_stores import QuotaReport
 from kb.eviction import Eviction
 
@@ -50,7 +50,7 @@ def fill(config, count: int) -> None:
 
 def test_what_is_indexed_from_the_command_line_keeps_to_the_quota(config):
     fill(config, 15)
-    assert disk_use.of_store(config.database).total <= 1.5 * QUOTA
+    assert eviction.of_store(config.database).total <= 1.5 * QUOTA
     holdings = read_holdings(config)
     assert sum(one.sources for one in holdings.dropped) > 3
     assert holdings.quota_bytes == QUOTA
@@ -61,7 +61,7 @@ async def test_a_server_keeps_to_the_quota_of_all_projects(config, monkeypatch, 
     monkeypatch.setenv("CONTEXT_MODE_QUOTA_ALL_BYTES", str(QUOTA // 2))
     other = tmp_path / "other"
     other.mkdir()
-    assert disk_use.of_store(config.database).total > QUOTA // 2
+    assert eviction.of_store(config.database).total > QUOTA // 2
     async with open_app(replace(config, project=other)):
         with trio.fail_after(60):
             while read_holdings(config).all_used_bytes > QUOTA // 2:

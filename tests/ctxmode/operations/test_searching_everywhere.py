@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-import kb.errors
+import kb.model
 from base.secrets import find_secrets
 from ctxmode.errors import UsageError
 from ctxmode.operations.searching import SearchRequest
@@ -131,16 +131,16 @@ def test_what_is_not_reached_in_time_is_said(three):
 def test_a_question_to_a_store_ends_at_its_deadline(three):
     with kb.Store.open_to_read(three.database, deadline=0.0) as store:
         endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
-        with pytest.raises(kb.errors.StoreLateError), store.access.reading() as db:
+        with pytest.raises(kb.model.StoreLateError), store.access.reading() as db:
             db.execute(f"{endless} SELECT COUNT(*) FROM n").fetchone()
 
 
 def test_a_store_that_is_read_takes_nothing(three):
     with kb.Store.open_to_read(three.database, deadline=1e12) as store:
-        with pytest.raises(kb.errors.StoreReadOnlyError):
+        with pytest.raises(kb.model.StoreReadOnlyError):
             store.add(kb.SourceSpec("x"), b"x")
         assert store.search("retry")[0].hits
-    with pytest.raises(kb.errors.StoreUnavailableError):
+    with pytest.raises(kb.model.StoreUnavailableError):
         kb.Store.open_to_read(three.database.with_name("none.sqlite3"), deadline=1e12)
     assert not three.database.with_name("none.sqlite3").exists()
 

@@ -19,8 +19,7 @@ from executor.run import judging as judge_module
 from executor.run.judging import Judges, open_judges
 from policy import Decision, Rules, Subject
 from policy.deadline import FRAME_BYTES_MAX
-from policy.model import RuleSource
-from policy.rules import Rule
+from policy.model import Rule, RuleSource
 
 DENIED = Rules((Rule("r", "command", "Bash(sudo *)", "sudo *", Decision.DENY, RuleSource("s", 1)),))
 NONE = Rules()

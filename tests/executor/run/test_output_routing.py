@@ -11,7 +11,7 @@ from executor.engine.engine import Completed
 from executor.model import Request, Result, Status
 from executor.run.capture import Capture
 from executor.run.output_routing import SECTIONS_BYTES_MAX, Answer, Keep
-from kb import Store, disk_use, reading
+from kb import Store, eviction, reading
 from kb.model import SourceSpec
 
 INLINE_BYTES = 4096
@@ -214,7 +214,7 @@ async def test_behind_the_answers_the_quota_is_kept_to(tmp_path):
             request = replace(REQUEST, args=(str(n),))
             await keep.answer(completed(tmp_path, LOG.replace(b"audit", b"%d" % n)), request)
         await keep.index_queued()
-        assert disk_use.of_store(store.path).total <= 900_000
+        assert eviction.of_store(store.path).total <= 900_000
         assert 0 < len(store.sources()) < 12
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.facts.similar import SIMILAR_MAX
-from memory.facts.writing import forget, remember
+from memory.facts.writing import SIMILAR_MAX, forget, remember
 from tests.memory.facts.stores import ADA, draft, ledger, open_facts, standing
 
 OLD = "The deploy script runs on Fridays at noon"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memory.errors import BadInputError
-from memory.pages.exchange import export_pages
 from memory.pages.repository import Repository
+from memory.pages.store import export_pages
 
 
 def test_an_export_holds_every_page_and_overwrites_nothing(tmp_path):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from memory.errors import BadInputError
-from memory.pages.exchange import pull
 from memory.pages.history import list_log
 from memory.pages.model import GitError
 from memory.pages.repository import Repository
+from memory.pages.store import pull
 from tests.memory.pages import test_pushing as pushing
 
 
