@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from base.secrets import (
     Secret,
     assignments,
+    blocks,
     command_lines,
-    detector,
     find_secrets,
     is_secret_path,
     placeholders,
@@ -215,7 +215,7 @@ def test_long_hostile_text_is_soon_read():
 
 def expressions() -> list[tuple[str, str]]:
     found = []
-    for module in (assignments, detector, placeholders, telling_names):
+    for module in (assignments, blocks, placeholders, telling_names):
         for name, value in vars(module).items():
             if isinstance(value, Expression):
                 found.append((f"{module.__name__}.{name}", value.compiled.pattern.decode()))
