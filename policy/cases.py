@@ -26,12 +26,6 @@ class PolicyCase(NamedTuple):
     reason: str
     line: int  # where the row stands in the table
 
-    @property
-    def tag(self) -> str:
-        """The bracketed word that opens the reason."""
-        match = _TAG.match(self.reason)
-        return match[1] if match else ""
-
 
 class CaseResult(NamedTuple):
     """A case and what the policy said."""
@@ -62,11 +56,13 @@ class CaseReport(NamedTuple):
     results: tuple[CaseResult, ...]
 
     def by_tag(self) -> dict[str, tuple[int, int]]:
-        """Per tag: right, and all."""
+        """Per tag, the bracketed word that opens the reason: right, and all."""
         counts: dict[str, tuple[int, int]] = {}
         for result in self.results:
-            right, total = counts.get(result.case.tag, (0, 0))
-            counts[result.case.tag] = (right + result.is_right, total + 1)
+            match = _TAG.match(result.case.reason)
+            tag = match[1] if match else ""
+            right, total = counts.get(tag, (0, 0))
+            counts[tag] = (right + result.is_right, total + 1)
         return counts
 
     def misses(self) -> tuple[CaseResult, ...]:

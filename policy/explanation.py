@@ -43,9 +43,8 @@ class Explanation(NamedTuple):
         lines: list[str] = []
         for number, step in enumerate(self.steps, 1):
             path = " > ".join(step.nesting)
-            lines.append(
-                f"{number}. {step.what}: {step.detail}" + (f"   [in {path}]" if path else "")
-            )
+            within = f"   [in {path}]" if path else ""
+            lines.append(f"{number}. {step.what}: {step.detail}{within}")
             lines += [f"     {line}" for line in underline(self.code, step.span)]
             lines += [
                 f"     {match.decision.word} by {match.rule} ({match.source}), {match.kind}: "

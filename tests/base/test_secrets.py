@@ -19,6 +19,7 @@ from base.secrets import (
     assignments,
     blocks,
     command_lines,
+    detector,
     find_secrets,
     is_secret_path,
     placeholders,

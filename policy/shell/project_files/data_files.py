@@ -204,12 +204,10 @@ def _data(project: ProjectFiles, name: str, folder: str) -> dict[str, Any]:
     return read_data(name, project.read(name, folder))
 
 
-def packages(
-    project: ProjectFiles, folder: str, asked: TaskCall
-) -> Iterator[tuple[str, list[str]]]:
+def packages(project: ProjectFiles, folder: str, call: TaskCall) -> Iterator[tuple[str, list[str]]]:
     """The folders in which a command line runs scripts, each with the names of the scripts."""
     root = project.find("package.json nx.json", folder)[0] or project.folder
-    options, names = asked.options, asked.names
+    options, names = call.options, call.names
     wanted = list(options.values(words("w workspace filter F scope projects p")))
     of_each = project.call.name in ("turbo", "nx", "lerna")
     if project.call.name == "nx" and names and not options.has("t", "target", "targets"):

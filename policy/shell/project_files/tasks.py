@@ -231,11 +231,9 @@ def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
         yield from _run(project, row, asked, folder)
 
 
-def _run(
-    project: ProjectFiles, row: TaskFile, asked: TaskCall, folder: str
-) -> Iterator[TargetStep]:
+def _run(project: ProjectFiles, row: TaskFile, call: TaskCall, folder: str) -> Iterator[TargetStep]:
     options = {*words("f file config c conf t taskfile justfile procfile")} - {*words(row.option)}
-    for file in next(asked.options.values([*options]), row.files).split():
+    for file in next(call.options.values([*options]), row.files).split():
         where, text = project.find(file, folder)
         if not text:
             continue
@@ -243,14 +241,14 @@ def _run(
             where = resolve(file.count("/") * "../" or ".", where)
         data = read_data(file, text)
         special = _SPECIAL.get(row.places)
-        found = special(data, asked) if special else _entries(project, row, data, where)
+        found = special(data, call) if special else _entries(project, row, data, where)
         for path in texts(data.get("dotenv")):
             project.report_read(path, where)
-        known = table(data, "vars") | table(data, "env") | asked.variables
-        tasks = Tasks(project, row, where, found, known, command_line(asked.words), set())
+        known = table(data, "vars") | table(data, "env") | call.variables
+        tasks = Tasks(project, row, where, found, known, command_line(call.words), set())
         yield from tasks.variable_steps(known)
         default = {"*": [*found], "first": [*found][:1]}.get(row.default, [row.default])
-        wanted = [*asked.names] or default
+        wanted = [*call.names] or default
         if project.call.name == "hatch":
             wanted = [name if name in found else name.rpartition(":")[2] for name in wanted]
         is_known = not found.keys().isdisjoint(wanted)
