@@ -1,12 +1,14 @@
-"""The verbs, a row each, in fifteen groups; a module is imported when its verb is asked for."""
+"""The verbs, a row each of `verbs.json`; a module is imported when its verb is asked for."""
 
 from __future__ import annotations
 
 import importlib
+import json
 import keyword
+import os
 from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Verb(NamedTuple):
@@ -35,143 +37,27 @@ class Verb(NamedTuple):
         return importlib.import_module(f"ctxmode.commands.{name}")
 
 
-VERBS: dict[str, Verb] = {
-    verb.name: verb
-    for verb in (
-        Verb("try", "try", "see it work on real input of this machine, in under a minute"),
-        Verb(
-            "setup",
-            "setup",
-            "register with an agent's host: its server, its hooks, its rules file",
-            has_own_project_option=True,
-        ),
-        Verb(
-            "setup list",
-            "setup",
-            "list the hosts, and how each is registered with",
-            first="--list",
-            has_own_project_option=True,
-        ),
-        Verb(
-            "run",
-            "run",
-            "run a program in the sandbox and show what it prints",
-            takes_program_arguments=True,
-        ),
-        Verb(
-            "run -i",
-            "repl",
-            "type programs, see what they print and are; variables are kept",
-            stays_open=True,
-        ),
-        Verb("run --batch", "batch", "run several commands, then search what they printed"),
-        Verb("doctor", "doctor", "show what works here, and how to get what does not"),
-        Verb("doctor images", "images", "make, list or remove the images in which programs run"),
-        Verb("doctor packages", "packages", "lock, fetch, list or remove what programs import"),
-        Verb("doctor config", "config", "show settings and where each is from, or start a file"),
-        Verb("doctor completion", "completion", "print a script that completes words in a shell"),
-        Verb(
-            "doctor insight",
-            "insight",
-            "look at what is kept in a browser, or write it into one file",
-            stays_open=True,
-        ),
-        Verb("ps", "", "list what runs now, watch it, or stop it", usual="ps list"),
-        Verb("ps list", "top", "list what runs now, against its limits", first="--once"),
-        Verb("ps top", "top", "show what runs now, kept up to date, and stop it", stays_open=True),
-        Verb("ps stop", "stop", "stop a program that runs now"),
-        Verb("changes", "changes", "show, apply or forget what runs changed and was kept for you"),
-        Verb("ci", "ci", "run a pipeline of steps, each in the sandbox, and report on it"),
-        Verb("index", "index", "make files, folders, stdin or web pages searchable"),
-        Verb("search", "search", "find exact passages in everything that was kept"),
-        Verb("kept", "", "list, show, compare, remove or back up what is kept", usual="kept ls"),
-        Verb("kept ls", "kept", "list what is kept", first="ls"),
-        Verb("kept show", "kept", "show a kept source, exactly", first="show"),
-        Verb("kept outputs", "outputs", "list, read or compare what runs printed"),
-        Verb("kept diff", "outputs", "compare what two runs printed", first="diff"),
-        Verb("kept rm", "kept", "forget what is kept, for good", first="rm"),
-        Verb("kept stats", "stats", "show what tools produced, returned and kept out of contexts"),
-        Verb("kept size", "kept", "measure the store: sources, chunks and bytes", first="size"),
-        Verb("kept check", "kept", "verify the store, and repair its indexes", first="check"),
-        Verb("kept backup", "kept", "copy the store while others read and write", first="backup"),
-        Verb("memory", "memory", "remember facts, recall those that fit, branch and merge them"),
-        Verb("pages", "pages", "keep knowledge as versioned pages: write, push, compare"),
-        Verb("sessions", "sessions", "see, resume, summarise or forget agents' sessions"),
-        Verb("pack", "pack", "pack the files that a task is about, within a budget of tokens"),
-        Verb("pack map", "map", "show what a project is made of, within a budget of tokens"),
-        Verb("pack task", "task", "keep the task that pack and map are for"),
-        Verb(
-            "policy",
-            "policy",
-            "ask what the rules say of a program, list them, try them, read the log",
-            takes_program_arguments=True,
-        ),
-        Verb("policy refusals", "refusals", "list what the sandbox refused, and what grants it"),
-        Verb(
-            "serve",
-            "serve",
-            "serve agents over stdio or HTTP (Model Context Protocol)",
-            stays_open=True,
-            loads_more=True,
-        ),
-        Verb(
-            "serve worker",
-            "worker",
-            "do runs that other machines order",
-            stays_open=True,
-            loads_more=True,
-        ),
-        Verb("serve cluster", "cluster", "look after the machines that runs are sent to"),
-        Verb("hook", "hook", "answer an event of an agent's host", stays_open=True),
-    )
-}
+def _read_table() -> dict[str, Any]:
+    with open(os.path.join(os.path.dirname(__file__), "verbs.json"), encoding="utf-8") as file:
+        table: dict[str, Any] = json.load(file)
+    return table
 
-# What a newcomer needs comes first. `hook` is called by hosts alone, and is in no section.
-SECTIONS: dict[str, tuple[tuple[str, ...], str]] = {
-    "start here": (("try", "setup", "run", "doctor"), "run python -c 'print(6 * 7)'"),
-    "what runs, and what it changed": (("ps", "changes", "ci"), "ps"),
-    "what is kept, and finding it": (
-        ("index", "search", "kept"),
-        'search "connection refused"',
-    ),
-    "what agents know": (
-        ("memory", "pages", "sessions", "pack"),
-        'memory remember "Deploys go through staging."',
-    ),
-    "rules and servers": (("policy", "serve"), "policy check 'git push --force'"),
+
+_TABLE = _read_table()
+VERBS: dict[str, Verb] = {
+    name: Verb(name, **{"module": name, **row}) for name, row in _TABLE["verbs"].items()
 }
+SECTIONS: dict[str, tuple[list[str], str]] = {
+    title: (names, example) for title, (names, example) in _TABLE["sections"].items()
+}
+"""The groups that `--help` lists, under their titles, each title with an example. What a newcomer
+needs comes first; hosts alone call `hook`."""
+
+FORMER: dict[str, str] = _TABLE["former"]
+"""What verbs were called before there were groups. They work as before, and say the new words."""
 
 MODES = {"-i": "run -i", "--interactive": "run -i", "--batch": "run --batch"}
 """Options of `run` that make it another verb, wherever they stand."""
-
-FORMER = {
-    "repl": "run -i",
-    "batch": "run --batch",
-    "images": "doctor images",
-    "packages": "doctor packages",
-    "config": "doctor config",
-    "completion": "doctor completion",
-    "insight": "doctor insight",
-    "top": "ps top",
-    "stop": "ps stop",
-    "fetch": "index --urls",
-    "sources": "kept ls",
-    "show": "kept show",
-    "outputs diff": "kept diff",
-    "outputs": "kept outputs",
-    "purge": "kept rm",
-    "stats": "kept stats",
-    "kb stats": "kept size",
-    "kb check": "kept check",
-    "kb backup": "kept backup",
-    "kb": "kept",
-    "map": "pack map",
-    "task": "pack task",
-    "refusals": "policy refusals",
-    "worker": "serve worker",
-    "cluster": "serve cluster",
-}
-"""What verbs were called before there were groups. They work as before, and say the new words."""
 
 
 def find_former(words: Sequence[str]) -> str:

@@ -80,9 +80,9 @@ ADDITIONS = {
             "ctxmode/commands/help/ps-imp.txt": "Imp.\n\nexample:\n  context-mode ps imp 1\n",
         },
         {
-            "ctxmode/commands/table.py": (
-                '        Verb("ps stop",',
-                '        Verb("ps imp", "imp", "nothing"),\n',
+            "ctxmode/commands/verbs.json": (
+                '  "ps stop":',
+                '  "ps imp": {"module": "imp", "summary": "nothing"},\n',
             ),
             "docs/cli.md": ("| `ps stop` |", "| `ps imp` | `{id, label}` |\n"),
         },
