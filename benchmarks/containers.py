@@ -11,7 +11,7 @@ from pathlib import Path
 import trio
 
 import images
-from benchmarks.engine import opened, run
+from benchmarks.engine import opened, time_run
 from benchmarks.harness import Bench, NotMeasuredError, measure, read_output, time_side
 from ctxmode.doctor.container_engine import examine
 from executor import Limits, LocalEngine, Request, Settings
@@ -31,12 +31,12 @@ async def runs(bench: Bench) -> None:
     standing = _docker("run", "-d", "--network=none", "--entrypoint=/bin/sleep", reference, "3600")
     try:
         async with opened(bench, settings=Settings(isolation="container")) as engine:
-            await run(engine, REQUEST)
+            await time_run(engine, REQUEST)
             base = ("--rm", "--network=none", "--entrypoint", COMMAND[0], reference)
             # Limits that no container was made with, so that none can wait for them.
             odd = iter(range(50_000, 60_000))
             cold, warm, by_run, by_exec = await bench.turns(
-                lambda: run(
+                lambda: time_run(
                     engine, Request("shell", CODE, limits=Limits(scratch_inodes=next(odd)))
                 ),
                 partial(_run_warm, engine),
@@ -78,18 +78,18 @@ async def _run_warm(engine: LocalEngine) -> float:
     """Run once a container waits that the next plain run can have, and none is being made."""
     place = engine._runner.placement
     assert isinstance(place, ContainerPlace)
-    await run(engine, REQUEST)
+    await time_run(engine, REQUEST)
     with trio.move_on_after(WARM_S_MAX):
         while not place.pool.state[0].idle:  # the purpose used last
             await trio.sleep(0.1)
     await trio.sleep(1.5)
-    return await run(engine, REQUEST)
+    return await time_run(engine, REQUEST)
 
 
 async def _run_together(engine: LocalEngine, count: int) -> None:
     async with trio.open_nursery() as nursery:
         for _ in range(count):
-            nursery.start_soon(run, engine, REQUEST)
+            nursery.start_soon(time_run, engine, REQUEST)
 
 
 def _find_left(state: Path, project: Path) -> list[str]:

@@ -42,7 +42,7 @@ async def opened(
         yield engine
 
 
-async def run(engine: LocalEngine, request: Request, printed: str | None = None) -> float:
+async def time_run(engine: LocalEngine, request: Request, printed: str | None = None) -> float:
     """Return the seconds from a request to its result.
 
     Raises:
@@ -65,7 +65,7 @@ async def run_prepared(engine: LocalEngine, request: Request, printed: str | Non
         await trio.sleep(_TICK_S)
         if engine.pools and engine.pools[0].idle:
             break
-    return await run(engine, request, printed)
+    return await time_run(engine, request, printed)
 
 
 def by_hand(argv: Sequence[str], printed: bytes | None = None) -> float:

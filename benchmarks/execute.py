@@ -23,8 +23,8 @@ from benchmarks.engine import (
     chosen,
     opened,
     prepared,
-    run,
     run_prepared,
+    time_run,
 )
 from benchmarks.harness import Bench, Side, measure
 from executor import LocalEngine, Request, Settings
@@ -59,7 +59,7 @@ async def languages(bench: Bench) -> None:
 
             bare, by_cold, by_warm = await bench.turns(
                 partial(_run_bare, candidate),
-                partial(run, cold, request, printed),
+                partial(time_run, cold, request, printed),
                 run_warm,
                 warm_up=WARM_UP,
             )
@@ -92,7 +92,7 @@ async def compiled(bench: Bench) -> None:
                 *compiling, running = ready.commands
                 for command in compiling:
                     ready.start(command)
-                ours = partial(run, engine, Request(name, row.hello), row.hello_output)
+                ours = partial(time_run, engine, Request(name, row.hello), row.hello_output)
                 await ours()
                 bare, beside = partial(ready.start, running), "compiled, by itself"
                 await bench.time_sides(name, ours, beside, bare, "≤ 10 ms more", pause_s=0.05)
@@ -106,7 +106,7 @@ async def isolation(bench: Bench) -> None:
         sides: list[Side] = [
             partial(by_hand, WORD, b"word\n"),
             *([partial(by_hand, boxed, b"word\n")] if boxed else []),
-            partial(run, cold, REQUEST, "word\n"),
+            partial(time_run, cold, REQUEST, "word\n"),
             partial(run_prepared, warm, REQUEST, "word\n"),
         ]
         bare, *boxes, by_cold, by_warm = await bench.turns(*sides, warm_up=WARM_UP)
@@ -125,13 +125,13 @@ async def throughput(bench: Bench) -> None:
     async with opened(bench) as engine:
         argv = bubblewrap(Path(engine.project), WORD)
         in_box = partial(trio.to_thread.run_sync, by_hand, argv)
-        await run(engine, REQUEST)
+        await time_run(engine, REQUEST)
         for _ in range(bench.rounds):
-            ours += await _sustain(partial(run, engine, REQUEST, "word\n"), CLIENTS)
+            ours += await _sustain(partial(time_run, engine, REQUEST, "word\n"), CLIENTS)
             boxed += await _sustain(in_box, CLIENTS) if argv else []
         in_session = Request("shell", "echo word", session="throughput")
-        await run(engine, in_session)
-        session = await _sustain(partial(run, engine, in_session, "word\n"), 1)
+        await time_run(engine, in_session)
+        session = await _sustain(partial(time_run, engine, in_session, "word\n"), 1)
     lasted_s = bench.rounds * SLICE_S
     bench.times("a run of 8 clients at once", ours, "bubblewrap", boxed)
     bench.value("runs a second of 8 clients", len(ours) / lasted_s, "/s")
@@ -159,7 +159,7 @@ async def _sustain(side: Callable[[], Awaitable[float]], clients: int) -> list[f
 async def limits(bench: Bench) -> None:
     """Measure how late a timeout acts, and how long cancelled programs live that resist."""
     async with opened(bench) as engine:
-        await run(engine, Request("shell", "true"))
+        await time_run(engine, Request("shell", "true"))
         late = [await _overshoot_s(engine) for _ in range(bench.rounds)]
         dead = [await _cancel_to_dead_s(engine, f"77{number}") for number in range(bench.rounds)]
     bench.times("a timeout's overshoot", late)

@@ -18,7 +18,7 @@ from pathlib import Path
 import trio
 import trio.testing
 
-from benchmarks.engine import opened, run
+from benchmarks.engine import opened, time_run
 from benchmarks.harness import Bench, measure, write_files
 from executor import LocalEngine, Request
 from fleet.journal import Journal
@@ -85,7 +85,7 @@ async def latency(bench: Bench) -> None:
         ):
             there, here = await bench.turns(
                 functools.partial(front.local.run, ECHO),
-                functools.partial(run, engine, ECHO),
+                functools.partial(time_run, engine, ECHO),
                 before=functools.partial(trio.sleep, 0.25),  # in which interpreters are prewarmed
                 warm_up=10,
             )

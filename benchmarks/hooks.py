@@ -28,7 +28,7 @@ TEXTS = {
 SESSION = "5e1f0000-0000-4000-8000-000000000001"
 
 
-class Place:
+class HookPlace:
     """A home with a project, and a transcript of a session in it."""
 
     def __init__(self, root: Path) -> None:
@@ -86,7 +86,7 @@ def events(bench: Bench) -> None:
     for number, (name, case) in enumerate(cases.items()):
         if not bench.wants(name):
             continue
-        place = Place(bench.folder / str(number))
+        place = HookPlace(bench.folder / str(number))
         if not case.get("is_new"):
             place.grow(READ_BEFORE, 10_000 + number)
             place.start("sessions", "track")

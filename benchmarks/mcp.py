@@ -12,7 +12,7 @@ from pathlib import Path
 
 import trio
 
-from benchmarks.engine import opened, run
+from benchmarks.engine import opened, time_run
 from benchmarks.harness import PROGRAMS, Bench, measure
 from benchmarks.kb import make_printing
 from benchmarks.processes import PROGRAM, Client, connect, make_environment, start
@@ -44,7 +44,7 @@ async def call(bench: Bench) -> None:
             ours, nothing, direct = await bench.turns(
                 partial(client.call, "ctx_execute", language="shell", code="true"),
                 partial(bare.call, "nothing"),
-                partial(run, engine, Request("shell", "true")),
+                partial(time_run, engine, Request("shell", "true")),
                 warm_up=WARM_UP,
                 pause_s=0.05,
             )
@@ -60,10 +60,12 @@ async def large_output(bench: Bench) -> None:
     """Measure calls whose programs print much, beside the run alone, which stores nothing."""
     size = int(bench.options["mib"]) << 20
     async with opened(bench) as engine:
-        await run(engine, Request("python", "1"))
+        await time_run(engine, Request("python", "1"))
         for shape in filter(bench.wants, ("log", "json", "line")):
             code = make_printing(shape, size)
-            (bare,) = await bench.turns(partial(run, engine, Request("python", code)), rounds=3)
+            (bare,) = await bench.turns(
+                partial(time_run, engine, Request("python", code)), rounds=3
+            )
             with serve(bench, shape, *PROGRAM, "serve") as client, _peak_mib(client) as peak:
                 call = partial(client.call, "ctx_execute", language="python")
                 call(code="print(1)")

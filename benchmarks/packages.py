@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from benchmarks.engine import opened, run, run_prepared
+from benchmarks.engine import opened, run_prepared, time_run
 from benchmarks.harness import ROOT, Bench, NotMeasuredError, Side, measure, time_side
 from benchmarks.processes import PROGRAM, make_environment, start
 from ctxmode.config.engine_settings import engine_settings
@@ -30,14 +30,14 @@ async def uses(bench: Bench) -> None:
         opened(bench, settings=replace(settings, prewarm=False)) as cold,
         opened(bench, settings=settings) as warm,
     ):
-        await run(cold, plain)
+        await time_run(cold, plain)
         try:
-            first = await run(cold, layered, "1\n")
+            first = await time_run(cold, layered, "1\n")
         except PackagesError as error:
             raise NotMeasuredError(f"{error}; {error.hint}") from None
         waiting = [partial(run_prepared, warm, request, "1\n") for request in (layered, plain)]
         by_warm = await bench.turns(*waiting, warm_up=3)
-        colds = [partial(run, cold, request, "1\n") for request in (layered, plain)]
+        colds = [partial(time_run, cold, request, "1\n") for request in (layered, plain)]
         by_cold = await bench.turns(*colds)
     by_uv = await time_side(_install(bench, package, settings))
     bench.times(f"{package}, first use", [first], "uv pip install", [by_uv])

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from functools import partial
 
-from benchmarks.engine import opened, run
+from benchmarks.engine import opened, time_run
 from benchmarks.harness import Bench, measure, write_files
 from executor import Request
 from executor.project.commit import commit_changes
@@ -34,10 +34,10 @@ async def views(bench: Bench) -> None:
         change = "for n in $(seq 0 299); do echo $$ >> d$((n % 100))/$n.txt; done"
         async with opened(bench, str(count), settings=Settings(profiles=PROFILES)) as engine:
             build, changed, committed = (
-                partial(run, engine, Request("shell", code, profile="build"))
+                partial(time_run, engine, Request("shell", code, profile="build"))
                 for code in ("echo word", change, f"{change}; {GIT}")
             )
-            analyze = partial(run, engine, Request("shell", "echo word"))
+            analyze = partial(time_run, engine, Request("shell", "echo word"))
             await bench.time_sides(f"echo under build, {count:,} files", build, "analyze", analyze)
             await bench.time_sides("300 of them changed, committed", committed, "not", changed)
 

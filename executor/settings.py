@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import runtimes
 from executor.cells import cgroup
-from executor.engine.box import OpenBox, Place, Prewarming
+from executor.engine.box import BoxPlace, OpenBox, Prewarming
 from executor.instance import lock
 from executor.instance import lock as instance
 from executor.instance.lock import remove
@@ -40,7 +40,7 @@ class ServerGround:
 class BackEnd:
     """What makes the boxes, and the toolchains that are in them."""
 
-    place: Place
+    place: BoxPlace
     open_box: OpenBox
     found: Mapping[str, runtimes.Discovery]
     probes: Path

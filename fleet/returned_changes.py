@@ -26,7 +26,7 @@ from executor.project.view import (
     Record,
     Tree,
     attributes,
-    digest,
+    digest_file,
     in_tree_order,
     is_below,
     split,
@@ -118,7 +118,7 @@ def _is_same(one: Change, record: Record, project: Tree) -> bool:
     if is_below(one.source, record.hidden):
         return False
     try:
-        return digest(project, one.source) == one.sha256
+        return digest_file(project, one.source) == one.sha256
     except OSError:
         return False
 

@@ -93,16 +93,16 @@ def repository(group: Group) -> str:
 def reference(group: Group) -> str:
     """The name of the group's current image: its repository, and what it holds as its tag."""
     inside = {f"image/{name}": content for name, content in for_image().items()}
-    return f"{repository(group)}:{digest({**for_toolchains(group), **inside})}"
+    return f"{repository(group)}:{digest_entries({**for_toolchains(group), **inside})}"
 
 
 @cache
 def toolchains_reference(group: Group) -> str:
     """The name of what the current image is built on: its toolchains, without this program."""
-    return f"{repository(group)}-toolchains:{digest(for_toolchains(group))}"
+    return f"{repository(group)}-toolchains:{digest_entries(for_toolchains(group))}"
 
 
-def digest(entries: Mapping[str, bytes]) -> str:
+def digest_entries(entries: Mapping[str, bytes]) -> str:
     """Of names and contents: the same wherever the program is installed."""
     total = hashlib.sha256()
     for name, content in sorted(entries.items()):

@@ -25,7 +25,7 @@ from executor.project.view import (
     EntryState,
     ProjectSearch,
     Tree,
-    digest,
+    digest_file,
     mounts_in,
     state_of,
     walk,
@@ -128,7 +128,7 @@ class CaseCache:
             return known[1]
         began = time.time_ns()
         try:
-            found = digest(tree, path)
+            found = digest_file(tree, path)
         except PermissionError:  # a run cannot read it either
             return ""
         if began - info.st_ctime_ns > SETTLED_NS:  # a later change could bear the same time

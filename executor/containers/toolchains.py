@@ -10,7 +10,7 @@ import trio
 
 import runtimes
 from base.whole_files import read_json, write_json
-from executor.containers.agent.messages import FoundCandidate, FoundLanguage, FromAgent
+from executor.containers.agent.messages import FoundCandidate, FromAgent
 from executor.containers.box import start
 from executor.containers.create import ContainerSpec, of_box
 from executor.containers.engine import DockerEngine, EngineError
@@ -20,7 +20,8 @@ from executor.engine.box import UNPRIVILEGED_ID
 from executor.engine.orders import check_message
 from executor.model import Limits, SandboxError
 
-Found = dict[str, FoundLanguage]
+FoundToolchains = dict[str, list[FoundCandidate]]
+"""What an image has, by language."""
 DISCOVERY_S_MAX = 60.0
 ABREAST = 2
 BUILD = "`context-mode doctor images build` makes it"
@@ -85,20 +86,22 @@ def _spec(reference: str, runtime: str) -> ContainerSpec:
 
 async def _of_image(
     engine: DockerEngine, spec: ContainerSpec, folder: Path, labels: Mapping[str, str]
-) -> Found | None:
+) -> FoundToolchains | None:
     """What its agent tells; None if there is no such image."""
     identity = await image_id(engine, spec.image)
     if not identity:
         return None
     kept = folder / f"image-{identity}.json"
-    if (known := await trio.to_thread.run_sync(read_json, kept)) is not None:
+    if (known := await trio.to_thread.run_sync(_load, kept)) is not None:
         return known
     said = await _ask(engine, spec, labels)
     await trio.to_thread.run_sync(_save, kept, said)
     return said
 
 
-async def _ask(engine: DockerEngine, spec: ContainerSpec, labels: Mapping[str, str]) -> Found:
+async def _ask(
+    engine: DockerEngine, spec: ContainerSpec, labels: Mapping[str, str]
+) -> FoundToolchains:
     answer: FromAgent = {}
     why = ""
     async with trio.open_nursery() as nursery:
@@ -126,13 +129,12 @@ async def _ask(engine: DockerEngine, spec: ContainerSpec, labels: Mapping[str, s
 
 
 def _parse_discovery(
-    row: runtimes.Language, reference: str, said: Found | None
+    row: runtimes.Language, reference: str, said: FoundToolchains | None
 ) -> runtimes.Discovery:
     """The table's rows by their names; one that is not in the table any more is left out."""
     if said is None:
         return runtimes.Discovery((), (f"image {reference} is not here: {BUILD}",))
-    told = said.get(row.name, {"candidates": [], "passed_over": []})
-    return runtimes.Discovery(tuple(_candidates(row, told["candidates"])), ())
+    return runtimes.Discovery(tuple(_candidates(row, said.get(row.name, ()))), ())
 
 
 def _candidates(
@@ -155,14 +157,14 @@ def _candidates(
             )
 
 
-def _load(file: Path) -> Found | None:
+def _load(file: Path) -> FoundToolchains | None:
     """What was kept; None if it is not there, or of another form."""
     with contextlib.suppress(SandboxError):
         return check_message({"discovered": read_json(file)}, FromAgent)["discovered"]
     return None
 
 
-def _save(file: Path, said: Found) -> None:
+def _save(file: Path, said: FoundToolchains) -> None:
     """Not being able to costs the next start a container, no more."""
     with contextlib.suppress(OSError):
         write_json(file, said)

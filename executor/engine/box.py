@@ -277,7 +277,7 @@ class Meter(Protocol):
     def consumption(self) -> Consumption: ...
 
 
-class Place(Protocol):
+class BoxPlace(Protocol):
     """Where runs are placed: the tier in use, and the folders of a box in it."""
 
     @property

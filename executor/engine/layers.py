@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.remedy import Remedy
-from executor.engine.box import Place
+from executor.engine.box import BoxPlace
 from executor.engine.tiers import PACKAGED, STRONGEST, Capabilities
 from executor.model import Isolation, Layer
 from executor.project.view.record import INTERVAL_S
@@ -15,7 +15,7 @@ from executor.request import Checked, Profile, ProjectAccess
 from executor.spawner.messages import Layers
 
 
-def find_unmet(checked: Checked, place: Place) -> str:
+def find_unmet(checked: Checked, place: BoxPlace) -> str:
     """What this request demands and the tier in use lacks; empty if nothing."""
     profile = checked.profile
     if profile.floor not in place.can.floors or (
@@ -38,7 +38,7 @@ def find_unmet(checked: Checked, place: Place) -> str:
     return ""
 
 
-def find_unmet_of_packages(place: Place) -> str:
+def find_unmet_of_packages(place: BoxPlace) -> str:
     """Why no packages can be had or shown here; empty if they can."""
     if not place.can.shows_packages:
         return f"packages need {PACKAGED}, {place.shortfall()}"

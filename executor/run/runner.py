@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from executor import network
-from executor.engine.box import Box, Exit, Job, Layout, LostError, OpenBox, Place
+from executor.engine.box import Box, BoxPlace, Exit, Job, Layout, LostError, OpenBox
 from executor.engine.engine import Completed, Observe, OnOutput
 from executor.engine.layers import for_run, with_room
 from executor.engine.orders import pack_run
@@ -42,7 +42,7 @@ class Runner:
 
     def __init__(  # noqa: PLR0913, PLR0917 - all that a run needs
         self,
-        placement: Place,
+        placement: BoxPlace,
         box: OpenBox,
         spool_folder: Path,
         inline_bytes: int,
@@ -100,7 +100,7 @@ class Runner:
     async def layout(
         self, profile: Profile, record: Record | None, *, session: bool = False
     ) -> Layout:
-        """The folders of a box; see `Place.layout`."""
+        """The folders of a box; see `BoxPlace.layout`."""
         make = partial(self.placement.layout, profile, record, session=session)
         return await trio.to_thread.run_sync(make)
 

@@ -33,7 +33,7 @@ def attempt(candidate: runtimes.Candidate) -> dict[str, object]:
     """Run one hello program: how long it took, or what it said instead."""
     with tempfile.TemporaryDirectory() as folder:
         started_s = time.monotonic()
-        output = run(candidate, Path(folder))
+        output = run_hello(candidate, Path(folder))
         took_ms = round((time.monotonic() - started_s) * 1000, 1)
     ran = output == candidate.language.hello_output
     return {
@@ -45,7 +45,7 @@ def attempt(candidate: runtimes.Candidate) -> dict[str, object]:
     }
 
 
-def run(candidate: runtimes.Candidate, folder: Path) -> str:
+def run_hello(candidate: runtimes.Candidate, folder: Path) -> str:
     """What the hello program prints; what its steps print on both streams if one fails."""
     job, scratch, home = folder / "job", folder / "scratch", folder / "home"
     for path in (job, scratch, home):

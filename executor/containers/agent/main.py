@@ -20,7 +20,7 @@ from executor.spawner.kernel import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, prctl,
 from executor.spawner.messages import Description, send
 from executor.spawner.proc import score
 
-from .messages import MESSAGE, PROTOCOL, FoundLanguage, FromAgent, Hello, frame, pack
+from .messages import MESSAGE, PROTOCOL, FoundCandidate, FromAgent, Hello, frame, pack
 from .multiplexer import SERVER_OUT, Multiplexer
 from .supervision import supervise
 
@@ -73,26 +73,23 @@ def _obey(control: socket.socket) -> None:
         supervise(control, Description(fds[0]), *fds[1:])
 
 
-def _discover() -> dict[str, FoundLanguage]:
+def _discover() -> dict[str, list[FoundCandidate]]:
     """Find the candidates of every language, as `executor.containers.toolchains` reads them."""
     search_path = os.environ.get("PATH", os.defpath).split(":")
     home = Path("/home/sandbox")
-    found: dict[str, FoundLanguage] = {}
+    found: dict[str, list[FoundCandidate]] = {}
     for row in runtimes.LANGUAGES:
         discovery = runtimes.discover(row, search_path, None, home, dict(os.environ))
-        found[row.name] = {
-            "candidates": [
-                {
-                    "toolchain": candidate.toolchain.name,
-                    "paths": dict(candidate.paths),
-                    "real_paths": dict(candidate.real_paths),
-                    "fingerprint": list(candidate.fingerprint),
-                    "env": dict(candidate.env),
-                }
-                for candidate in discovery.candidates
-            ],
-            "passed_over": list(discovery.passed_over),
-        }
+        found[row.name] = [
+            {
+                "toolchain": candidate.toolchain.name,
+                "paths": dict(candidate.paths),
+                "real_paths": dict(candidate.real_paths),
+                "fingerprint": list(candidate.fingerprint),
+                "env": dict(candidate.env),
+            }
+            for candidate in discovery.candidates
+        ]
     return found
 
 

@@ -31,18 +31,11 @@ class FoundCandidate(TypedDict):
     env: dict[str, str]
 
 
-class FoundLanguage(TypedDict):
-    """What discovery found of a language."""
-
-    candidates: list[FoundCandidate]
-    passed_over: list[str]
-
-
 class FromAgent(FromSupervisor, total=False):
     """Everything that an agent says; each message has some of it."""
 
     hello: Hello
-    discovered: dict[str, FoundLanguage]
+    discovered: dict[str, list[FoundCandidate]]  # by language
     connected: int  # the port on which a program has connected
     channel: int
     channels: list[int]  # of the descriptors that come with a message

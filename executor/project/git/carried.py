@@ -213,7 +213,7 @@ class CarriedRepository:
     pack: Path  # the objects that the host lacks
 
 
-def read(control: str, scratch: Scratch, run: Reader) -> CarriedRepository:
+def read_repository(control: str, scratch: Scratch, run: Reader) -> CarriedRepository:
     """Have git read a scratch repository, and take what it says as data.
 
     Raises:

@@ -19,7 +19,7 @@ from pathlib import Path
 from executor.project.git.host import GitError, HostGit
 from executor.project.rules.names import fold, is_control
 from executor.project.store.manifest import Change
-from executor.project.view.contents import digest
+from executor.project.view.contents import digest_file
 from executor.project.view.record import Record
 from executor.project.view.tree import Tree, split
 
@@ -250,7 +250,7 @@ class History:
             info = self.project.info(path)
             if info is None or info.st_size > FILE_BYTES_MAX:
                 return ""
-            return digest(self.project, path, kind, b"blob %d\0" % info.st_size)
+            return digest_file(self.project, path, kind, b"blob %d\0" % info.st_size)
 
         return self._find(path, name, but_brought=False)
 
@@ -335,5 +335,5 @@ class History:
             return hashlib.new(kind, preamble + target, usedforsecurity=False).hexdigest()
         # Nearly every repository has the empty content, which no path of it tells from another.
         if change.kind == "file" and 0 < change.size <= FILE_BYTES_MAX:
-            return digest(self.contents, change.path, kind, b"blob %d\0" % change.size)
+            return digest_file(self.contents, change.path, kind, b"blob %d\0" % change.size)
         return ""

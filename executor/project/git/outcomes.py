@@ -100,7 +100,7 @@ class OutcomeJudge:
         writer = ScratchWriter(self.changes, self.repositories, self.project, self.contents)
         folder = self.read.place / str(repository.number) / "scratch"
         scratch = writer.write(repository, folder, kind, objects, tips)
-        return carrying.read(repository.control, scratch, self.read)
+        return carrying.read_repository(repository.control, scratch, self.read)
 
     def _decide_new(self, repository: Repository) -> RepositoryOutcome:
         carried = self._read(repository, "", (), ())

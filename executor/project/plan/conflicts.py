@@ -16,7 +16,7 @@ from executor.model import LeftOut
 from executor.project.git.taking import Taking
 from executor.project.rules.names import ObeyedNames
 from executor.project.store.manifest import Change
-from executor.project.view.contents import digest, same_content
+from executor.project.view.contents import digest_file, same_content
 from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree, split
 
@@ -206,7 +206,7 @@ class Conflicts:
         is_alike = (info.st_mode, info.st_size) == (before.mode, before.size)
         try:
             known = change.before_sha256
-            return bool(known) and is_alike and digest(self.project, change.path) == known
+            return bool(known) and is_alike and digest_file(self.project, change.path) == known
         except OSError:
             return False
 

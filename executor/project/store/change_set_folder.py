@@ -28,7 +28,7 @@ from executor.project.store.manifest import (
     encode,
     list_changes,
 )
-from executor.project.view.contents import NEW_FILE, copy, digest, read_some
+from executor.project.view.contents import NEW_FILE, copy, digest_file, read_some
 from executor.project.view.record import is_below, state_of, take
 from executor.project.view.tree import Tree, open_tree, split
 
@@ -126,7 +126,7 @@ def _read_text(tree: Tree, path: str) -> bytes | None:
 def _describe_now(project: Tree, path: str) -> str:
     info = project.info(path)
     try:
-        return f"{info.st_size} bytes, sha256 {digest(project, path)}" if info else "nothing"
+        return f"{info.st_size} bytes, sha256 {digest_file(project, path)}" if info else "nothing"
     except OSError:
         return "no regular file"
 
@@ -178,7 +178,7 @@ def write(folder: Path, kept: Kept, contents: int) -> None:
             before, after = _digest_before(change, project), change.sha256
             if change.kind == "file" and change.change != "deleted":
                 _copy(change.path, source, copies)
-                after = digest(copies, change.path)
+                after = digest_file(copies, change.path)
                 size = change.before.size if change.before else 0
                 if before and change.change == "modified" and size <= BASE_BYTES_MAX:
                     _copy(change.path, project, bases)
@@ -202,7 +202,7 @@ def write_manifest(folder: Path, kept: Kept) -> None:
     new.replace(folder / MANIFEST)
 
 
-def read(folder: Path) -> Kept:
+def read_kept(folder: Path) -> Kept:
     """Read a change set as it was written.
 
     Raises:
@@ -229,7 +229,7 @@ def _digest_before(change: Change, project: Tree) -> str:
     if info is None or change.before is None or state_of(info) != change.before:
         return ""
     try:
-        return digest(project, change.path)
+        return digest_file(project, change.path)
     except OSError:  # no regular file
         return ""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from base.plain_files import read_plain
 from executor.project.rules.names import fold
 from executor.project.store.manifest import Change
-from executor.project.view.contents import digest
+from executor.project.view.contents import digest_file
 from executor.project.view.tree import Tree
 
 DRAFTS_FOLDER = ".contexo"  # as ctxmode/config/file_names.py has it
@@ -40,7 +40,7 @@ class RunDrafts:
             if is_text and DRAFTS_FOLDER in map(fold, change.path.split("/")):
                 found[str(project / change.path)] = "unknown"
                 with suppress(OSError):
-                    found[str(project / change.path)] = digest(contents, change.path)
+                    found[str(project / change.path)] = digest_file(contents, change.path)
         self.remember(found)
 
     def find(self, drafts: Iterable[Path]) -> Iterator[tuple[Path, bool]]:

@@ -196,7 +196,7 @@ class ChangeStore:
 
     def _read(self, name: str) -> Kept | None:
         try:
-            return change_set_folder.read(self._sets / name)
+            return change_set_folder.read_kept(self._sets / name)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

@@ -4,7 +4,7 @@ from .comparison import PATH_BYTES_MAX as PATH_BYTES_MAX
 from .comparison import PERMISSIONS as PERMISSIONS
 from .contents import Attributes as Attributes
 from .contents import attributes as attributes
-from .contents import digest as digest
+from .contents import digest_file as digest_file
 from .contents import read_up_to as read_up_to
 from .record import CHANGED_BYTES_MAX as CHANGED_BYTES_MAX
 from .record import PLAIN as PLAIN

@@ -111,7 +111,7 @@ def read_up_to(descriptor: int, size: int) -> bytes:
     return data
 
 
-def digest(tree: Tree, path: str, kind: str = "sha256", preamble: bytes = b"") -> str:
+def digest_file(tree: Tree, path: str, kind: str = "sha256", preamble: bytes = b"") -> str:
     """Compute the digest of a regular file in hexadecimal, of a preamble and its content.
 
     Raises:

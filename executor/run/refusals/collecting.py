@@ -15,7 +15,14 @@ from executor.engine.box import ETC_ENTRIES, SYSTEM_FOLDERS, Consumption, Exit, 
 from executor.model import Refusal, RequestError, Result, Status
 from executor.project.view.search import ProjectSearch
 from executor.request import Profile, ProjectAccess
-from executor.run.refusals.notices import EXACT, SOURCES, Found, HostLooks, NoLooks, of_notices
+from executor.run.refusals.notices import (
+    EXACT,
+    SOURCES,
+    FoundRefusal,
+    HostLooks,
+    NoLooks,
+    of_notices,
+)
 from executor.run.refusals.told import Shown, find_errors, of_errors
 from executor.spawner.messages import Notice
 
@@ -84,7 +91,7 @@ async def with_refusals(run: RunEnd, facts: RunFacts) -> Result:
     """The result with what the run was refused. Most were refused nothing, and wait for nothing."""
     if not _may_be_refused(run):
         return run.result
-    found: list[Found] = []
+    found: list[FoundRefusal] = []
     with trio.move_on_after(HOST_S_MAX) as deadline:
         found = await trio.to_thread.run_sync(
             collect, run, facts, HostLooks(), abandon_on_cancel=True
@@ -131,7 +138,7 @@ def with_earlier(result: Result, compiling: Result) -> Result:
     return bounded(result, (*of_compiling(compiling), *result.refusals), omitted)
 
 
-def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[Found]:
+def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[FoundRefusal]:
     """What all sources say, the exact ones first."""
     result = run.result
     exact = [
@@ -158,7 +165,7 @@ def _may_be_refused(run: RunEnd) -> bool:
     return bool(run.has_failed or seen or met or told)
 
 
-def _of_notices(run: RunEnd, facts: RunFacts, host: HostLooks) -> Iterator[Found]:
+def _of_notices(run: RunEnd, facts: RunFacts, host: HostLooks) -> Iterator[FoundRefusal]:
     if run.end is None or not run.end.refused:
         return iter(())
     from executor.engine.seccomp import name_denied_calls  # noqa: PLC0415 - loads a library
@@ -173,7 +180,7 @@ def _leads_out(notice: Notice) -> bool:
     return not notice[1].startswith(LOOPBACK)
 
 
-def _of_errors(text: str, known: list[Found], shown: Shown) -> Iterator[Found]:
+def _of_errors(text: str, known: list[FoundRefusal], shown: Shown) -> Iterator[FoundRefusal]:
     """What errors speak of, but for what is known better."""
     kinds = {one.refusal.kind for one in known}
     targets = {one.refusal.target for one in known}
@@ -219,7 +226,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= TARGET_CHARACTERS_MAX else f"{text[: TARGET_CHARACTERS_MAX - 1]}…"
 
 
-def of_connections(result: Result) -> Iterator[Found]:
+def of_connections(result: Result) -> Iterator[FoundRefusal]:
     """Those of the proxy, each host and port once."""
     refused = Counter(
         (c.host, c.port, c.reason)
@@ -232,7 +239,7 @@ def of_connections(result: Result) -> Iterator[Found]:
         yield source.found(target, count, reason)
 
 
-def of_commit(result: Result) -> Iterator[Found]:
+def of_commit(result: Result) -> Iterator[FoundRefusal]:
     """What did not reach the project.
 
     A conflict is none, since there the host was first, and neither is what a deletion left alone,
@@ -243,7 +250,7 @@ def of_commit(result: Result) -> Iterator[Found]:
             yield SOURCES[left.kind].found(left.path, why=left.reason)
 
 
-def of_limits(result: Result, consumed: Consumption | None) -> Iterator[Found]:
+def of_limits(result: Result, consumed: Consumption | None) -> Iterator[FoundRefusal]:
     """The limits that the run met, or one of its processes."""
     counts: dict[str, int] = {}
     if result.status in STATUS_LIMITS:

@@ -36,14 +36,14 @@ class Source(NamedTuple):
     if_failed: bool = False
     if_error: int = 0  # of which the program's errors speak, too: it does not stand by itself
 
-    def found(self, target: str, count: int = 1, why: str = "") -> Found:
+    def found(self, target: str, count: int = 1, why: str = "") -> FoundRefusal:
         """One refusal of this row; `why` is what refused it said besides."""
         by = f"{self.by}: {why}" if why else self.by
         remedy = self.remedy.replace("{target}", target)
-        return Found(self, Refusal(self.kind, target, by, self.certainty, count, remedy))
+        return FoundRefusal(self, Refusal(self.kind, target, by, self.certainty, count, remedy))
 
 
-class Found(NamedTuple):
+class FoundRefusal(NamedTuple):
     """A refusal, and the row that it is of."""
 
     source: Source
@@ -139,7 +139,7 @@ def of_notices(
     names: Mapping[int, str],
     homes: Homes,
     host: HostLooks,
-) -> Iterator[Found]:
+) -> Iterator[FoundRefusal]:
     """The refusals among what a supervisor counted; `names` has the calls by number.
 
     A port of the loopback is one where the host listens there, which takes milliseconds to see.
@@ -166,7 +166,7 @@ def of_notices(
             yield SOURCES["probe" if name in PROBES else "call"].found(name, count)
 
 
-def _of_name(name: str, count: int, allowed: Allowlist) -> Found:
+def _of_name(name: str, count: int, allowed: Allowlist) -> FoundRefusal:
     from runtimes.packages import ECOSYSTEMS  # noqa: PLC0415 - most look up no name
 
     if any(rule.allows(name, rule.port or 443) for rule in allowed.rules):
@@ -175,7 +175,7 @@ def _of_name(name: str, count: int, allowed: Allowlist) -> Found:
     return SOURCES["registry" if is_registry else "name"].found(name, count)
 
 
-def _of_address(kind: str, address: str, count: int, host: HostLooks) -> Found | None:
+def _of_address(kind: str, address: str, count: int, host: HostLooks) -> FoundRefusal | None:
     text, _, port = address.rpartition(":")
     try:
         found = ipaddress.ip_address(text.strip("[]"))
@@ -191,7 +191,7 @@ def _of_address(kind: str, address: str, count: int, host: HostLooks) -> Found |
     return SOURCES["stream"].found(address, count)
 
 
-def _of_unix(path: str, count: int, homes: Homes, host: HostLooks) -> Found | None:
+def _of_unix(path: str, count: int, homes: Homes, host: HostLooks) -> FoundRefusal | None:
     if path.startswith("@"):
         return SOURCES["host socket"].found(path, count) if host.has_abstract(path) else None
     path = os.path.normpath(path)

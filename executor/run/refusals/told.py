@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from executor.engine import box
-from executor.run.refusals.notices import SOURCES, TABLE, Found
+from executor.run.refusals.notices import SOURCES, TABLE, FoundRefusal
 
 # Every language prints the kernel's own words, and most of them the path. It is a guess all the
 # same: any program can print anything, so nothing here is called exact.
@@ -102,7 +102,7 @@ class Shown:
     denies: Callable[[str], bool]  # whether a path is a secret, or a rule keeps it from being read
 
 
-def of_errors(text: str, shown: Shown) -> Iterator[Found]:
+def of_errors(text: str, shown: Shown) -> Iterator[FoundRefusal]:
     """The refusals that an error output speaks of, in its order, doubles included."""
     asked: set[str] = set()
     kinds: set[str] = set()
@@ -113,7 +113,7 @@ def of_errors(text: str, shown: Shown) -> Iterator[Found]:
             yield one
 
 
-def _judge(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
+def _judge(found: ErrorText, shown: Shown, asked: set[str]) -> FoundRefusal | None:
     error = found[0]
     if error in ERROR_LIMITS:
         is_met = error != errno.ENOMEM or shown.limits_memory
@@ -124,7 +124,7 @@ def _judge(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
     return _judge_paths(found, shown, asked) if error in PATH_ERRORS else None
 
 
-def _judge_paths(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
+def _judge_paths(found: ErrorText, shown: Shown, asked: set[str]) -> FoundRefusal | None:
     error, candidates, makes = found
     paths = [_absolute(text, shown) for text in candidates]
     if secret := next(filter(None, (_secret(path, shown) for path in paths)), ""):
@@ -144,7 +144,9 @@ def _judge_paths(found: ErrorText, shown: Shown, asked: set[str]) -> Found | Non
     return _unwritable(error, named, paths, shown)
 
 
-def _unwritable(error: int, named: list[str], paths: list[str], shown: Shown) -> Found | None:
+def _unwritable(
+    error: int, named: list[str], paths: list[str], shown: Shown
+) -> FoundRefusal | None:
     """What a refused write was for; None where the run, or the file itself, forbade it."""
     source, target = "", ""
     for target in named:
@@ -172,7 +174,7 @@ def _find_relative(paths: list[str], shown: Shown) -> str:
     return next((path for path in files if _is_below(path, shown.project)), "")
 
 
-def _absent(path: str, shown: Shown, asked: set[str]) -> Found | None:
+def _absent(path: str, shown: Shown, asked: set[str]) -> FoundRefusal | None:
     """Whether the host has what a box did not show; asked of few paths a run, never of secrets."""
     own = (shown.project, shown.scratch, *SCRATCH_FOLDERS, *PROC_FOLDERS)
     if _is_below(path, *own, *shown.visible):
@@ -189,7 +191,7 @@ def _absent(path: str, shown: Shown, asked: set[str]) -> Found | None:
     return SOURCES["absent"].found(target)
 
 
-def _lacking(path: str, shown: Shown, asked: set[str]) -> Found | None:
+def _lacking(path: str, shown: Shown, asked: set[str]) -> FoundRefusal | None:
     """Whether the host has the folder in which something was to be made, and the box has not."""
     folder = os.path.dirname(path)
     here = (shown.project, shown.scratch, shown.home, *shown.visible)
