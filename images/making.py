@@ -8,9 +8,9 @@ import re
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -44,31 +44,26 @@ _STEP: Final = re.compile(r"Step (\d+/\d+) : (.+)")
 _ESCAPE: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What images are built on and with."""
-
-    base: Base
-    settings: Settings
-    network: str  # a mode of the engine's builds
+Ground = tuple[Base, Settings]
+"""What images are built on and with."""
 
 
 async def build_toolchains(
-    api: docker.APIClient, group: Group, ground: Ground, report: Report
+    api: docker.APIClient, group: Group, ground: Ground, network: str, report: Report
 ) -> None:
-    """Install the group's toolchains.
+    """Install the group's toolchains. `network` is a mode of the engine's builds.
 
     Raises:
         ImageError: a step failed; its output is there.
     """
-    settings, stage = ground.settings, uuid.uuid4().hex
+    (built_on, settings), stage = ground, uuid.uuid4().hex
     handed = {f"build/settings/{name}": content for name, content in settings.files.items()}
     entries = {**groups.for_toolchains(group), **handed}
     options = {
         "tag": toolchains_reference(group),
-        "labels": {LABEL: group.name, BASE_LABEL: ground.base.id},
-        "buildargs": {**settings.arguments, "BASE": ground.base.reference, "STAGE": stage},
-        "network_mode": ground.network,
+        "labels": {LABEL: group.name, BASE_LABEL: built_on.id},
+        "buildargs": {**settings.arguments, "BASE": built_on.reference, "STAGE": stage},
+        "network_mode": network,
         "nocache": True,
     }
     try:
@@ -281,26 +276,22 @@ class Made:
         }
 
 
-@dataclass(slots=True)
-class _Work:
-    """One order being carried out; the base is sought when the first image needs it."""
-
-    api: docker.APIClient
-    order: Order
-    report: Report
-    ground: Ground | None = None
-    seeking: trio.Lock = field(default_factory=trio.Lock)
-
-
 async def make(api: docker.APIClient, order: Order, report: Report) -> tuple[Made, ...]:
     """Make and prove every image of an order; one that fails keeps no other from being made."""
-    work = _Work(api, order, report)
     made: dict[Group, Made] = {}
-    limit = trio.CapacityLimiter(JOBS_MAX)
+    limit, seeking = trio.CapacityLimiter(JOBS_MAX), trio.Lock()
+    grounds: list[Ground] = []
+
+    async def find_ground() -> Ground:
+        """Seek it when the first image needs it, and once."""
+        async with seeking:
+            if not grounds:
+                grounds.append(await _find_ground(api, order, report))
+            return grounds[0]
 
     async def one(group: Group) -> None:
         async with limit:
-            made[group] = await _make(work, group)
+            made[group] = await _make(api, order, report, find_ground, group)
 
     async def watch(builds: trio.CancelScope) -> None:
         hung = await wait_for_silence(api)
@@ -318,23 +309,29 @@ async def make(api: docker.APIClient, order: Order, report: Report) -> tuple[Mad
     return tuple(made[group] for group in order.groups)
 
 
-async def _make(work: _Work, group: Group) -> Made:
+async def _make(
+    api: docker.APIClient,
+    order: Order,
+    report_all: Report,
+    find_ground: Callable[[], Awaitable[Ground]],
+    group: Group,
+) -> Made:
     started_s = time.monotonic()
 
     def report(line: str) -> None:
-        work.report(f"{group.name}: {line}")
+        report_all(f"{group.name}: {line}")
 
     made = partial(Made, group, reference(group))
     try:
-        built_on = await _toolchains_base(work, group)
+        built_on = await _toolchains_base(api, order, group)
         if built_on is None:
-            ground = await _ground(work)
-            await build_toolchains(work.api, group, ground, report)
-            built_on = ground.base.id
-        await build_image(work.api, group, built_on, report)
+            ground = await find_ground()
+            await build_toolchains(api, group, ground, order.network, report)
+            built_on = ground[0].id
+        await build_image(api, group, built_on, report)
         report("running the hello programs")
-        checks = await _checked(work.api, group)
-        size = int((await _inspect(work.api, reference(group)))["Size"])
+        checks = await _checked(api, group)
+        size = int((await _inspect(api, reference(group)))["Size"])
     except ImageError as error:
         report(f"failed: {error.message}")
         return made(time.monotonic() - started_s, error=error)
@@ -351,31 +348,22 @@ async def _checked(api: docker.APIClient, group: Group) -> tuple[ToolchainCheck,
         raise
 
 
-async def _toolchains_base(work: _Work, group: Group) -> str | None:
+async def _toolchains_base(api: docker.APIClient, order: Order, group: Group) -> str | None:
     """What the group's present toolchains were built on; None if they have to be built."""
-    if work.order.fresh:
+    if order.fresh:
         return None
     name = toolchains_reference(group)
-    if await base.image_id(work.api, name) is None:
+    if await base.image_id(api, name) is None:
         return None
-    built_on = (await _inspect(work.api, name))["Config"]["Labels"][BASE_LABEL]
-    wanted = work.order.base
-    same = wanted is None or await base.image_id(work.api, wanted) == built_on
+    built_on = (await _inspect(api, name))["Config"]["Labels"][BASE_LABEL]
+    same = order.base is None or await base.image_id(api, order.base) == built_on
     return str(built_on) if same else None
 
 
-async def _ground(work: _Work) -> Ground:
-    async with work.seeking:
-        if work.ground is None:
-            order = work.order
-            own = await trio.to_thread.run_sync(base.of_host)
-            found = await base.find_or_make(
-                work.api, order.base, own, work.report, fresh=order.fresh
-            )
-            if found.is_own:
-                own = own.for_own_base()
-            work.ground = Ground(found, own, order.network)
-        return work.ground
+async def _find_ground(api: docker.APIClient, order: Order, report: Report) -> Ground:
+    own = await trio.to_thread.run_sync(base.of_host)
+    found = await base.find_or_make(api, order.base, own, report, fresh=order.fresh)
+    return found, own.for_own_base() if found.is_own else own
 
 
 async def _inspect(api: docker.APIClient, name: str) -> Mapping[str, Any]:

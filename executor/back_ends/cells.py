@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,6 @@ import trio
 import runtimes
 from base import capabilities
 from base.remedy import Remedy, command_of
-from executor.cells import cgroup
 from executor.cells.cell import Cell, open_spawner
 from executor.cells.description import pack_cell
 from executor.cells.placement import Placement, not_of_the_system
@@ -54,18 +53,6 @@ TRIAL_S_MAX = 10.0
 CELLS = tiers_of("cell")
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What placing a project needs to know beyond the spawner."""
-
-    search: ProjectSearch
-    hierarchy: cgroup.Hierarchy | None
-    why_no_cgroup: str
-    temporary: Path
-    rooms: Path | None = None
-    repository: tuple[str, ...] = ()
-
-
 @contextlib.asynccontextmanager
 async def open_cells(
     project: Path, home: Path, settings: Settings, ground: ServerGround
@@ -96,16 +83,15 @@ async def open_cells(
     is_prewarming = settings.prewarm and not settings.sole_language
     budget = _budget(here, settings.prewarm_bytes) if is_prewarming else None
     once = bool(settings.sole_language)
-    machine = Machine(
-        ProjectSearch(project),
-        ground.hierarchy,
-        ground.why_no_cgroup,
-        here.temporary,
-        ground.rooms,
-        repository,
+    place = partial(
+        Placement,
+        search=ProjectSearch(project),
+        temporary=here.temporary,
+        repository=repository,
+        rooms=ground.rooms,
     )
     open_pool = partial(open_cell_pool, hierarchy=ground.hierarchy, budget=budget, once=once)
-    async with open_strongest(machine, list(stage), open_pool) as (placement, pool):
+    async with _open_strongest(ground, place, list(stage), open_pool) as (placement, pool):
         yield BackEnd(
             placement,
             pool.lease,
@@ -117,14 +103,16 @@ async def open_cells(
 
 
 @contextlib.asynccontextmanager
-async def open_strongest(
-    machine: Machine,
+async def _open_strongest(
+    ground: ServerGround,
+    place: Callable[..., Placement],
     stage: Sequence[str],
     open_pool: Callable[[Placement], contextlib.AbstractAsyncContextManager[CellPool]],
 ) -> AsyncIterator[tuple[Placement, CellPool]]:
     """The strongest tier in which a program really ran, with its spawner and its pool of cells.
 
-    `stage` are the paths besides the system's that cells may be given. The pool is opened before
+    `place` places the project's cells. `stage` are the paths besides the system's that cells may be
+    given. The pool is opened before
     the trial, so that cells start beside it; it is closed where the tier turns out not to work.
     Programs in namespaces never are the host's root: settings of its kernel are root's files.
 
@@ -150,15 +138,7 @@ async def open_strongest(
                 spawner = await stack.enter_async_context(
                     open_spawner(stage if TIERS[tier].namespaces else (), as_root=leaves)
                 )
-                placement = Placement(
-                    tier,
-                    Isolation(tier),
-                    machine.search,
-                    spawner,
-                    machine.temporary,
-                    machine.repository,
-                    machine.rooms,
-                )
+                placement = place(tier, Isolation(tier), spawner=spawner)
                 pool = await stack.enter_async_context(open_pool(placement))
                 supervisor = await _try(placement)
             except SandboxError as error:
@@ -168,11 +148,11 @@ async def open_strongest(
                 TIERS[tier],
                 supervisor,
                 instructions,
-                machine.hierarchy.version if machine.hierarchy else None,
-                machine.why_no_cgroup,
+                ground.hierarchy.version if ground.hierarchy else None,
+                ground.why_no_cgroup,
                 why_no_namespaces=reasons.get(CELLS[0], ""),
                 mapped_uid=spawner.uid if spawner.staged else None,
-                why_not_mapped=spawner.refused.get(str(machine.search.project), ""),
+                why_not_mapped=spawner.refused.get(str(placement.project), ""),
             )
             yield replace(placement, isolation=Isolation(tier, layers(found))), pool
             return

@@ -181,7 +181,7 @@ class Packages:
 
         row = BY_NAME[wanted.ecosystem]
         phase = self._online("lock", row, {"wanted": f"{wanted.text}\n".encode()})
-        async with self.phases.run(phase, toolchain.candidate) as bundle:
+        async with self.phases.run(phase, toolchain[0]) as bundle:
             files = await _write(partial(read_files, bundle, LOCK_BYTES_MAX))
         if row.lock_name not in files:
             raise PackagesError(f"packages of {row.title} were not locked: no {row.lock_name}")
@@ -197,12 +197,12 @@ class Packages:
         place = await _write(partial(self._store.begin, key))
         try:
             phase = self._online("fetch", row, files)
-            async with self.phases.run(phase, toolchain.candidate) as bundle:
+            async with self.phases.run(phase, toolchain[0]) as bundle:
                 await _write(partial(unpack_bundle, bundle, place / TREE, limit))
             if row.build:
                 shown = ((str(place / TREE), row.at),)
                 building = Phase("build", row, row.build, files, shown=shown)
-                async with self.phases.run(building, toolchain.candidate) as bundle:
+                async with self.phases.run(building, toolchain[0]) as bundle:
                     await _write(partial(unpack_bundle, bundle, place / TREE, limit))
             for path, _ in row.shown:
                 _refuse_unless_folder(place / TREE / path)
@@ -238,11 +238,11 @@ class Packages:
 
     def _identity(self, row: Ecosystem, toolchain: ProvenToolchain) -> list[object]:
         """What a layer depends on: the toolchain, its ABI, the platform, be that an image's."""
-        candidate = toolchain.candidate
+        candidate, version = toolchain
         image = self._runner.placement.image(candidate.language.name)
         return [
             *(KEY_VERSION, row.name, row.version),
-            *(candidate.toolchain.name, toolchain.version),
+            *(candidate.toolchain.name, version),
             *(platform.machine(), image or _libc()),
         ]
 

@@ -52,7 +52,7 @@ async def run_with(  # noqa: PLR0913 - keyword-only how sure it must be
         PackagesError: they can't be had, or are not what was sealed.
     """
     async with packages.layer(wanted, toolchain, caller) as layer:
-        equipped = equip(toolchain.candidate, layer)
+        equipped = equip(toolchain[0], layer)
         sound = not layer.was_kept or (
             verify_first and await packages.is_sound(layer, in_full=True)
         )

@@ -9,7 +9,6 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 import trio
@@ -167,12 +166,8 @@ _Answer = tuple[float | None, str, str | None]
 candidate's files changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProvenToolchain:
-    """A candidate that ran, and what it says of itself."""
-
-    candidate: runtimes.Candidate
-    version: str | None
+ProvenToolchain = tuple[runtimes.Candidate, str | None]
+"""A candidate that ran, and the version that it says of itself."""
 
 
 class Toolchains:
@@ -239,7 +234,7 @@ class Toolchains:
 
     def describe(self, candidate: runtimes.Candidate) -> ProvenToolchain:
         """A proven toolchain, as what is made for it depends on it."""
-        return ProvenToolchain(candidate, self.version(candidate))
+        return candidate, self.version(candidate)
 
     def forget(self) -> None:
         """Let every probe run again."""

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,22 +43,6 @@ _MANIFEST_BYTES_MAX = 64 * 1024
 _PRIVATE = re.compile(rb'"private"\s*:\s*true')
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
-    """Paths relative to the project that a run does not see.
-
-    `secrets`, files by their names and what rules deny to read, are covered. `special`, sockets,
-    FIFOs and devices, are absent from a view and covered elsewhere.
-    """
-
-    secrets: tuple[str, ...] = ()
-    special: tuple[str, ...] = ()
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        return (*self.secrets, *self.special)
-
-
 class Folder(NamedTuple):
     """A folder as it was, of which kind (`stat.S_IFMT`) each entry was, and what was found in it.
 
@@ -79,12 +63,21 @@ class Folder(NamedTuple):
         return (info.st_dev, info.st_ino) == (self.device, self.state.inode)
 
 
-class Look(NamedTuple):
-    """The folders of a project, and what to hide of it; paths are relative to it."""
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Paths relative to the project that a run does not see, and the folders that were looked at.
 
-    folders: Mapping[str, Folder]
-    secrets: tuple[str, ...]
-    special: tuple[str, ...]
+    `secrets`, files by their names and what rules deny to read, are covered. `special`, sockets,
+    FIFOs and devices, are absent from a view and covered elsewhere.
+    """
+
+    secrets: tuple[str, ...] = ()
+    special: tuple[str, ...] = ()
+    folders: Mapping[str, Folder] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return (*self.secrets, *self.special)
 
 
 class ProjectSearch:
@@ -137,8 +130,9 @@ class ProjectSearch:
         Raises:
             RequestError: as in `look`.
         """
-        _, secrets, special = self.look(everywhere=everywhere)
-        return Guarded(secrets, tuple(p for p in special if p not in {*sockets, *secrets}))
+        found = self.look(everywhere=everywhere)
+        hidden = {*sockets, *found.secrets}
+        return Guarded(found.secrets, tuple(p for p in found.special if p not in hidden))
 
     def identities(self) -> tuple[tuple[str, int, int], ...]:
         """Return what tells the guarded files from others that take their names."""
@@ -149,7 +143,7 @@ class ProjectSearch:
                 known.append((name, info.st_dev, info.st_ino))
         return tuple(known)
 
-    def look(self, *, everywhere: bool = False) -> Look:
+    def look(self, *, everywhere: bool = False) -> Guarded:
         """Find folders, secrets, and sockets, FIFOs and devices; `everywhere`, in packages too.
 
         Secrets are files by their names, what rules deny, and folders that can't be listed. A
@@ -178,7 +172,7 @@ class ProjectSearch:
         found |= {*self._ends([*map(self._absolute, denied), *literal], lambda _: True)}
         below = f"{self.project}/"
         secrets = sorted(path[len(below) :] for path in found if path.startswith(below))
-        return Look(folders, tuple(secrets), tuple(sorted(special)))
+        return Guarded(tuple(secrets), tuple(sorted(special)), folders)
 
     def _absolute(self, path: str) -> str:
         return f"{self._top}/{path}" if path else self._top
