@@ -55,7 +55,7 @@ async def time_run(engine: LocalEngine, request: Request, printed: str | None = 
     if not result.ok or printed not in (None, result.stdout.text):
         raise RuntimeError(f"{result.status} {result.message} {result.stderr.text}")
     if completed.stdout_spool:
-        completed.stdout_spool.delete()
+        completed.stdout_spool.unlink(missing_ok=True)
     return took
 
 

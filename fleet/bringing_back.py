@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from executor import Artifact, Completed, LeftOut, ProjectAccess, Result, Status, Stream, readable
-from executor.engine import FileSpool
 from executor.project import LISTED_MAX
 from executor.project.view import FOLDER_FLAGS, Record
 from executor.run import HEAD_SHARE, Capture, RemoteCommits, cut_head, cut_tail, safe_name
@@ -143,7 +142,7 @@ class _Bringing:
 
     async def _capture(
         self, name: str, told: Stream, *, is_cut: bool
-    ) -> tuple[Stream, FileSpool | None]:
+    ) -> tuple[Stream, Path | None]:
         """Capture a stream as a local run's, and give a handle to all of it, if that is more.
 
         It is made from the whole of it, if that came, else from what the worker told. One that

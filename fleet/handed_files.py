@@ -23,7 +23,6 @@ from executor import (
     Status,
     Stream,
 )
-from executor.engine import Spool
 from executor.project import CONTENTS, Change, ChangeStore, Kept, UnknownChangesError
 from executor.project.view import CHANGED_BYTES_MAX, FOLDER_FLAGS, Tree
 from executor.run import safe_name
@@ -187,15 +186,15 @@ def hand_over(completed: Completed, order: Order, worker: str, changes: Path, ou
     (out / OUTCOME_FILE).write_bytes(form)
 
 
-def _move_stream(spool: Spool, target: Path, room: int) -> int:
+def _move_stream(spool: Path, target: Path, room: int) -> int:
     """Move a whole stream, or its first `room` bytes; how many."""
     try:
-        spool.move_to(target)
+        spool.rename(target)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        target.write_bytes(spool.read())
-        spool.delete()
+        target.write_bytes(spool.read_bytes())
+        spool.unlink(missing_ok=True)
     size = target.stat().st_size
     if size > room:  # what came until the program was ended
         os.truncate(target, max(0, room))

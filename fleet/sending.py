@@ -277,7 +277,7 @@ async def _tell_output(completed: Completed, on_output: OnOutput) -> None:
     for name, stream, spool in streams:
         data = stream.head.encode()
         if spool is not None:
-            data = await trio.to_thread.run_sync(spool.read)
+            data = await trio.to_thread.run_sync(spool.read_bytes)
         for at in range(0, len(data), _PIECE_BYTES):
             on_output(name, data[at : at + _PIECE_BYTES])
 

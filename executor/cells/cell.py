@@ -26,7 +26,6 @@ from executor.spawner.messages import (
     HandedOver,
     Layers,
     SetUp,
-    SetUpAnswer,
 )
 
 MESSAGE_BYTES_MAX = 1 << 20
@@ -224,7 +223,7 @@ class Cell:
 class Spawner:
     """A running spawner process. Made by `open_spawner` only."""
 
-    def __init__(self, requests: trio.socket.SocketType, answer: SetUpAnswer) -> None:
+    def __init__(self, requests: trio.socket.SocketType, answer: FromSupervisor) -> None:
         self._requests = requests
         self._lock = trio.Lock()
         self.uid: int = answer["uid"]
@@ -286,7 +285,7 @@ async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[
         with trio.move_on_after(START_S_MAX), contextlib.suppress(BrokenPipeError):
             await requests.send(json.dumps(setup).encode())
             data = await requests.recv(MESSAGE_BYTES_MAX)
-        answer = read_message(data, SetUpAnswer) if data else SetUpAnswer()
+        answer = read_message(data, FromSupervisor) if data else FromSupervisor()
         if "uid" not in answer:
             raise SandboxError(answer.get("error", "the spawner did not start"))
         yield Spawner(requests, answer)

@@ -370,7 +370,7 @@ def _whole(completed: Completed, len_max: int | None) -> bytes | None:
     stream, spool = completed.result.stderr, completed.stderr_spool
     if len_max is not None and (stream.bytes_total > len_max or stream.binary):
         return None
-    return spool.read() if spool else stream.head.encode()
+    return spool.read_bytes() if spool else stream.head.encode()
 
 
 def _is_final(result: Result, candidate: runtimes.Candidate) -> bool:

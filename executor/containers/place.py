@@ -31,7 +31,7 @@ from executor.project.view.record import Record
 from executor.project.view.search import Guarded, ProjectSearch
 from executor.project.view.work_copy import WorkCopy
 from executor.request import Profile, ProjectAccess
-from executor.spawner.messages import ContainerDescription, Layers
+from executor.spawner.messages import BoxDescription, Layers
 
 ARCHIVE, COPY = "project.tar", "copy"
 WRITABLE = (rootfs.SCRATCH, rootfs.HOME, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
@@ -249,7 +249,7 @@ class ContainerPlace:
         notices = seccomp.notices(renames=renames, counted=not own_kernel)
         packed = Packed()
         told = packed.blob(notices)
-        description: ContainerDescription = {
+        description: BoxDescription = {
             "namespaces": False,
             "session": session,
             "job": rootfs.JOB,

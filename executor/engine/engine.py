@@ -19,59 +19,23 @@ OnProgress = Callable[[int, int], None]
 """Gets how many are done, and of how many."""
 
 
-class Spool(Protocol):
-    """A handle to the whole of an output stream; whoever has it deletes it or moves it away."""
-
-    def read(self) -> bytes:
-        """All of it.
-
-        Raises:
-            OSError: it is gone.
-        """
-
-    def move_to(self, path: Path) -> None:
-        """Make it a file of this host (mode 0600), which is the caller's from then on.
-
-        Raises:
-            OSError: it is gone, or there is no room.
-        """
-
-    def delete(self) -> None:
-        """Delete it, if it is still there."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileSpool:
-    """A spool that is a file of this host."""
-
-    path: Path
-
-    def read(self) -> bytes:
-        """All of it."""
-        return self.path.read_bytes()
-
-    def move_to(self, path: Path) -> None:
-        """Rename it; both paths are on one file system."""
-        self.path.rename(path)
-
-    def delete(self) -> None:
-        """Delete it, if it is still there."""
-        self.path.unlink(missing_ok=True)
-
-
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A result, and handles to its whole streams. None means that the result has all of it."""
+    """A result, and its whole streams as files of this host. None: the result has all of one.
+
+    The files are on one file system with the state of the server. Whoever has them deletes them or
+    moves them away.
+    """
 
     result: Result
-    stdout_spool: Spool | None = None
-    stderr_spool: Spool | None = None
+    stdout_spool: Path | None = None
+    stderr_spool: Path | None = None
 
     def delete_spools(self) -> None:
         """Delete both spools, if there are any."""
         for spool in (self.stdout_spool, self.stderr_spool):
             if spool is not None:
-                spool.delete()
+                spool.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)

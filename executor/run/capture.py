@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from base.secrets import find_divided
-from executor.engine.engine import FileSpool
 from executor.model import Artifact, Stream, readable
 from executor.spawner.messages import HandedOver
 
@@ -117,9 +116,9 @@ class Capture:
             self._file.close()
 
     @property
-    def spool(self) -> FileSpool | None:
-        """A handle to the whole stream; None when it fits in memory."""
-        return FileSpool(self._path) if self._file is not None else None
+    def spool(self) -> Path | None:
+        """The file of the whole stream; None when it fits in memory."""
+        return self._path if self._file is not None else None
 
     def stream(self) -> Stream:
         """The stream as a result shows it: whole, or head and tail on line boundaries."""

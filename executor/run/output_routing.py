@@ -22,7 +22,7 @@ from executor.model import Request, Result, Stream
 from kb import StoreError
 
 if TYPE_CHECKING:
-    from executor.engine.engine import Completed, Spool
+    from executor.engine.engine import Completed
     from kb import Hit, Indexed, SourceSpec, Store
 
 OUTPUT_PREFIX = "out-"
@@ -255,15 +255,15 @@ class Keep:
         except FileNotFoundError:
             return False
 
-    async def _add(self, spec: SourceSpec, shown: Stream, spool: Spool | None) -> Indexed:
+    async def _add(self, spec: SourceSpec, shown: Stream, spool: Path | None) -> Indexed:
         if spool is None:
             return await self._in_thread(self.store.add, spec, shown.head.encode())
         return await self._in_thread(self._add_spool, spec, spool)
 
-    def _add_spool(self, spec: SourceSpec, spool: Spool) -> Indexed:
+    def _add_spool(self, spec: SourceSpec, spool: Path) -> Indexed:
         self._spool_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         queued = self._spool_dir / secrets.token_hex(8)
-        spool.move_to(queued)
+        spool.rename(queued)
         try:
             return self.store.add_spool(spec, queued)
         except (StoreError, OSError):
@@ -326,7 +326,7 @@ def _affordable(sections: Sequence[OutputSection]) -> tuple[OutputSection, ...]:
     return tuple(taken)
 
 
-def _discard(spools: Iterable[Spool | None]) -> None:
+def _discard(spools: Iterable[Path | None]) -> None:
     for spool in spools:
         if spool is not None:
-            spool.delete()
+            spool.unlink(missing_ok=True)

@@ -24,7 +24,7 @@ from executor.project.door import with_commit
 from executor.request import ANALYZE, Profile, ProjectAccess
 from executor.run.capture import READ_BYTES, Capture
 from executor.run.progress import ListedRun, RunRecord, status_of_record, watch_room
-from executor.run.refusals.collecting import RunEnd, RunFacts, with_refusals
+from executor.run.refusals.collecting import RunFacts, with_refusals
 
 if TYPE_CHECKING:
     from executor.project.commit import Commit
@@ -176,7 +176,7 @@ class Runner:
                     )
                     result = with_commit(result, done, stage=job.profile.stage)
                 facts = self.facts(job.profile, layout, job)
-                result = await with_refusals(RunEnd(result, end, consumed), facts)
+                result = await with_refusals((result, end, consumed), facts)
         except SandboxError as error:
             progress.failure = str(error)
             return progress.result(Status.SANDBOX_ERROR)

@@ -19,7 +19,7 @@ from executor.model import Limits, PackagesError, RequestError, Result, SandboxE
 from executor.project.door import with_commit
 from executor.request import Profile, ProjectAccess
 from executor.run.progress import RunRecord, status_of_record, watch_room
-from executor.run.refusals.collecting import RunEnd, with_refusals
+from executor.run.refusals.collecting import with_refusals
 from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view
 from executor.sessions.call import FAREWELL_S_MAX, SessionDescriptors, SessionRequest, Turn
 from executor.sessions.view import SessionView
@@ -277,7 +277,7 @@ class Session:
         layout = self._view.layout
         job = replace(self._job(), cwd=layout.inside(call.cwd))
         facts = self._runner.facts(self.profile, layout, job)
-        return await with_refusals(RunEnd(result, end, consumed), facts)
+        return await with_refusals((result, end, consumed), facts)
 
     async def _begin(self, cell: Box, progress: RunRecord) -> Mapping[str, str]:
         """Wake the box up, the project being seen and guarded as it is now.

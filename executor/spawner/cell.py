@@ -33,11 +33,11 @@ from .messages import (
     NAMESPACED_CELL,
     CellDescription,
     Description,
+    FromSupervisor,
     Layers,
     RunDescription,
     RunReport,
     SetUp,
-    SetUpAnswer,
     send,
 )
 from .population import Population
@@ -228,7 +228,7 @@ def serve(fd: int) -> None:
         _start_cell(requests, message == NAMESPACED_CELL, *fds)
 
 
-def _set_up(setup: SetUp) -> SetUpAnswer:
+def _set_up(setup: SetUp) -> FromSupervisor:
     staged: dict[str, str] = {}
     refused: dict[str, str] = {}
     paths, identity = setup

@@ -39,16 +39,6 @@ HandedOver = tuple[list[tuple[str, int]], list[tuple[str, str]]]
 """The names and sizes of the files behind the descriptors; what is not handed back, with why."""
 
 
-class SetUpAnswer(TypedDict, total=False):
-    """The spawner's answer: everything, or an error."""
-
-    staged: dict[str, str]  # where it reaches each path
-    refused: dict[str, str]  # why it does not
-    uid: int
-    gid: int
-    error: str
-
-
 class ArtifactsAsked(TypedDict):
     """The files to hand back."""
 
@@ -103,6 +93,11 @@ class BoxDescription(TypedDict):
     project: NotRequired[ProjectMessage]
     scopes_signals: NotRequired[bool]
     judged: NotRequired[tuple[Blob, list[tuple[int, str]]]]  # a filter, and calls by their kinds
+    # Of a container: its sized folders, the entries of /etc that programs read, and whether the
+    # agent hands changes back. It has a kernel of its own under gVisor.
+    scratch_folders: NotRequired[list[str]]
+    etc: NotRequired[list[str]]
+    return_changes: NotRequired[bool]
     own_kernel: NotRequired[bool]
 
 
@@ -123,14 +118,6 @@ class CellDescription(BoxDescription):
     scratch: NotRequired[Scratch]
     listen: NotRequired[list[int]]
     names: NotRequired[bool]
-
-
-class ContainerDescription(BoxDescription):
-    """A container."""
-
-    scratch_folders: list[str]
-    etc: list[str]
-    return_changes: bool
 
 
 class Begin(TypedDict):
@@ -181,6 +168,12 @@ class RunReport(End, Report):
 class FromSupervisor(TypedDict, total=False):
     """Everything that a spawner, supervisor or agent says of a box; each message has some of it."""
 
+    # The spawner's answer to its set-up is these four, or an error: where it reaches each path, or
+    # why it does not, and as whom it works.
+    staged: dict[str, str]
+    refused: dict[str, str]
+    uid: int
+    gid: int
     pid: int
     unmade: str
     ready: Layers
@@ -254,9 +247,7 @@ class Description(Generic[D_co]):
         return b"".join(parts)
 
 
-def send(
-    control: socket.socket, message: FromSupervisor | SetUpAnswer, fds: Sequence[int] = ()
-) -> None:
+def send(control: socket.socket, message: FromSupervisor, fds: Sequence[int] = ()) -> None:
     """Tell the server; if it is gone there is nobody to tell, and the caller ends as well.
 
     Raises:

@@ -93,7 +93,7 @@ class Arena:
             completed = await self.executor.run(request)
         for spool in (completed.stdout_spool, completed.stderr_spool):
             if spool:
-                spool.delete()
+                spool.unlink(missing_ok=True)
         return completed.result
 
     async def warm_up(self, language: str, **more: object) -> bool:

@@ -359,8 +359,8 @@ out.write(b"\\n\\x00\\xff\\xfe needle-in-it\\n")
     completed = await arena.executor.run(request)
     assert "attack started" in completed.result.stdout.text
     assert completed.stdout_spool
-    data = completed.stdout_spool.read()
-    completed.stdout_spool.delete()
+    data = completed.stdout_spool.read_bytes()
+    completed.stdout_spool.unlink(missing_ok=True)
 
     def index() -> None:
         with contextlib.closing(kb.Store.open(arena.tmp_path / "kb.sqlite3")) as store:

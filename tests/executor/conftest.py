@@ -42,7 +42,7 @@ def run(executor: LocalEngine) -> Run:
         completed = await executor.run(Request(language, code, **more))
         for spool in (completed.stdout_spool, completed.stderr_spool):
             if spool:
-                spool.delete()
+                spool.unlink(missing_ok=True)
         return completed.result
 
     return run_one

@@ -11,7 +11,7 @@ import pytest
 import trio
 import trio.testing
 
-from executor.engine.engine import Completed, FileSpool
+from executor.engine.engine import Completed
 from executor.model import Artifact, LeftOut, Limits, Request, Result, Status, Stream
 from executor.project.store.manifest import Change
 from executor.request import ANALYZE
@@ -53,7 +53,7 @@ def captured(data: bytes, folder: Path, inline_bytes: int) -> tuple[Stream, byte
     for at in range(0, len(data), 1000):
         taken.feed(data[at : at + 1000])
     taken.close()
-    return taken.stream(), taken.spool.read() if taken.spool else None
+    return taken.stream(), taken.spool.read_bytes() if taken.spool else None
 
 
 def at_worker(ends: Ends, data: bytes, inline_bytes: int) -> Completed:
@@ -79,7 +79,7 @@ async def test_streams_are_as_of_a_run_here(ends: Ends, data: bytes, inline_byte
         (completed.result.stdout, completed.stdout_spool),
         (completed.result.stderr, completed.stderr_spool),
     ):
-        assert (told, spool and spool.read()) == (stream, whole)
+        assert (told, spool and spool.read_bytes()) == (stream, whole)
 
 
 async def test_output_that_was_discarded_is_counted_as_there(ends: Ends):
@@ -93,7 +93,7 @@ async def test_output_that_was_discarded_is_counted_as_there(ends: Ends):
     completed = await ends.bring_back(ends.hand_over(Completed(result, taken.spool)))
     assert completed.result.stdout == result.stdout
     assert completed.stdout_spool
-    assert completed.stdout_spool.read() == b"first\n" * 10_000
+    assert completed.stdout_spool.read_bytes() == b"first\n" * 10_000
 
 
 async def test_output_beyond_the_limit_is_cut_where_a_run_was_ended_for_it(ends: Ends):
@@ -103,7 +103,7 @@ async def test_output_beyond_the_limit_is_cut_where_a_run_was_ended_for_it(ends:
     result = replace(completed.result, status=Status.OUTPUT_LIMIT)
     brought = await ends.bring_back(ends.hand_over(replace(completed, result=result)))
     assert brought.stdout_spool
-    assert len(brought.stdout_spool.read()) == size
+    assert len(brought.stdout_spool.read_bytes()) == size
     assert brought.result.stdout == result.stdout
 
 
@@ -339,6 +339,6 @@ async def test_a_spool_on_another_file_system_is_copied(
 ):
     completed = at_worker(ends, b"x" * 10_000, 4096)
     fail: Callable[..., None] = lambda *_: (_ for _ in ()).throw(OSError(18, "cross-device"))  # noqa: E731
-    monkeypatch.setattr(FileSpool, "move_to", fail)
+    monkeypatch.setattr(Path, "rename", fail)
     files = ends.hand_over(completed).files
     assert files["stdout"] == digest_of(b"x" * 10_000)

@@ -125,9 +125,9 @@ def read_all(completed: Completed) -> list[bytes]:
     """The whole streams and artifacts; the spools are deleted."""
     found = []
     for spool in (completed.stdout_spool, completed.stderr_spool):
-        found.append(spool.read() if spool else b"")
+        found.append(spool.read_bytes() if spool else b"")
         if spool:
-            spool.delete()
+            spool.unlink(missing_ok=True)
     return found + [Path(one.path).read_bytes() for one in completed.result.artifacts if one.path]
 
 

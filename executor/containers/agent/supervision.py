@@ -15,7 +15,7 @@ from executor.spawner.cell import RUN_FDS
 from executor.spawner.confine import Confinement
 from executor.spawner.kernel import StepError, open_absolute, open_beneath
 from executor.spawner.messages import (
-    ContainerDescription,
+    BoxDescription,
     Description,
     RunDescription,
     RunReport,
@@ -94,9 +94,7 @@ def _listener(port: int) -> socket.socket:
 HIDDEN = frozenset({"boot", "etc", "media", "mnt", "root", "run", "srv", "sys", "var"})
 
 
-def supervise(
-    control: socket.socket, cell: Description[ContainerDescription], files: int = -1
-) -> None:
+def supervise(control: socket.socket, cell: Description[BoxDescription], files: int = -1) -> None:
     """Wait for what is to run, run it, report; a session's box serves many runs.
 
     `files` is an archive of the project, where none is mounted.

@@ -74,23 +74,19 @@ class RunFacts:
         return access is not ProjectAccess.READ_ONLY
 
 
-@dataclass(frozen=True, slots=True)
-class RunEnd:
-    """How a run ended, and what its supervisor and its control group counted, if they lived."""
+RunEnd = tuple[Result, Exit | None, Consumption | None]
+"""How a run ended, and what its supervisor and its control group counted, if they lived."""
 
-    result: Result
-    end: Exit | None
-    consumed: Consumption | None
 
-    @property
-    def has_failed(self) -> bool:
-        return self.result.status not in ENDED_WELL
+def _has_failed(result: Result) -> bool:
+    return result.status not in ENDED_WELL
 
 
 async def with_refusals(run: RunEnd, facts: RunFacts) -> Result:
     """The result with what the run was refused. Most were refused nothing, and wait for nothing."""
+    result, end, _ = run
     if not _may_be_refused(run):
-        return run.result
+        return result
     found: list[FoundRefusal] = []
     with trio.move_on_after(HOST_S_MAX) as deadline:
         found = await trio.to_thread.run_sync(
@@ -98,8 +94,8 @@ async def with_refusals(run: RunEnd, facts: RunFacts) -> Result:
         )
     if deadline.cancelled_caught:
         found = collect(run, facts, NoLooks())
-    omitted = run.end.refused_omitted if run.end else 0
-    return bounded(run.result, (one.refusal for one in found), omitted)
+    omitted = end.refused_omitted if end else 0
+    return bounded(result, (one.refusal for one in found), omitted)
 
 
 def bounded(result: Result, found: Iterable[Refusal], omitted: int) -> Result:
@@ -140,14 +136,14 @@ def with_earlier(result: Result, compiling: Result) -> Result:
 
 def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[FoundRefusal]:
     """What all sources say, the exact ones first."""
-    result = run.result
+    result, end, consumed = run
     exact = [
         *of_connections(result),
         *of_commit(result),
-        *of_limits(result, run.consumed),
-        *_of_notices(run, facts, host),
+        *of_limits(result, consumed),
+        *_of_notices(result, end, facts, host),
     ]
-    if not run.has_failed:
+    if not _has_failed(result):
         return [one for one in exact if not one.source.if_failed]
     text = f"{result.stderr.head}\n{result.stderr.tail}"
     errors = {0, *(error for error, _, _ in find_errors(text))}
@@ -158,21 +154,23 @@ def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[FoundRefusal]
 
 
 def _may_be_refused(run: RunEnd) -> bool:
-    consumed, result = run.consumed, run.result
+    result, end, consumed = run
     met = consumed is not None and (consumed.oom_kills or consumed.fork_refusals)
-    seen = run.end is not None and any(map(_leads_out, run.end.refused))
+    seen = end is not None and any(map(_leads_out, end.refused))
     told = result.connections or result.not_committed
-    return bool(run.has_failed or seen or met or told)
+    return bool(_has_failed(result) or seen or met or told)
 
 
-def _of_notices(run: RunEnd, facts: RunFacts, host: HostLooks) -> Iterator[FoundRefusal]:
-    if run.end is None or not run.end.refused:
+def _of_notices(
+    result: Result, end: Exit | None, facts: RunFacts, host: HostLooks
+) -> Iterator[FoundRefusal]:
+    if end is None or not end.refused:
         return iter(())
     from executor.engine.seccomp import name_denied_calls  # noqa: PLC0415 - loads a library
 
     homes = (facts.project, facts.layout.home, os.path.expanduser("~"))
     # A program's connections to itself are many; what they led to matters where it failed.
-    seen = run.end.refused if run.has_failed else filter(_leads_out, run.end.refused)
+    seen = end.refused if _has_failed(result) else filter(_leads_out, end.refused)
     return of_notices(seen, facts.profile.network, name_denied_calls(), homes, host)
 
 

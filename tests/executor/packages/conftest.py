@@ -76,7 +76,7 @@ async def run_in(
     completed = await engine.run(request, caller=caller)
     for spool in (completed.stdout_spool, completed.stderr_spool):
         if spool:
-            spool.delete()
+            spool.unlink(missing_ok=True)
     return completed.result
 
 

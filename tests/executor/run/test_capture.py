@@ -94,8 +94,8 @@ def test_a_large_stream_has_head_tail_and_exact_counts(tmp_path: Path):
     )
     assert stream.text == "0\n1\n2\n[… 10 bytes, 5 lines left out …]\n8\n9\n"
     assert spool is not None
-    assert spool.read() == b"".join(b"%d\n" % n for n in range(10))
-    assert stat.S_IMODE(spool.path.stat().st_mode) == 0o600
+    assert spool.read_bytes() == b"".join(b"%d\n" % n for n in range(10))
+    assert stat.S_IMODE(spool.stat().st_mode) == 0o600
 
 
 def test_a_spool_never_replaces_a_file_that_is_there(tmp_path: Path):
@@ -124,7 +124,7 @@ def test_head_gap_and_tail_always_add_up(parts: list[str], inline_bytes: int):
     with tempfile.TemporaryDirectory() as folder:
         stream, spool = captured(Path(folder), chunks, inline_bytes)
         assert (spool is None) == (len(whole) <= inline_bytes)
-        assert spool is None or spool.read() == whole
+        assert spool is None or spool.read_bytes() == whole
     head, tail = stream.head.encode(), stream.tail.encode()
     assert whole.startswith(head)
     assert whole.endswith(tail)
@@ -141,7 +141,7 @@ def test_any_bytes_are_counted_and_spooled_exactly(chunks: list[bytes], inline_b
     whole = b"".join(chunks)
     with tempfile.TemporaryDirectory() as folder:
         stream, spool = captured(Path(folder), chunks, inline_bytes)
-        assert spool is None or spool.read() == whole
+        assert spool is None or spool.read_bytes() == whole
     assert stream.bytes_total == len(whole)
     assert 0 <= stream.bytes_omitted <= len(whole)
     stream.text.encode()

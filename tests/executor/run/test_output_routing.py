@@ -61,7 +61,7 @@ async def test_a_large_output_is_kept_whole_however_the_run_ended(keep, store, t
     assert (answer.kept.bytes_indexed, answer.kept.bytes_total) == (len(LOG), len(LOG))
     assert answer.result == replace(run.result, output_id=answer.kept.output_id)
     assert answer.result.stdout.truncated
-    assert not run.stdout_spool.path.exists()
+    assert not run.stdout_spool.exists()
 
 
 async def test_both_streams_are_sources_of_their_own_under_one_output_id(keep, store, tmp_path):
@@ -231,7 +231,7 @@ async def test_indexing_behind_starts_with_what_an_earlier_process_left(keep, st
 
 async def test_an_output_that_cannot_be_kept_still_comes_back_and_says_why(keep, tmp_path):
     run = completed(tmp_path, LOG)
-    run.stdout_spool.delete()
+    run.stdout_spool.unlink(missing_ok=True)
     answer = await keep.answer(run, REQUEST)
     assert answer.result == run.result
     assert answer.kept is None

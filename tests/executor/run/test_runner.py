@@ -108,7 +108,7 @@ async def test_a_large_stream_is_spooled_whole(make: Make):
     runner = make(Box(b"x" * (INLINE_BYTES + 1)))
     completed = await runner.run(lambda layout: Job((), "/", {}, Limits()))
     assert completed.stdout_spool is not None
-    assert completed.stdout_spool.read() == b"x" * (INLINE_BYTES + 1)
+    assert completed.stdout_spool.read_bytes() == b"x" * (INLINE_BYTES + 1)
     assert completed.stderr_spool is None
 
 

@@ -59,8 +59,8 @@ async def test_a_large_output_is_bounded_while_it_comes_and_spooled_whole(backgr
     assert shown.lines_total == 20_001
     ended = await backgrounds.stop(started.id)
     spool = ended.answer.stdout_spool
-    assert spool.read().endswith(b"20000\ncomplete\n")
-    spool.delete()
+    assert spool.read_bytes().endswith(b"20000\ncomplete\n")
+    spool.unlink(missing_ok=True)
 
 
 async def test_stopping_ends_the_run_and_keeps_what_it_printed(backgrounds):

@@ -48,7 +48,7 @@ class Host(HostLooks):
 
 def ended(*refused: tuple[int, str, int], status: Status = Status.OK, **more: object) -> RunEnd:
     end = Exit("run", 0, None, None, 0.0, 0, 1, False, (), 0, refused=refused)
-    return RunEnd(Result(status, **more), end, None)
+    return Result(status, **more), end, None
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_the_proxy_the_commit_and_limits_are_exact(facts):
     )
     left = [LeftOut(f"{kind}.txt", "why", kind) for kind in ("never", "held", "conflict", "kept")]
     run = ended(connections=connections, not_committed=tuple(left))
-    run = RunEnd(run.result, run.end, Consumption(None, oom_kills=2, fork_refusals=5))
+    run = (*run[:2], Consumption(None, oom_kills=2, fork_refusals=5))
     found = {one.refusal.target: one.refusal for one in collect(run, facts, NoLooks())}
     assert {target: one.count for target, one in found.items()} == {
         "a.net": 1,
@@ -187,9 +187,9 @@ def test_a_port_of_the_host_is_named_where_an_error_speaks_of_it(said, expected,
 
 async def test_a_run_that_was_refused_nothing_is_left_as_it_is(facts):
     result = Result(Status.OK)
-    assert await with_refusals(RunEnd(result, None, None), facts) is result
+    assert await with_refusals((result, None, None), facts) is result
     own = ended((CONNECT, "tcp 127.0.0.1:5432", 9), (CONNECT, "tcp [::1]:80", 1))
-    assert await with_refusals(own, facts) is own.result
+    assert await with_refusals(own, facts) is own[0]
 
 
 def test_of_a_file_that_is_no_socket_a_connection_tells_nothing(tmp_path, facts):

@@ -46,7 +46,7 @@ class Place:
         completed = await self.executor.run(Request(language, self.fill(text), **more))
         for spool in (completed.stdout_spool, completed.stderr_spool):
             if spool:
-                spool.delete()
+                spool.unlink(missing_ok=True)
         return completed.result
 
 
