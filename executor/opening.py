@@ -24,7 +24,7 @@ from executor.run.runner import Runner
 from executor.service import LocalEngine
 from executor.sessions.registry import open_sessions
 from executor.settings import BackEnd, ServerGround, Settings, open_ground
-from executor.terms import LoadRules, Parts, Terms
+from executor.terms import LoadRules, Terms
 from executor.toolchains.catalog import ToolchainCaches, Toolchains
 
 if TYPE_CHECKING:
@@ -136,10 +136,15 @@ async def open_engine(
                 packages = partial(_open_packages, runner, state_dir, project, settings)
                 engine = LocalEngine(
                     terms,
-                    Parts(
-                        *(runner, made.pool, toolchains, sessions, caches, compiler, judges),
-                        *(packages, here),
-                    ),
+                    runner=runner,
+                    pool=made.pool,
+                    toolchains=toolchains,
+                    sessions=sessions,
+                    caches=caches,
+                    compiler=compiler,
+                    judges=judges,
+                    packages=packages,
+                    instance=here,
                 )
                 desk = (runner, lambda: engine.pools)
                 await nursery.start(control.serve, here.socket, desk)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -27,12 +28,20 @@ from executor.model import Isolation, PackagesError, Request, RequestError, Resu
 from executor.request import Caller, Checked, Profile, ProjectAccess, check, refusal
 from executor.run.execution import Execution
 from executor.run.remote_commits import RemoteCommits
-from executor.terms import Elsewhere, JudgedRequest, Parts, RuleCheck, Terms
+from executor.terms import Elsewhere, JudgedRequest, RuleCheck, Terms
 
 if TYPE_CHECKING:
+    from executor.compile.compiler import Compiler
+    from executor.engine.box import Prewarming
+    from executor.instance.lock import Instance
+    from executor.packages.layers import Packages
     from executor.packages.model import Wanted
     from executor.project.view.search import ProjectSearch
+    from executor.run.judging import Judges
     from executor.run.progress import ListedRun
+    from executor.run.runner import Runner
+    from executor.sessions.registry import Sessions
+    from executor.toolchains.catalog import ToolchainCaches, Toolchains
 
 
 class LocalEngine:
@@ -44,21 +53,33 @@ class LocalEngine:
     done there, or leaves them to `place`.
     """
 
-    def __init__(self, terms: Terms, parts: Parts) -> None:
+    def __init__(  # noqa: PLR0913 - all that an engine is put together from
+        self,
+        terms: Terms,
+        *,
+        runner: Runner,
+        pool: Prewarming,
+        toolchains: Toolchains,
+        sessions: Sessions,
+        caches: ToolchainCaches,
+        compiler: Compiler,
+        judges: Judges,
+        packages: Callable[[], Packages],
+        instance: Instance,
+    ) -> None:
         self.project = terms.project
-        self.instance = parts.instance
-        self.commits = RemoteCommits(parts.runner)
+        self.instance = instance
+        self.commits = RemoteCommits(runner)
         self.elsewhere: Elsewhere | None = None
         self._terms = terms
-        self._parts = parts
-        self._runner = parts.runner
-        self._pool = parts.pool
-        self._toolchains = parts.toolchains
-        self._sessions = parts.sessions
-        self._caches = parts.caches
-        self._compiler = parts.compiler
-        self._judges = parts.judges
-        self._packages = parts.packages
+        self._runner = runner
+        self._pool = pool
+        self._toolchains = toolchains
+        self._sessions = sessions
+        self._caches = caches
+        self._compiler = compiler
+        self._judges = judges
+        self._packages = packages
 
     @property
     def isolation(self) -> Isolation:
@@ -67,8 +88,10 @@ class LocalEngine:
 
     def under(self, rules: policy.Rules, profile: Profile) -> LocalEngine:
         """The same engine for one profile under other rules; not to run beside other rules."""
-        terms = replace(self._terms, rules=lambda: rules, profiles={profile.name: profile})
-        return LocalEngine(terms, self._parts)
+        other = copy(self)
+        other.elsewhere = None
+        other._terms = replace(self._terms, rules=lambda: rules, profiles={profile.name: profile})
+        return other
 
     @property
     def is_busy(self) -> bool:
@@ -149,7 +172,8 @@ class LocalEngine:
         strictest = max([verdict, *of_files], key=lambda one: one.decision)
         settled = await caller.settle(strictest.to_json())
         if status := refusal(settled):
-            return Completed(self._refuse(request, status, str(settled["message"]), settled))
+            refused = self._refuse(request, status, str(settled["message"]))
+            return Completed(replace(refused, verdict=settled))
         return JudgedRequest(checked, caller, settled, packages, rules)
 
     async def place(
@@ -364,20 +388,8 @@ class LocalEngine:
         self.search.deny(denied)
         return rules
 
-    def _refuse(
-        self,
-        request: Request,
-        status: Status,
-        message: str,
-        verdict: Mapping[str, Any] | None = None,
-    ) -> Result:
-        return Result(
-            status=status,
-            verdict=verdict,
-            message=message,
-            isolation=self.isolation,
-            profile=request.profile,
-        )
+    def _refuse(self, request: Request, status: Status, message: str) -> Result:
+        return Result(status, message=message, isolation=self.isolation, profile=request.profile)
 
 
 def _session_name(session: str, owner: str) -> str:

@@ -1,4 +1,4 @@
-"""What an engine of this machine is put together from, and what it makes of a request first."""
+"""Terms that hold for every request, and a request as it is judged before it is placed."""
 
 from __future__ import annotations
 
@@ -8,19 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import policy
-from executor.compile.compiler import Compiler
-from executor.engine.box import Prewarming
 from executor.engine.engine import Completed, Observe, OnOutput
 from executor.model import Limits
 from executor.request import Caller, Checked, Profile
-from executor.run.judging import Judges
-from executor.run.runner import Runner
-from executor.sessions.registry import Sessions
-from executor.toolchains.catalog import ToolchainCaches, Toolchains
 
 if TYPE_CHECKING:
-    from executor.instance.lock import Instance
-    from executor.packages.layers import Packages
     from executor.packages.model import Wanted
 
 # Asked before every run, so that a rule written while a server runs holds from then on.
@@ -36,21 +28,6 @@ class Terms:
     rules: LoadRules | None
     profiles: Mapping[str, Profile]
     limits: Limits
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What an executor is put together from."""
-
-    runner: Runner
-    pool: Prewarming
-    toolchains: Toolchains
-    sessions: Sessions
-    caches: ToolchainCaches
-    compiler: Compiler
-    judges: Judges
-    packages: Callable[[], Packages]
-    instance: Instance
 
 
 RuleCheck = tuple[policy.Subject, policy.Rules, tuple[policy.Verdict, ...]]

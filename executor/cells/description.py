@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -24,11 +25,19 @@ from executor.spawner.messages import CellDescription
 
 @dataclass(slots=True)
 class CellParts:
-    """What a cell has on the host while it lives, and leaves there."""
+    """What a cell has on the host while it lives, and leaves there.
+
+    Attributes:
+        fresh: of one in which a program waits for its run, what must still be the same by then.
+        bytes: the memory that such a one takes.
+    """
 
     layout: Layout | None = None
     cell: Cell | None = None
     group: cgroup.ControlGroup | None = None
+    fresh: Hashable = None
+    bytes: int = 0
+    made_at: float = 0.0  # by trio's clock
 
 
 @dataclass(frozen=True, slots=True)

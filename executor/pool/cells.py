@@ -21,7 +21,7 @@ from executor.cells.placement import Placement
 from executor.engine.box import Layout
 from executor.model import Limits, SandboxError
 from executor.pool.pool import Pool
-from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer, describe_purpose
+from executor.pool.prewarming import CellPurpose, Prewarmer, describe_purpose
 
 if TYPE_CHECKING:
     from executor.engine.box import Job
@@ -173,10 +173,10 @@ class CellPool:
         # out, and hand over what they leave.
         self._serving = trio.CancelScope(shield=True)
         self._runs: dict[object, float] = {}  # when each run that is under way asked for its cell
-        self._prewarmed: Pool[CellPurpose, PrewarmedCell] | None = None
+        self._prewarmed: Pool[CellPurpose, CellParts] | None = None
         if budget is not None and placement.can.prewarm:
             make = partial(self._prewarm, Prewarmer(self._maker))
-            self._prewarmed = Pool(make, self._dispose_prewarmed, self._is_busy, budget.claim)
+            self._prewarmed = Pool(make, self._dispose, self._is_busy, budget.claim)
 
     @property
     def state(self) -> tuple[PrewarmReport, ...]:
@@ -199,8 +199,8 @@ class CellPool:
             # The project is searched for what is to be hidden: it may be slow, or have grown.
             wanted = await trio.to_thread.run_sync(self._describe, job, layout, session)
             async with self._lease_prewarmed(wanted) as prewarmed:
-                if prewarmed is not None:
-                    parts = prewarmed.parts
+                if prewarmed is not None and prewarmed.cell is not None:
+                    parts = prewarmed
                     yield prewarmed.cell, parts.group
                 else:
                     cell = await self._make(wanted[0], job.limits, parts)
@@ -240,7 +240,7 @@ class CellPool:
         return packed, purpose, purpose.fresh()
 
     @contextlib.asynccontextmanager
-    async def _lease_prewarmed(self, wanted: _Wanted) -> AsyncIterator[PrewarmedCell | None]:
+    async def _lease_prewarmed(self, wanted: _Wanted) -> AsyncIterator[CellParts | None]:
         """A cell that is prewarmed for just this run, if the run may have one."""
         _, purpose, fresh = wanted
         if self._prewarmed is None or purpose is None:
@@ -249,16 +249,14 @@ class CellPool:
         async with self._prewarmed.lease(purpose, fresh) as cell:
             yield cell
 
-    async def _prewarm(self, prewarmer: Prewarmer, purpose: CellPurpose) -> PrewarmedCell:
+    async def _prewarm(self, prewarmer: Prewarmer, purpose: CellPurpose) -> CellParts:
         parts = CellParts(Layout(project=str(self._placement.project)))
         try:
-            return await prewarmer.make(purpose, parts)
+            await prewarmer.make(purpose, parts)
         except BaseException:
             self._dispose(parts)
             raise
-
-    def _dispose_prewarmed(self, prewarmed: PrewarmedCell) -> None:
-        self._dispose(prewarmed.parts)
+        return parts
 
     def _dispose(self, parts: CellParts) -> None:
         """End a cell now; what it leaves is removed after the answer."""

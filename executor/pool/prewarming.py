@@ -106,40 +106,26 @@ def _identity(path: str) -> Hashable:
     return info.st_dev, info.st_ino, 0 if is_folder else info.st_mtime_ns
 
 
-@dataclass(slots=True)
-class PrewarmedCell:
-    """A cell in which a program waits for its run."""
-
-    parts: CellParts
-    fresh: Hashable
-    bytes: int
-    made_at: float
-
-    @property
-    def cell(self) -> Cell:
-        assert self.parts.cell is not None
-        return self.parts.cell
-
-
 class Prewarmer:
     """Makes prewarmed cells."""
 
     def __init__(self, maker: CellMaker) -> None:
         self._maker = maker
 
-    async def make(self, purpose: CellPurpose, parts: CellParts) -> PrewarmedCell:
-        """One for this purpose. What has come into being is entered in `parts`, also on failure.
+    async def make(self, purpose: CellPurpose, parts: CellParts) -> None:
+        """Make one for this purpose. What has come into being is entered in `parts`, also on
+        failure.
 
         Raises:
             SandboxError, OSError: it could not be made.
         """
-        fresh = await trio.to_thread.run_sync(purpose.fresh)
+        parts.fresh = await trio.to_thread.run_sync(purpose.fresh)
         await self._maker.start(parts)
         cell = await self._maker.complete(purpose.cell, purpose.limits, parts)
         resident = await self._start_program(cell, purpose)
         group = parts.group
         in_group = await trio.to_thread.run_sync(group.memory_bytes) if group else None
-        return PrewarmedCell(parts, fresh, in_group or resident, trio.current_time())
+        parts.bytes, parts.made_at = in_group or resident, trio.current_time()
 
     async def _start_program(self, cell: Cell, purpose: CellPurpose) -> int:
         """Start the program up to where it waits for its text; the bytes that it takes."""

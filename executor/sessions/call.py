@@ -38,22 +38,16 @@ class ForgedAnswerError(Exception):
     """What came from the interpreter is no answer to this call."""
 
 
-@dataclass(frozen=True, slots=True)
-class InterpreterProgram:
-    """One program for an interpreter."""
+InterpreterProgram = tuple[str, ...]
+"""One program for an interpreter: its folder and the file whose content becomes FILE_CONTENT, each
+empty where there is none; what tracebacks call it; its text, and its arguments."""
 
-    code: str
-    name: str  # what tracebacks call it
-    folder: str = ""  # empty: none
-    bound: str = ""  # the file whose content becomes FILE_CONTENT; empty: none
-    args: tuple[str, ...] = ()
 
-    def frame(self, token: str) -> bytes:
-        """The request as the drivers read it: a line of sizes and then the fields."""
-        texts = (self.folder, self.bound, self.name, self.code, *self.args)
-        contents = [text.encode(errors="surrogateescape") for text in texts]
-        header = " ".join([token, *(str(len(content)) for content in contents)])
-        return b"".join([header.encode(), b"\n", *contents])
+def _frame(program: InterpreterProgram, token: str) -> bytes:
+    """Write a request as the drivers read it: a line of sizes and then the fields."""
+    contents = [text.encode(errors="surrogateescape") for text in program]
+    header = " ".join([token, *(str(len(content)) for content in contents)])
+    return b"".join([header.encode(), b"\n", *contents])
 
 
 @dataclass(slots=True)
@@ -76,7 +70,7 @@ class SessionDescriptors:
         assert self.answers is not None
         token = secrets.token_hex(8)
         try:
-            await self.requests.send_all(program.frame(token))
+            await self.requests.send_all(_frame(program, token))
             return await self._answer(self.answers, token.encode())
         except trio.BrokenResourceError:
             return None
@@ -355,10 +349,10 @@ def _program(
 ) -> InterpreterProgram:
     source = PurePath(checked.language.source_name)
     name = f"{layout.job}/{source.stem}-{number}{source.suffix}"
-    return InterpreterProgram(
-        code=driver.rewrite(checked.text),
-        name=layout.inside(checked.script) if checked.script else name,
-        folder=layout.inside(checked.cwd) if checked.request.cwd is not None else "",
-        bound=layout.inside(checked.bind_file) if checked.bind_file else "",
-        args=checked.request.args,
+    return (
+        layout.inside(checked.cwd) if checked.request.cwd is not None else "",
+        layout.inside(checked.bind_file) if checked.bind_file else "",
+        layout.inside(checked.script) if checked.script else name,
+        driver.rewrite(checked.text),
+        *checked.request.args,
     )

@@ -247,8 +247,8 @@ class Session:
         progress.started_at = time.monotonic()
         self._turn = turn
         program = call.program and call.program(self._view.layout, self._calls)
-        if program and not program.folder and (folder := folders.get(str(channel.run))):
-            program = replace(program, folder=folder)  # it is still in the earlier view
+        if program and not program[0] and (folder := folders.get(str(channel.run))):
+            program = (folder, *program[1:])  # it is still in the earlier view
         try:
             async with watch_room(self._view.layout, cell, progress):
                 await turn.through(program)

@@ -17,7 +17,7 @@ from executor.model import PackagesError, RequestError
 from executor.network import allowlist
 from executor.request import ANALYZE, PROFILES, Profile, ProjectAccess
 from executor.service import LocalEngine
-from executor.terms import JudgedRequest, Parts, Terms
+from executor.terms import JudgedRequest, Terms
 
 RULES = policy.Rules()
 ONLINE = Profile("online", ProjectAccess.COPY_ON_WRITE, network=allowlist.parse(("example.org",)))
@@ -98,8 +98,9 @@ def make(tmp_path: Path) -> Make:
         profiles = PROFILES | {one.name: one for one in (ONLINE, STRICT, LIVE)}
         rules = (lambda: RULES) if guarded else None
         terms = Terms(tmp_path, tmp_path, rules, profiles, Limits())
-        together = Parts(*(parts,) * 7, packages=lambda: parts, instance=parts)
-        return LocalEngine(terms, together), parts
+        names = ("runner", "pool", "toolchains", "sessions", "caches", "compiler", "judges")
+        together = dict.fromkeys((*names, "instance"), parts)
+        return LocalEngine(terms, **together, packages=lambda: parts), parts
 
     return made
 
