@@ -95,7 +95,7 @@ async def with_refusals(run: RunEnd, facts: RunFacts) -> Result:
     if deadline.cancelled_caught:
         found = collect(run, facts, NoLooks())
     omitted = end.refused_omitted if end else 0
-    return bounded(result, (one.refusal for one in found), omitted)
+    return bounded(result, (refusal for _, refusal in found), omitted)
 
 
 def bounded(result: Result, found: Iterable[Refusal], omitted: int) -> Result:
@@ -114,7 +114,7 @@ def bounded(result: Result, found: Iterable[Refusal], omitted: int) -> Result:
 def with_commit_refusals(result: Result) -> Result:
     """The result of a run elsewhere with what of its changes was refused here, and that alone."""
     others = (one for one in result.refusals if one.kind != COMMIT)
-    found = (one.refusal for one in of_commit(result) if not one.source.if_failed)
+    found = (refusal for source, refusal in of_commit(result) if not source.if_failed)
     return bounded(result, (*found, *others), result.refusals_omitted)
 
 
@@ -144,10 +144,10 @@ def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[FoundRefusal]
         *_of_notices(result, end, facts, host),
     ]
     if not _has_failed(result):
-        return [one for one in exact if not one.source.if_failed]
+        return [(source, refusal) for source, refusal in exact if not source.if_failed]
     text = f"{result.stderr.head}\n{result.stderr.tail}"
     errors = {0, *(error for error, _, _ in find_errors(text))}
-    known = [one for one in exact if one.source.if_error in errors]
+    known = [(source, refusal) for source, refusal in exact if source.if_error in errors]
     if isinstance(host, NoLooks):
         return known
     return [*known, *_of_errors(text, known, _shown(result, facts, host))]
@@ -180,11 +180,11 @@ def _leads_out(notice: Notice) -> bool:
 
 def _of_errors(text: str, known: list[FoundRefusal], shown: Shown) -> Iterator[FoundRefusal]:
     """What errors speak of, but for what is known better."""
-    kinds = {one.refusal.kind for one in known}
-    targets = {one.refusal.target for one in known}
+    kinds = {refusal.kind for _, refusal in known}
+    targets = {refusal.target for _, refusal in known}
     better = {"network": "network", "privilege": "call", "call": "call"}
     for one in of_errors(text, shown):
-        kind, target = one.refusal.kind, one.refusal.target
+        kind, target = one[1].kind, one[1].target
         if better.get(kind) not in kinds and not (kind == "limit" and target in targets):
             yield one
 

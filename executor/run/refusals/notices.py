@@ -40,14 +40,11 @@ class Source(NamedTuple):
         """One refusal of this row; `why` is what refused it said besides."""
         by = f"{self.by}: {why}" if why else self.by
         remedy = self.remedy.replace("{target}", target)
-        return FoundRefusal(self, Refusal(self.kind, target, by, self.certainty, count, remedy))
+        return self, Refusal(self.kind, target, by, self.certainty, count, remedy)
 
 
-class FoundRefusal(NamedTuple):
-    """A refusal, and the row that it is of."""
-
-    source: Source
-    refusal: Refusal
+FoundRefusal = tuple[Source, Refusal]
+"""A refusal, and before it the row that it is of."""
 
 
 TABLE = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text("utf-8"))

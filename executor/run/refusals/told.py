@@ -108,8 +108,8 @@ def of_errors(text: str, shown: Shown) -> Iterator[FoundRefusal]:
     kinds: set[str] = set()
     for found in find_errors(text):
         one = _judge(found, shown, asked)
-        if one and not (one.refusal.target in UNNAMED and one.refusal.kind in kinds):
-            kinds.add(one.refusal.kind)
+        if one and not (one[1].target in UNNAMED and one[1].kind in kinds):
+            kinds.add(one[1].kind)
             yield one
 
 
@@ -198,7 +198,7 @@ def _lacking(path: str, shown: Shown, asked: set[str]) -> FoundRefusal | None:
     if any(_is_below(place, folder) for place in here):
         return None
     found = _absent(folder, shown, asked)
-    return found and SOURCES["no folder"].found(found.refusal.target)
+    return found and SOURCES["no folder"].found(found[1].target)
 
 
 def _is_of_process(path: str) -> bool:

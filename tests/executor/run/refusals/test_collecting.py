@@ -63,7 +63,7 @@ def facts(tmp_path: Path) -> RunFacts:
 
 
 def named(run: RunEnd, facts: RunFacts, host: HostLooks | None = None) -> list[tuple[str, str]]:
-    return [(one.refusal.kind, one.refusal.target) for one in collect(run, facts, host or Host())]
+    return [(one.kind, one.target) for _, one in collect(run, facts, host or Host())]
 
 
 FAILED = Status.NONZERO_EXIT
@@ -122,7 +122,7 @@ def test_what_a_supervisor_saw_is_named(notice, status, expected, facts):
 def test_a_name_that_is_granted_is_told_apart(facts):
     online = RunFacts(ONLINE, facts.layout, facts.cwd, facts.search, copies_on_write=True)
     notices = [(LOOKED_UP, name, 1) for name in ("pypi.org", "a.example.com", "example.com")]
-    found = [one.refusal.remedy for one in collect(ended(*notices), online, Host())]
+    found = [one.remedy for _, one in collect(ended(*notices), online, Host())]
     assert ["HTTPS_PROXY" in remedy for remedy in found] == [True, True, False]
 
 
@@ -137,7 +137,7 @@ def test_the_proxy_the_commit_and_limits_are_exact(facts):
     left = [LeftOut(f"{kind}.txt", "why", kind) for kind in ("never", "held", "conflict", "kept")]
     run = ended(connections=connections, not_committed=tuple(left))
     run = (*run[:2], Consumption(None, oom_kills=2, fork_refusals=5))
-    found = {one.refusal.target: one.refusal for one in collect(run, facts, NoLooks())}
+    found = {one.target: one for _, one in collect(run, facts, NoLooks())}
     assert {target: one.count for target, one in found.items()} == {
         "a.net": 1,
         "a.net:8443": 1,
@@ -230,4 +230,4 @@ def test_every_source_says_what_helps_in_words():
 def test_a_registrys_name_leads_to_packages(facts):
     notices = [(LOOKED_UP, name, 1) for name in ("registry.npmjs.org", "npmjs.org")]
     found = collect(ended(*notices), facts, Host())
-    assert ["--packages" in one.refusal.remedy for one in found] == [True, False]
+    assert ["--packages" in one.remedy for _, one in found] == [True, False]

@@ -42,7 +42,7 @@ READ_ONLY = replace(SHOWN, is_writable=False)
 
 
 def judge(text: str, shown: Shown = SHOWN) -> list[tuple[str, str, str]]:
-    found = (one.refusal for one in of_errors(text, shown))
+    found = (one for _, one in of_errors(text, shown))
     return [(one.kind, one.target, one.certainty) for one in found]
 
 
