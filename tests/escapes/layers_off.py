@@ -20,6 +20,7 @@ from typing import Any
 import executor.run.runner as runner_module
 from executor import LocalEngine
 from executor.cells.cell import Cell, Spawner
+from executor.cells.description import CellParts
 from executor.containers import box as container
 from executor.containers.box import Container
 from executor.containers.create import ContainerSpec
@@ -27,7 +28,7 @@ from executor.containers.place import ContainerPlace
 from executor.engine.box import Job, Layout
 from executor.engine.seccomp import build_judged as judged_calls
 from executor.pool.cells import CellPool, StartedCell
-from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer
+from executor.pool.prewarming import CellPurpose, Prewarmer
 from executor.project.commit import Commit
 from executor.project.view.record import Record
 
@@ -169,7 +170,7 @@ class Ready:
         self._make = partial(cells._prewarm, Prewarmer(cells._maker))
 
     @contextlib.asynccontextmanager
-    async def lease(self, purpose: CellPurpose, fresh: Hashable) -> AsyncIterator[PrewarmedCell]:
+    async def lease(self, purpose: CellPurpose, fresh: Hashable) -> AsyncIterator[CellParts]:
         yield await self._make(purpose)
 
 
