@@ -28,13 +28,6 @@ from kb.words import index_terms, with_name_parts
 COLUMNS = "leaf, crumb, body, ident, label"
 
 
-class Placed(NamedTuple):
-    """A hit, and the number of the store that has it."""
-
-    store: int
-    hit: Hit
-
-
 class Merged(NamedTuple):
     """The answer to one query."""
 
@@ -57,7 +50,7 @@ def merge(results: Sequence[QueryResult], *, limit: int, budget_bytes: int | Non
             meant.setdefault(typed, []).append(used)
         ranked = _rank(db, lists, *keep_what_was_meant(query, meant))[:limit]
     terms = (*query.terms, *(used for _, used in corrections))
-    shown = within_budget([placed.hit for placed in ranked], terms, budget_bytes)
+    shown = within_budget([hit for _, hit in ranked], terms, budget_bytes)
     states = {result.state for result in results}
     result = QueryResult(
         text,
@@ -67,7 +60,7 @@ def merge(results: Sequence[QueryResult], *, limit: int, budget_bytes: int | Non
         omitted=len(ranked) - len(shown),
         incomplete_sources=tuple(one for result in results for one in result.incomplete_sources),
     )
-    return Merged(result, tuple(placed.store for placed in ranked[: len(shown)]))
+    return Merged(result, tuple(store for store, _ in ranked[: len(shown)]))
 
 
 _BEST_FIRST = (SearchState.MATCH, SearchState.NO_MATCH)
@@ -78,9 +71,9 @@ def _rank(
     lists: Sequence[Sequence[Hit]],
     query: Query,
     corrections: Corrections,
-) -> list[Placed]:
-    """Rank the hits of several stores, each list best first, with scores that compare. Those that
-    were found for a correction alone go where others have the word itself."""
+) -> list[tuple[int, Hit]]:
+    """Rank the hits of several stores, each with its store's number, with scores that compare. Each
+    list is best first. Hits of a correction alone go where others have the word itself."""
     scores = _score(db, query, corrections, sum(map(len, lists)))
     has_any = any(scores)
     ranked: list[tuple[float, int, int, Hit]] = []
@@ -93,7 +86,7 @@ def _rank(
                 # A hit is no worse than those that its store puts behind it.
                 ranked.append((-max(own[at:]), at, store, hit))
     ranked.sort(key=lambda entry: entry[:3])
-    return [Placed(store, replace(hit, score=-score)) for score, _, store, hit in ranked]
+    return [(store, replace(hit, score=-score)) for score, _, store, hit in ranked]
 
 
 def _score(
