@@ -6,8 +6,7 @@ import time
 from functools import partial
 
 from benchmarks.harness import Bench, measure
-from ctxmode.insight.model import Asked
-from ctxmode.insight.reading import Reader
+from ctxmode.insight.reading import PageQuery, Reader
 from ctxmode.insight.site import BY_PATH, build_page
 from memory.sessions.browsing import list_rows
 from memory.sessions.reading import count_sessions
@@ -35,6 +34,6 @@ async def pages(bench: Bench) -> None:
         "runs, the last": ("/runs", {"at": "9950"}),
     }
     for name, (path, values) in asked.items():
-        side = partial(build_page, config, BY_PATH[path], Asked(values))
+        side = partial(build_page, config, BY_PATH[path], PageQuery(values))
         await bench.time_sides(name, side, bar="≤ 300 ms", warm_up=0)
     bench.notes.append(f"{rows:,} rows of sessions")

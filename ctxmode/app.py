@@ -18,10 +18,10 @@ from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, UsageError, translate_errors
+from ctxmode.operations.audit import log_verdict
 from ctxmode.operations.engines import open_engines
-from ctxmode.operations.run_audit import log_verdict
 from ctxmode.operations.session_calls import SessionCalls
-from ctxmode.render.progress_line import OnProgress, ignore_progress
+from ctxmode.render.live_output import OnProgress, ignore_progress
 from executor import open_backgrounds
 from executor.run import Answer, Keep
 from kb.eviction import queue_folder

@@ -53,7 +53,7 @@ def with_app_of(
             tell(notice for notice in app.notices if notice not in before)
             return done
 
-    return run(act)
+    return run_in_trio(act)
 
 
 def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
@@ -81,7 +81,7 @@ def ask_person(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def run(action: Callable[[], Awaitable[T]]) -> T:
+def run_in_trio(action: Callable[[], Awaitable[T]]) -> T:
     """Run it under trio. SIGTERM and SIGHUP close everything in good order and raise SystemExit
     with 128 plus their number."""
     import trio  # noqa: PLC0415

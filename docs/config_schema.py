@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ctxmode.config.packages import DAYS_MAX
+from ctxmode.config.engine_settings import DAYS_MAX
 from ctxmode.config.prices import NEEDED, PRICE_MAX, PRICED
 from ctxmode.config.settings import SETTINGS, Setting
 from executor import ProjectAccess

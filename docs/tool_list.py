@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ctxmode.mcp import listing, tools
+from ctxmode.mcp import server, tools
 from ctxmode.mcp.tool import Arguments
 from runtimes import LANGUAGES
 
@@ -98,4 +98,4 @@ def _describe_argument(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    listing.FILE.write_text(text(), encoding="utf-8")
+    server.FILE.write_text(text(), encoding="utf-8")

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode import exit_codes
-from ctxmode.config.engine_settings import load_names, load_profiles
-from ctxmode.config.files import PROJECT_FILE, USER_FILE, read
+from ctxmode.config.engine_settings import load_names, load_packages, load_profiles
+from ctxmode.config.files import PROJECT_FILE, USER_FILE, read_config_file
 from ctxmode.config.locations import Config, load_config
-from ctxmode.config.packages import load_packages
 from ctxmode.config.prices import load_prices
 from ctxmode.config.settings import SETTINGS, load_settings
 from ctxmode.config.transcripts import load_recording, read_choices
@@ -48,7 +47,7 @@ def describe_config(config: Config) -> dict[str, Any]:
     configured = load_settings(config.project, config.config_home)
     profiles, profile_warnings = load_profiles(config.project, config.config_home)
     _, move_warnings = load_names(config.project, config.config_home)
-    prices = load_prices(config.project, config.config_home)
+    _, price_warnings = load_prices(config.project, config.config_home)
     recording = load_recording(str(config.project), str(config.config_home), os.environ)
     return {
         "project": str(config.project),
@@ -76,14 +75,14 @@ def describe_config(config: Config) -> dict[str, Any]:
             *profile_warnings,
             *move_warnings,
             *load_packages(config.project, config.config_home)[1],
-            *prices.warnings,
+            *price_warnings,
         ],
     }
 
 
 def _warn_of_sources(config: Config) -> Iterator[str]:
     """Say what a project's file may not choose of hosts' transcripts."""
-    file = read(config.project / PROJECT_FILE, config.project)
+    file = read_config_file(config.project / PROJECT_FILE, config.project)
     for agent, choice in read_choices(file):
         if choice.path or choice.pattern:
             yield (

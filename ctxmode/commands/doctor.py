@@ -15,7 +15,7 @@ from ctxmode.doctor import report
 from ctxmode.doctor.diagnosis import Diagnosis, diagnose_closed
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.launch import print_json, with_app
-from ctxmode.render.progress_line import waiting
+from ctxmode.render.live_output import waiting
 from runtimes import install_script
 
 
@@ -69,13 +69,13 @@ def _diagnosis(args: argparse.Namespace) -> Diagnosis:
             )
         return replace(diagnosed, notices=(*diagnosed.notices, *_list_waiting_hooks(args)))
     except ContextModeError as error:
-        return launch.run(partial(diagnose_closed, load_config(args.project), error))
+        return launch.run_in_trio(partial(diagnose_closed, load_config(args.project), error))
 
 
 def _list_waiting_hooks(args: argparse.Namespace) -> list[str]:
     """List what a person has to review: Codex passes over hooks until then."""
     from ctxmode.hosts.setup import codex_review  # noqa: PLC0415 - with the hosts' table
-    from ctxmode.hosts.setup.host import SCOPES  # noqa: PLC0415
+    from ctxmode.hosts.setup.hosts import SCOPES  # noqa: PLC0415
     from ctxmode.hosts.setup.target import Target  # noqa: PLC0415
 
     config = load_config(args.project)

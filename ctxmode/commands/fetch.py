@@ -14,7 +14,7 @@ from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer
 from ctxmode.operations.library import age_s, open_library
-from ctxmode.render.progress_line import waiting
+from ctxmode.render.live_output import waiting
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.web import http
 from ctxmode.web.model import Bounds, Network, PageAnswer, fetch_text
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         concurrency=CONCURRENCY if args.concurrency is None else args.concurrency,
         bounds=bounds,
     )
-    pages = launch.run(lambda: _fetch(args, request))
+    pages = launch.run_in_trio(lambda: _fetch(args, request))
     data = {
         "ok": any(page.ok for page in pages),
         "pages": [asdict(page) for page in pages],

@@ -57,7 +57,7 @@ def _answer(host: str, event_name: str, text: bytes) -> int:
     is_refused = isinstance(answer, Refusal)
     if isinstance(answer, Refusal):
         with contextlib.suppress(OSError):  # it is refused all the same
-            sys.stderr.write(answer.text + "\n")
+            sys.stderr.write(answer + "\n")
     elif answer is not None:
         sys.stdout.write((answer if isinstance(answer, str) else json.dumps(answer)) + "\n")
         sys.stdout.flush()

@@ -98,7 +98,7 @@ def _with_engine(action: Callable[[docker.APIClient], Awaitable[T]]) -> T:
             output = f"\n{error.output}" if error.output else ""
             raise ContextModeError(f"{error.message}{output}", error.hint) from error
 
-    return launch.run(use_engine)
+    return launch.run_in_trio(use_engine)
 
 
 def _progress(line: str) -> None:

@@ -19,7 +19,7 @@ from ctxmode.operations.answers import IndexAnswer
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.operations.library import Library
 from ctxmode.render.highlight import one_line, size
-from ctxmode.render.progress_line import waiting
+from ctxmode.render.live_output import waiting
 from ctxmode.render.results import index_text
 
 PROGRESS_EVERY = 25

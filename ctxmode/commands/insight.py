@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
 
     command_line.resume_collection()
     announce = partial(_announce, opens=args.open)
-    launch.run(partial(serve_insight, config, args.port or 0, announce))
+    launch.run_in_trio(partial(serve_insight, config, args.port or 0, announce))
     sys.stderr.write("context-mode: nobody looked for 30 minutes\n")
     return exit_codes.OK
 

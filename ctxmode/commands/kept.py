@@ -14,13 +14,12 @@ from typing import Annotated, Any, TypeAlias
 
 import kb
 from ctxmode.errors import UsageError, command, describe_empty
-from ctxmode.operations.library import age_s, open_library
+from ctxmode.operations.library import PurgeRequest, age_s, open_library
 from ctxmode.operations.operation import Answer, Arg, Asker, Operation
-from ctxmode.operations.purging import PurgeRequest
 from ctxmode.render import highlight
 from ctxmode.render.highlight import age, inflect, size
+from ctxmode.render.live_output import waiting
 from ctxmode.render.passages import STALE
-from ctxmode.render.progress_line import waiting
 from ctxmode.render.results import purge_text
 from ctxmode.render.terminal_output import for_stdout, is_runner_log
 

@@ -10,12 +10,15 @@ from ctxmode import exit_codes
 from ctxmode.commands.pack_options import read_task
 from ctxmode.config.locations import load_config
 from ctxmode.launch import print_answer, tell
-from ctxmode.render.progress_line import waiting
+from ctxmode.render.live_output import waiting
 
 
 def run(args: argparse.Namespace) -> int:
-    from ctxmode.operations.map_files import write_map  # noqa: PLC0415 - they load more
-    from ctxmode.operations.packs import PackAsked, make_pack  # noqa: PLC0415
+    from ctxmode.operations.packs import (  # noqa: PLC0415
+        PackAsked,
+        make_pack,
+        write_map,
+    )
     from repomap.reading import MARK  # noqa: PLC0415
 
     config = load_config(args.project)

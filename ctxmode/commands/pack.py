@@ -15,9 +15,8 @@ from ctxmode.commands.pack_options import FAMILY, read_task
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import ask_person, print_answer, tell
-from ctxmode.operations.compression import COMPRESSORS
-from ctxmode.operations.exporters import EXPORTERS, write_usage
-from ctxmode.render.progress_line import waiting
+from ctxmode.operations.pack_output import COMPRESSORS, EXPORTERS, write_usage
+from ctxmode.render.live_output import waiting
 
 if TYPE_CHECKING:
     from ctxmode.operations.pack_output import Output
@@ -94,7 +93,7 @@ def _report(
     args: argparse.Namespace, config: Config, answer: PackAnswer, output: Output, used: int
 ) -> None:
     pack = answer.pack
-    source = _TASKS.get(answer.task.source)
+    source = _TASKS.get(answer.task[1])
     lines = [f"the task is {source}"] if source else []
     verb = "kept" if args.allow_sensitive else "replaced"
     lines += [f"secret {verb}: {one}" for one in pack.warnings]

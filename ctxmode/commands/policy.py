@@ -114,7 +114,7 @@ def _test(args: argparse.Namespace, config: Config) -> int:
 
 def _log(args: argparse.Namespace, config: Config) -> int:
     try:
-        entries = list(audit.read(config.log_dir))
+        entries = list(audit.read_entries(config.log_dir))
     except OSError as error:
         raise ContextModeError(f"{config.log_dir} cannot be read: {error.strerror}") from error
     if args.json:

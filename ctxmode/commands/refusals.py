@@ -13,14 +13,14 @@ from ctxmode import exit_codes
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import ContextModeError, unknown_id
 from ctxmode.launch import print_answer, print_json
-from ctxmode.operations.refused_runs import (
+from ctxmode.operations.run_records import (
     KeptRefusals,
     count_refused,
     is_known,
     list_refused,
     to_json,
 )
-from ctxmode.operations.usage_schema import STEPS
+from ctxmode.operations.usage import STEPS
 from ctxmode.render.highlight import age, inflect, one_line
 from ctxmode.render.results import describe
 
@@ -62,10 +62,11 @@ def _read(config: Config, run: str, limit: int) -> tuple[list[KeptRefusals], int
 
 
 def _describe(one: KeptRefusals) -> str:
-    when = age(time.time() - one.at)
-    status = one.status.replace("_", " ")
-    head = f"run {one.number}, {when} ago: {one.language}, profile {one.profile}, {status}"
-    return "\n".join((head, *(one_line(describe(refusal)) for refusal in one.refusals)))
+    number, row, refusals = one
+    when = age(time.time() - row["at"])
+    status = row["status"].replace("_", " ")
+    head = f"run {number}, {when} ago: {row['language']}, profile {row['profile']}, {status}"
+    return "\n".join((head, *(one_line(describe(refusal)) for refusal in refusals)))
 
 
 def _show(runs: list[KeptRefusals]) -> None:
@@ -77,15 +78,15 @@ def _show(runs: list[KeptRefusals]) -> None:
     table = terminal.build_table(
         *right, "language", "status", "refused", fixed=(*right, "language", "status"), right=right
     )
-    for one in runs:
-        named = [f"{refusal.kind} {refusal.target}" for refusal in one.refusals[:TARGETS_SHOWN]]
-        more = len(one.refusals) - len(named)
+    for number, row, refusals in runs:
+        named = [f"{refusal.kind} {refusal.target}" for refusal in refusals[:TARGETS_SHOWN]]
+        more = len(refusals) - len(named)
         targets = ", ".join(named) + (f" and {inflect(more, 'other')}" if more else "")
         table.add_row(
-            str(one.number),
-            age(time.time() - one.at),
-            one.language,
-            one.status.replace("_", " "),
+            str(number),
+            age(time.time() - row["at"]),
+            row["language"],
+            row["status"].replace("_", " "),
             Text(one_line(targets)),
         )
     terminal.console().print(table)

@@ -7,12 +7,12 @@ import sys
 from dataclasses import replace
 from functools import partial
 
-from ctxmode import exit_codes
+from ctxmode import exit_codes, repl
 from ctxmode.app import App
 from ctxmode.commands.run import ask_consent
 from ctxmode.errors import UsageError
 from ctxmode.launch import with_app
-from ctxmode.render.progress_line import waiting
+from ctxmode.render.live_output import waiting
 from executor import Caller, Request
 from runtimes import Language, UnknownLanguage, language
 
@@ -27,12 +27,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _converse(app: App, row: Language, args: argparse.Namespace) -> None:
-    from ctxmode.repl import reading, session  # noqa: PLC0415 - not for --help
-
     at_terminal = sys.stdin.isatty()
     request = Request(
         row.name,
-        session=session.NAME,
+        session=repl.NAME,
         profile=args.profile,
         timeout_s=args.timeout,
         interactive=True,
@@ -43,9 +41,9 @@ async def _converse(app: App, row: Language, args: argparse.Namespace) -> None:
         caller = Caller(consent=ask_consent, preparing=waiting)
         await app.packages(request, caller)
     if at_terminal:
-        session.say(f"{row.title} in the sandbox: tier {app.tier}, profile {args.profile}")
-        session.say("Ctrl-C stops a program, Ctrl-D leaves, .help tells more")
-        read = reading.build_terminal_reader(row, app.config.state_dir / "history")
+        repl.say(f"{row.title} in the sandbox: tier {app.tier}, profile {args.profile}")
+        repl.say("Ctrl-C stops a program, Ctrl-D leaves, .help tells more")
+        read = repl.build_terminal_reader(row, app.config.state_dir / "history")
     else:
-        read = reading.build_pipe_reader(sys.stdin, row)
-    await session.ReplSession(app, request, at_terminal).hold(read)
+        read = repl.build_pipe_reader(sys.stdin, row)
+    await repl.ReplSession(app, request, at_terminal).hold(read)

@@ -20,11 +20,10 @@ from ctxmode.config.locations import load_config
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError, or_all, why
 from ctxmode.launch import print_json, with_app
-from ctxmode.operations.artifacts import deliver
+from ctxmode.operations.output_folder import deliver
 from ctxmode.parsing import read_input
 from ctxmode.render.highlight import harmless, heading, one_line, size
-from ctxmode.render.live_output import LiveOutput
-from ctxmode.render.progress_line import waiting
+from ctxmode.render.live_output import LiveOutput, waiting
 from ctxmode.render.results import (
     BY_VERB,
     answer_text,

@@ -17,7 +17,7 @@ from ctxmode.config.locations import Config, load_config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError, or_all
 
 if TYPE_CHECKING:
-    from ctxmode.mcp.listing import Offer
+    from ctxmode.mcp.server import Offer
 
 HTTP_OPTIONS = (
     "host",
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
     tools = _choose_tools(args.tools, config, args.names or ())
     with _hold_presence(config):
-        launch.run(partial(serve_stdio, config, tools))
+        launch.run_in_trio(partial(serve_stdio, config, tools))
     return exit_codes.OK
 
 
@@ -77,8 +77,8 @@ def _choose_tools(
     systems: Sequence[str] = (),
     others: Sequence[Path] = (),
 ) -> Offer:
-    from ctxmode.mcp.listing import Offer  # noqa: PLC0415 - a usage error is quicker
     from ctxmode.mcp.names import SYSTEMS, replace_tools  # noqa: PLC0415 - as below
+    from ctxmode.mcp.server import Offer  # noqa: PLC0415 - a usage error is quicker
     from ctxmode.mcp.tools import NAMES, list_offered  # noqa: PLC0415
 
     for system in systems:
@@ -108,13 +108,7 @@ def _serve_http(
     prepare_storage(config)
     if (args.certificate is None) != (args.key is None):
         raise UsageError("--certificate and --key belong together", "Give both.")
-    default = serving.Address()
-    address = serving.Address(
-        args.host or default.host,
-        default.port if args.port is None else args.port,
-        args.certificate and Path(args.certificate),
-        args.key and Path(args.key),
-    )
+    where = {"host": args.host or None, "port": args.port}
     file = Path(args.token_file) if args.token_file else None
     site = serving.Site(
         config,
@@ -123,10 +117,13 @@ def _serve_http(
         frozenset(args.allow_origin or ()),
         others,
         tools,
+        certificate=args.certificate and Path(args.certificate),
+        key=args.key and Path(args.key),
+        **{name: given for name, given in where.items() if given is not None},
     )
     command_line.resume_collection()
     with _hold_presence(config):
-        launch.run(partial(serving.serve_http, site, address))
+        launch.run_in_trio(partial(serving.serve_http, site))
 
 
 def _read_others(given: Sequence[str]) -> dict[str, Path]:

@@ -15,11 +15,9 @@ from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError, or_all
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.setup.codex_review import describe_review
-from ctxmode.hosts.setup.export import plan_export
 from ctxmode.hosts.setup.hook_edits import is_foreign
-from ctxmode.hosts.setup.host import Host, Scope
-from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS
-from ctxmode.hosts.setup.plan import FileChange, plan, write
+from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host, Scope
+from ctxmode.hosts.setup.plan import FileChange, plan, plan_export, write
 from ctxmode.hosts.setup.target import Target, find_server
 from ctxmode.launch import print_json
 
@@ -93,7 +91,7 @@ def _list(*, as_json: bool) -> None:
         return
     for host in HOSTS:
         means, scopes = ", ".join(host.means), ", ".join(host.scopes)
-        sys.stdout.write(f"{host.name:<16}{host.title:<17}{scopes:<15}{means:<21}{host.known}\n")
+        sys.stdout.write(f"{host.name:<16}{host.title:<17}{scopes:<15}{means:<21}{host.evidence}\n")
 
 
 def _host_json(host: Host) -> dict[str, object]:
@@ -102,8 +100,8 @@ def _host_json(host: Host) -> dict[str, object]:
         "title": host.title,
         "scopes": list(host.scopes),
         "means": list(host.means),
-        "run": host.known.version or None,
-        "date": host.known.date,
+        "run": host.known.get("version"),
+        "date": host.known["date"],
         "source": host.source,
     }
 
@@ -128,7 +126,7 @@ def _show_notes(host: Host, target: Target) -> None:
     recorded = SESSIONS_NOTE if target.records_sessions and host.adapter in AGENTS else ""
     kept = ""
     if is_foreign(find_server(host, target)):
-        path = target.path(host.servers.of(target.scope))
+        path = target.path(host.servers.get(target.scope, ""))
         kept = f"{path}: the server context-mode has a command or address of yours, and keeps it."
     for said in (host.note, review, kept, recorded):
         sys.stdout.write(f"{said}\n" if said else "")

@@ -41,7 +41,7 @@ def _show_tools(config: Config, args: argparse.Namespace) -> None:
     prepare_storage(config)
     usage = read_tool_figures(config, everywhere=args.everywhere)
     tell(usage.left_out)
-    ready = launch.run(partial(list_prewarmed, config))
+    ready = launch.run_in_trio(partial(list_prewarmed, config))
     holdings = read_holdings(config)
     if args.json:
         print_json(build_stats_json(usage, holdings, ready))
@@ -60,9 +60,9 @@ def _show_tokens(config: Config, args: argparse.Namespace) -> None:
     from ctxmode.operations.figures import read_token_figures  # noqa: PLC0415
     from ctxmode.operations.sessions import list_notices  # noqa: PLC0415
 
-    prices = load_prices(config.project, config.config_home)
+    prices, warnings = load_prices(config.project, config.config_home)
     figures = read_token_figures(config, prices, by=args.by or "model", everywhere=args.everywhere)
-    tell((*prices.warnings, *figures.left_out, *list_notices(config)))
+    tell((*warnings, *figures.left_out, *list_notices(config)))
     if args.json:
         print_json(figures.to_json())
     else:

@@ -16,7 +16,7 @@ from executor.instance import control
 
 def run(args: argparse.Namespace) -> int:
     instances = load_config(args.project).state_dir / "instances"
-    stopped = launch.run(partial(stop, instances, args.id))
+    stopped = launch.run_in_trio(partial(stop, instances, args.id))
     text = f"stopped {stopped.id} ({one_line(stopped.label)})"
     print_answer(args, {"id": stopped.id, "label": stopped.label}, text)
     return exit_codes.OK

@@ -15,9 +15,9 @@ def run(args: argparse.Namespace) -> int:
 
     config = load_config(args.project)
     if args.task == "show":
-        found = tasks.find_task(config, "", tasks.read_contextos(config))
-        text = found.text or "No task is kept. Keep one with: context-mode pack task TEXT"
-        print_answer(args, {"task": found.text, "source": found.source}, text)
+        kept, source = tasks.find_task(config, "", tasks.read_contextos(config))
+        text = kept or "No task is kept. Keep one with: context-mode pack task TEXT"
+        print_answer(args, {"task": kept, "source": source}, text)
         return exit_codes.OK
     if args.task == "clear":
         cleared = tasks.clear_task(config)

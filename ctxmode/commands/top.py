@@ -35,19 +35,19 @@ ROWS_WITH_KEYS = 9
 def run(args: argparse.Namespace) -> int:
     instances = load_config(args.project).state_dir / "instances"
     if args.stop is not None:
-        stopped = launch.run(partial(stop, instances, args.stop))
+        stopped = launch.run_in_trio(partial(stop, instances, args.stop))
         sys.stdout.write(f"stopped {stopped.id} ({one_line(stopped.label)})\n")
         return exit_codes.OK
     if args.json and not args.once:
         raise UsageError("--json is for --once", "context-mode ps --json")
     if args.once or not (sys.stdout.isatty() and sys.stdin.isatty()):
-        running = launch.run(partial(control.list_running, instances))
+        running = launch.run_in_trio(partial(control.list_running, instances))
         if args.json:
             print_json({"running": [{"id": one.id, **asdict(one)} for one in running]})
         else:
             console().print(screen(running))
         return exit_codes.OK
-    launch.run(partial(_watch, instances, console()))
+    launch.run_in_trio(partial(_watch, instances, console()))
     return exit_codes.OK
 
 

@@ -14,7 +14,7 @@ from ctxmode.trial.steps import TrialProgress, run_trial, show
 
 def run(args: argparse.Namespace) -> int:
     progress = TrialProgress(sys.stderr)
-    trial = launch.run(partial(run_trial, load_config(args.project), progress.tell))
+    trial = launch.run_in_trio(partial(run_trial, load_config(args.project), progress.tell))
     if args.json:
         print_json(trial.to_json())
     else:

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         terms = _make_terms(args, config, folder)
         cluster = _find_cluster(args.cluster, config, folder)
         command_line.resume_collection()
-        launch.run(partial(_work, cluster, terms))
+        launch.run_in_trio(partial(_work, cluster, terms))
     return exit_codes.OK
 
 

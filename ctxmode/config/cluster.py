@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
+from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read_config_file
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import Configured, load_settings
 from ctxmode.errors import UsageError
@@ -60,7 +60,7 @@ def load_cluster(config: Config, url: str) -> ClusterSettings:
 
     configured = load_settings(config.project, config.config_home)
     values: Mapping[str, Any] = configured.values
-    user = read(config.config_home / USER_FILE)
+    user = read_config_file(config.config_home / USER_FILE)
     given = [name for name in PEMS if values[f"cluster.{name}"]]
     if given and len(given) < len(PEMS):
         lacking = next(name for name in PEMS if name not in given)
@@ -98,7 +98,7 @@ def _choose_send(config: Config, configured: Configured) -> Send:
 
 
 def _refuse_owners(config: Config, user: ConfigFile) -> None:
-    of_project = read(config.project / PROJECT_FILE, config.project)
+    of_project = read_config_file(config.project / PROJECT_FILE, config.project)
     if "owners" in of_project.data.get("cluster", {}):
         hint = f"Put them into {user.path}."
         raise of_project.error(("cluster", "owners"), "owners are not for a project to set", hint)

@@ -44,7 +44,7 @@ class ConfigFile:
         return self.error(key, f"unknown key {'.'.join(key)!r}", hint)
 
 
-def read(path: Path, root: Path = Path("/")) -> ConfigFile:
+def read_config_file(path: Path, root: Path = Path("/")) -> ConfigFile:
     """Read the file; an absent one is empty. No link is followed out of `root`, a real path, nor to
     a file of secrets in it. A UsageError says that it cannot be read, or is not TOML."""
     from base.plain_files import read_plain  # noqa: PLC0415 - where there may be such a file

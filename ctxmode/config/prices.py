@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias
 
-from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
+from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read_config_file
 
 PRICED = ("input", "output", "cache_read", "cache_write")
 NEEDED = ("input", "output")
@@ -20,34 +19,30 @@ HINT = 'Write for example: "some-model" = { input = 3, output = 15, cache_read =
 Price: TypeAlias = Mapping[str, Decimal]
 """Prices per million tokens by kind, in whatever money the user thinks in."""
 
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Prices of models."""
-
-    by_model: Mapping[str, Price] = field(default_factory=dict)  # by the beginning of its name
-    warnings: tuple[str, ...] = ()  # of a project's file that has some
-
-    def find(self, model: str) -> Price | None:
-        """Return the price with the longest name that the model's begins with."""
-        names = (name for name in self.by_model if model.startswith(name))
-        return self.by_model.get(max(names, key=len, default=""))
+Prices: TypeAlias = Mapping[str, Price]
+"""Prices by the beginning of a model's name."""
 
 
-def load_prices(project: Path, config_home: Path) -> Prices:
-    """Load the user's prices.
+def find_price(prices: Prices, model: str) -> Price | None:
+    """Return the price with the longest name that the model's begins with."""
+    names = (name for name in prices if model.startswith(name))
+    return prices.get(max(names, key=len, default=""))
+
+
+def load_prices(project: Path, config_home: Path) -> tuple[Prices, tuple[str, ...]]:
+    """Load the user's prices, and warnings of a project's file that has some.
 
     Raises:
         UsageError: a file cannot be read, or says something that is no price.
     """
-    user = read(config_home / USER_FILE)
+    user = read_config_file(config_home / USER_FILE)
     by_model = {model: _read_price(user, model, given) for model, given in _table(user).items()}
-    of_project = read(project / PROJECT_FILE, project)
+    of_project = read_config_file(project / PROJECT_FILE, project)
     warnings: tuple[str, ...] = ()
     if _given(of_project) is not None:
         where = of_project.at(*KEY)
         warnings = (f"{where}: prices are not for a project to set; put them into {user.path}",)
-    return Prices(by_model, warnings)
+    return by_model, warnings
 
 
 def _given(file: ConfigFile) -> object:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
+from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read_config_file
 from ctxmode.errors import UsageError, did_you_mean
 from executor import Limits
 
@@ -90,10 +90,10 @@ def load_settings(
     values: dict[str, Value] = {setting.key: setting.default for setting in SETTINGS}
     origins = dict.fromkeys(values, "default")
     warnings: list[str] = []
-    user = read(config_home / USER_FILE)
+    user = read_config_file(config_home / USER_FILE)
     for setting, value in _read_values(user):
         values[setting.key], origins[setting.key] = value, user.at(*setting.path)
-    of_project = read(project / PROJECT_FILE, project) if project else user
+    of_project = read_config_file(project / PROJECT_FILE, project) if project else user
     for setting, value in _read_values(of_project) if project else ():
         where = of_project.at(*setting.path)
         if _tightens(setting, values[setting.key], value):

@@ -151,9 +151,9 @@ def read_if_there(path: str, root: str) -> ConfigFile | None:
         pass  # reading says what is wrong
     from pathlib import Path  # noqa: PLC0415 - a hook has no time for it where there is no file
 
-    from ctxmode.config.files import read  # noqa: PLC0415
+    from ctxmode.config.files import read_config_file  # noqa: PLC0415
 
-    return read(Path(path), Path(root))
+    return read_config_file(Path(path), Path(root))
 
 
 TABLE, NAME = "memory", "session_start"

@@ -17,7 +17,7 @@ from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.doctor.container_engine import EngineHealth, examine
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.quotas import Holdings, read_holdings
-from ctxmode.render.progress_line import OnProgress, ignore_progress
+from ctxmode.render.live_output import OnProgress, ignore_progress
 from executor import (
     Isolation,
     LanguageReport,
@@ -106,71 +106,40 @@ def _find_clients(
         yield tool, shutil.which(tool.name, path=os.pathsep.join(folders)) if is_there else None
 
 
-@dataclass(frozen=True, slots=True)
-class PagesHealth:
-    """State of pages."""
-
-    git: str  # the program; empty where there is none
-    is_begun: bool  # whether there are pages here
-    captures: bool  # whether turns are captured
-    reason: str = ""  # what is amiss
-    remedy: str = ""  # what to do about it
-
-    @property
-    def summary(self) -> str:
-        """Say it in a line."""
-        if self.reason:
-            return f"not to be had: {self.reason}"
-        if not self.is_begun:
-            return f"{self.git}, not begun here (context-mode pages init)"
-        return f"{self.git}, begun, turns are {'captured' if self.captures else 'not captured'}"
-
-
-def check_pages(config: Config, environ: Mapping[str, str] = os.environ) -> PagesHealth:
-    """Look whether pages can be kept, and are."""
-    captures = is_captured(config, environ)
+def check_pages(config: Config, environ: Mapping[str, str] = os.environ) -> Mapping[str, Any]:
+    """Look whether pages can be kept, and are; with the program, and with what is amiss."""
+    found = {
+        "git": "",
+        "is_begun": False,
+        "captures": is_captured(config, environ),
+        "reason": "",
+        "remedy": "",
+    }
+    begun = has_drafts(str(config.project))
     try:
-        git = find_git()
+        found["git"] = find_git()
+        found["is_begun"] = begun and (find_repository(config) / "HEAD").is_file()
     except GitError as error:
-        begun = has_drafts(str(config.project))
-        return PagesHealth("", begun, captures, error.message, error.remedy)
-    try:
-        is_begun = has_drafts(str(config.project)) and (find_repository(config) / "HEAD").is_file()
+        found |= {"is_begun": begun, "reason": error.message, "remedy": error.remedy}
     except ContextModeError as error:
-        return PagesHealth(git, False, captures, error.message, error.hint)
-    return PagesHealth(git, is_begun, captures)
+        found |= {"reason": error.message, "remedy": error.hint}
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class FactsHealth:
-    """State of facts."""
-
-    facts: int = 0  # how many the project has
-    users_facts: int = 0  # how many the user has
-    reason: str = ""  # what is amiss
-    remedy: str = ""  # what to do about it
-
-    @property
-    def summary(self) -> str:
-        """Say it in a line."""
-        if self.reason:
-            return f"not sound: {self.reason}"
-        return f"{self.facts} of the project, {self.users_facts} of the user, sound"
-
-
-def check_facts(config: Config) -> FactsHealth:
-    """Verify the files of facts; none is made."""
+def check_facts(config: Config) -> Mapping[str, Any]:
+    """Verify the files of facts, and count what they hold; none is made."""
+    health = {"facts": 0, "users_facts": 0, "reason": "", "remedy": ""}
     try:
         with open_memory(config) as memory:
             found = memory.check()
             for store in memory.stores:
                 if problems := found[str(store.path)]:
                     remedy = type_command(store.mended_by)
-                    return FactsHealth(reason=f"{store.path}: {problems[0]}", remedy=remedy)
+                    return health | {"reason": f"{store.path}: {problems[0]}", "remedy": remedy}
         stats = read_stats(config)
     except ContextModeError as error:
-        return FactsHealth(reason=error.message, remedy=error.hint)
-    return FactsHealth(stats["facts"], stats["users_facts"])
+        return health | {"reason": error.message, "remedy": error.hint}
+    return health | {"facts": stats["facts"], "users_facts": stats["users_facts"]}
 
 
 CRITICAL_LANGUAGES = ("shell", "python")
@@ -200,8 +169,8 @@ class Diagnosis:
     notices: tuple[str, ...] = ()  # what one should know of the store and of configuration files
     prewarmed: tuple[PrewarmReport, ...] = ()  # by the user's servers
     holdings: Holdings | None = None  # what is kept on disk
-    pages: PagesHealth | None = None
-    facts: FactsHealth | None = None
+    pages: Mapping[str, Any] | None = None  # as `check_pages` says
+    facts: Mapping[str, Any] | None = None  # as `check_facts` says
     packages: tuple[ClientsHealth, ...] = ()
     cluster: FleetHealth | None = None
 
@@ -230,8 +199,8 @@ class Diagnosis:
             "container_engine": self.container_engine.to_json(),
             "notices": list(self.notices),
             "prewarmed": [asdict(one) for one in self.prewarmed],
-            "pages": None if self.pages is None else asdict(self.pages),
-            "facts": None if self.facts is None else asdict(self.facts),
+            "pages": self.pages,
+            "facts": self.facts,
             "cluster": None if self.cluster is None else asdict(self.cluster),
             "on_disk": None if self.holdings is None else asdict(self.holdings),
         }

@@ -95,10 +95,9 @@ def _find_lacking(diagnosis: Diagnosis) -> Iterator[tuple[str, str, str]]:
     for name, health in parts.items():
         if not health.ok and health.remedy:
             yield name, GIVES[name], health.remedy
-    if diagnosis.facts is not None and diagnosis.facts.remedy:
-        yield "facts", GIVES["facts"], diagnosis.facts.remedy
-    if diagnosis.pages is not None and diagnosis.pages.remedy:
-        yield "pages", GIVES["pages"], diagnosis.pages.remedy
+    for name, found in (("facts", diagnosis.facts), ("pages", diagnosis.pages)):
+        if found is not None and found["remedy"]:
+            yield name, GIVES[name], found["remedy"]
     for remedy in diagnosis.container_engine.remedies:
         part = "old images" if " images remove" in remedy else "containers"
         yield part, GIVES[part], remedy

@@ -6,8 +6,13 @@ first answer of a server, so it imports nothing.
 
 from __future__ import annotations
 
+import json
+import os
+import select
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
+
+import trio
 
 from base.secrets import redact
 from ctxmode import __version__
@@ -154,3 +159,173 @@ def complete(result: Mapping[str, Any], method: str, revision: str) -> Mapping[s
         return result
     cached = {"ttlMs": 0, "cacheScope": "private"} if method in CACHED_METHODS else {}
     return {"resultType": "complete", **cached, **result, "_meta": {SERVER_KEY: SERVER}}
+
+
+# Handing a line to a thread takes longer than reading it, and other tasks run in between. A
+# thread that waits in a read cannot be stopped. A ready descriptor is read or written once, which
+# does not block. So its flags stay: non-blocking would break the shell that shares a terminal.
+
+READ_BYTES = 256 * 1024
+WRITE_BYTES = select.PIPE_BUF
+"""What a pipe that is ready takes at once (pipe(7)); a larger piece may have to wait."""
+
+
+class LineReader:
+    """The lines of a descriptor that nobody else reads."""
+
+    def __init__(self, fd: int, bytes_max: int) -> None:
+        self._fd = fd
+        self._bytes_max = bytes_max
+        self._held = bytearray()
+
+    async def line(self) -> bytes:
+        """Read the next line with its end, the last one maybe without; empty when there is none. Of
+        a line above `bytes_max`, only one byte more than these is kept."""
+        cut = b""
+        searched = 0
+        while not (end := self._held.find(b"\n", searched) + 1):
+            if len(self._held) > self._bytes_max:
+                cut = cut or bytes(self._held[: self._bytes_max + 1])
+                self._held.clear()
+            searched = len(self._held)
+            if not await self._read_more():
+                end = searched
+                break
+        line = cut or bytes(self._held[: min(end, self._bytes_max + 1)])
+        del self._held[:end]
+        return line
+
+    async def _read_more(self) -> bool:
+        if _is_ready(self._fd, select.POLLIN):
+            await trio.lowlevel.checkpoint()
+        else:
+            await trio.lowlevel.wait_readable(self._fd)
+        chunk = os.read(self._fd, READ_BYTES)
+        self._held += chunk
+        return bool(chunk)
+
+
+async def write(fd: int, data: bytes) -> None:
+    """Write all of it; OSError if nobody reads any more."""
+    left = memoryview(data)
+    while left:
+        if not _is_ready(fd, select.POLLOUT):
+            await trio.lowlevel.wait_writable(fd)
+        left = left[os.write(fd, left[:WRITE_BYTES]) :]
+
+
+def _is_ready(fd: int, event: int) -> bool:
+    """Tell whether reading or writing would not wait; files and the null device are always
+    ready."""
+    poll = select.poll()
+    poll.register(fd, event)
+    return bool(poll.poll(0))
+
+
+# Room for a 10 MB program with every byte escaped as \u00XX, so that the
+# check of programs, which knows the limit, refuses one that is too large.
+LINE_BYTES_MAX = 80 * 1024 * 1024
+
+Id = str | int
+
+
+class Request(NamedTuple):
+    """Awaits an answer under its id; a notification has none and awaits none."""
+
+    id: Id | None
+    method: str
+    params: Mapping[str, Any]
+
+
+class Response(NamedTuple):
+    """The answer to a request of ours: a result, or an error."""
+
+    id: Id
+    result: Mapping[str, Any] | None
+    error: Mapping[str, Any] | None
+
+
+class MalformedError(ProtocolError):
+    """A line is no message. `id` is that of its request, where it has a valid one."""
+
+    def __init__(self, code: int, message: str, id: Id | None = None) -> None:  # noqa: A002 - the protocol's word
+        super().__init__(code, message)
+        self.id = id
+
+
+def parse(line: bytes) -> Request | Response:
+    """Read one line.
+
+    Raises:
+        MalformedError: it is no message.
+    """
+    if len(line) > LINE_BYTES_MAX:
+        raise MalformedError(INVALID_REQUEST, f"a message may have {LINE_BYTES_MAX} bytes")
+    data = _read_json(line)
+    if isinstance(data, list):
+        raise MalformedError(INVALID_REQUEST, "batches are not served: send one object a line")
+    given = data.get("id") if isinstance(data, dict) else None
+    own_id = given if isinstance(given, str | int) and not isinstance(given, bool) else None
+    message = _read_message(data, own_id) if isinstance(data, dict) else None
+    if message is None or not _is_unicode(line, data):
+        wanted = 'jsonrpc "2.0", a method, and text of valid Unicode (no lone surrogates)'
+        problem = f"not a JSON-RPC 2.0 message: it needs {wanted}"
+        raise MalformedError(INVALID_REQUEST, problem, own_id)
+    return message
+
+
+def _read_json(line: bytes) -> Any:  # noqa: ANN401 - whatever a client sent
+    try:
+        return json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        problem = "the message is not UTF-8: send UTF-8 JSON"
+    except (ValueError, RecursionError):
+        problem = "the message is not JSON: send one object on one line"
+    raise MalformedError(PARSE_ERROR, problem)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _read_message(data: Mapping[str, Any], own_id: Id | None) -> Request | Response | None:
+    if data.get("jsonrpc") != "2.0":
+        return None
+    if "method" in data:
+        method, params = data["method"], data.get("params", {})
+        if not isinstance(method, str) or not isinstance(params, dict):
+            return None
+        if "id" not in data:
+            return Request(None, method, params)
+        return None if own_id is None else Request(own_id, method, params)
+    result, error = data.get("result"), data.get("error")
+    if own_id is None or isinstance(result, dict) is isinstance(error, dict):
+        return None
+    return Response(own_id, result, error)
+
+
+def _is_unicode(line: bytes, data: object) -> bool:
+    """Tell whether all text can be encoded: an escape can name half of a character."""
+    if b"\\u" not in line:
+        return True
+    try:
+        json.dumps(data, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def pack(message: Mapping[str, Any]) -> bytes:
+    """Write a message as one line of JSON with its end, whatever names and ids it holds."""
+    try:
+        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8") + b"\n"
+    except UnicodeEncodeError:  # the name of a file that is not UTF-8
+        return json.dumps(message).encode() + b"\n"
+
+
+def pack_error(id: Id | None, error: ProtocolError) -> bytes:  # noqa: A002 - the protocol's word
+    """Write the answer that refuses a request."""
+    data = {} if error.data is None else {"data": error.data}
+    problem = {"code": error.code, "message": error.message} | data
+    return pack({"jsonrpc": "2.0", "id": id, "error": problem})

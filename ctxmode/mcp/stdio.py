@@ -20,23 +20,23 @@ import trio
 
 from ctxmode import command_line
 from ctxmode.config.locations import Config
-from ctxmode.mcp import listing, messages, protocol
-from ctxmode.mcp.messages import (
+from ctxmode.mcp import protocol
+from ctxmode.mcp import server as listing
+from ctxmode.mcp.protocol import (
     LINE_BYTES_MAX,
+    Envelope,
     Id,
     MalformedError,
-    Notification,
+    ProtocolError,
     Request,
     Response,
     pack,
     pack_error,
     parse,
 )
-from ctxmode.mcp.protocol import Envelope, ProtocolError
 
 if TYPE_CHECKING:
-    from ctxmode.mcp.listing import Offer
-    from ctxmode.mcp.server import Server
+    from ctxmode.mcp.server import Offer, Server
 
 WRITE_DEADLINE_S = 60.0
 CANCEL_S_MAX = 1.0
@@ -49,7 +49,7 @@ async def serve_stdio(config: Config, tools: Offer) -> None:
             async with trio.open_nursery() as nursery:
                 connection = Connection(sink, tools, nursery)
                 nursery.start_soon(_open_server, config, tools, connection)
-                await connection.read(messages.LineReader(source, LINE_BYTES_MAX))
+                await connection.read(protocol.LineReader(source, LINE_BYTES_MAX))
                 nursery.cancel_scope.cancel()
         except* (BrokenPipeError, trio.TooSlowError):
             pass
@@ -57,7 +57,7 @@ async def serve_stdio(config: Config, tools: Offer) -> None:
 
 async def _open_server(config: Config, tools: Offer, connection: Connection) -> None:
     await trio.to_thread.run_sync(load_what_calls_need)
-    from ctxmode.mcp.projects import open_projects  # noqa: PLC0415 - loaded by now
+    from ctxmode.mcp.client import open_projects  # noqa: PLC0415 - loaded by now
     from ctxmode.mcp.server import Server  # noqa: PLC0415
 
     async with open_projects(config) as projects:
@@ -106,7 +106,7 @@ class Connection:
         self._server: Server | None = None
         self._opened = trio.Event()
         self._handshake: Envelope | None = None
-        self._requests: dict[Id, trio.CancelScope] = {}
+        self._requests: dict[Id | None, trio.CancelScope] = {}
         self._questions: dict[Id, trio.MemorySendChannel[Response]] = {}
         self._numbers = count(1)
 
@@ -115,7 +115,7 @@ class Connection:
         self._server = server
         self._opened.set()
 
-    async def read(self, reader: messages.LineReader) -> None:
+    async def read(self, reader: protocol.LineReader) -> None:
         """Take messages until there are no more."""
         while line := await reader.line():
             if line.strip():
@@ -131,12 +131,12 @@ class Connection:
             if question := self._questions.get(message.id):
                 with suppress(trio.WouldBlock):  # it was answered before
                     question.send_nowait(message)
-        elif isinstance(message, Notification):
+        elif message.id is None:
             await self._take_notification(message)
         else:
             await self._take_request(message)
 
-    async def _take_notification(self, message: Notification) -> None:
+    async def _take_notification(self, message: Request) -> None:
         if message.method == "notifications/cancelled":
             request_id = message.params.get("requestId")
             if isinstance(request_id, str | int) and (scope := self._requests.get(request_id)):
@@ -149,7 +149,7 @@ class Connection:
         task of its own."""
         try:
             envelope = self._envelope_of(request)
-            result = listing.answer(request.method, envelope, self._tools)
+            result = listing.answer_listing(request.method, envelope, self._tools)
         except ProtocolError as error:
             await self.write(pack_error(request.id, error))
             return
@@ -241,7 +241,7 @@ class Connection:
             await self._writing.acquire()
         try:
             with trio.fail_after(WRITE_DEADLINE_S):
-                await messages.write(self._sink, line)
+                await protocol.write(self._sink, line)
         finally:
             self._writing.release()
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PassagePlace:
     """Where a passage lies, of a search of all projects."""
 
     project: str  # empty is the user's own store
@@ -26,7 +26,9 @@ class SearchAnswer:
 
     queries: tuple[QueryResult, ...]
     notes: tuple[str, ...] = ()
-    places: Mapping[int, Place] | None = None  # by a passage's number, where not in the one project
+    places: Mapping[int, PassagePlace] | None = (
+        None  # by a passage's number, where not in the one project
+    )
 
     @property
     def incomplete_sources(self) -> tuple[int, ...]:

@@ -13,6 +13,13 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ctxmode.config.locations import Config
+    from executor import Request
+    from executor.run import Answer
+
+
 BYTES_MAX = 2 * 1024 * 1024
 """Of one file: when it is full it becomes `.1`, and the one before that is dropped."""
 
@@ -26,7 +33,7 @@ FILE_NAME = "audit.jsonl"
 StrPath = str | os.PathLike[str]
 
 
-def entry(
+def build_entry(
     surface: str, language: str, text: str, verdict: Mapping[str, Any], project: str
 ) -> dict[str, Any]:
     """Build the entry for a verdict in its JSON form. `text` is what was judged. Its time is in
@@ -40,13 +47,13 @@ def entry(
         "language": language,
         "decision": decision,
         "rules": [*rules],
-        "excerpt": excerpt(text),
+        "excerpt": cut_excerpt(text),
         "project": project,
         "time": round(time.time(), 3),
     }
 
 
-def excerpt(text: str) -> str:
+def cut_excerpt(text: str) -> str:
     """Cut the beginning of a text to one line, without secrets."""
     from base.secrets import redact  # noqa: PLC0415 - not every verdict is written
 
@@ -55,7 +62,7 @@ def excerpt(text: str) -> str:
     return line if len(line) <= EXCERPT_CHARS_MAX else f"{line[: EXCERPT_CHARS_MAX - 1]}…"
 
 
-def write(folder: StrPath, entry: Mapping[str, Any], *, wait: bool = True) -> str | None:
+def write_entry(folder: StrPath, entry: Mapping[str, Any], *, wait: bool = True) -> str | None:
     """Append an entry that its owner alone may read; return why that failed, or nothing. Without
     `wait` it writes nothing and returns None while another process writes."""
     line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
@@ -79,7 +86,7 @@ def write(folder: StrPath, entry: Mapping[str, Any], *, wait: bool = True) -> st
     return ""
 
 
-def read(folder: StrPath) -> Iterator[Mapping[str, Any]]:
+def read_entries(folder: StrPath) -> Iterator[Mapping[str, Any]]:
     """Yield all entries that are kept, oldest first, without a line that a crash cut off; OSError
     if they cannot be read."""
     path = os.path.join(folder, FILE_NAME)
@@ -118,3 +125,28 @@ def _open_locked(path: str, *, wait: bool = True) -> int:
             os.close(descriptor)
             raise
         os.close(descriptor)
+
+
+async def log_verdict(config: Config, request: Request, answer: Answer) -> Answer:
+    """Write the verdict and the refusals to the audit log; a failure to write becomes a note of the
+    answer."""
+    import trio  # noqa: PLC0415 - hooks load this module
+
+    verdict, refusals = answer.result.verdict, answer.result.refusals
+    if verdict is None:
+        return answer
+    text = request.code if request.code is not None else str(request.path)
+    entry = build_entry("sandbox", request.language, text, verdict, str(config.project))
+    if refusals:
+        from ctxmode.operations.run_records import summarize  # noqa: PLC0415 - few are refused
+
+        entry["refused"] = summarize(refusals)
+    # Handing one line to a thread takes longer than writing it, and the answer waits for both.
+    problem = write_entry(config.log_dir, entry, wait=False)
+    if problem is None:
+        problem = await trio.to_thread.run_sync(write_entry, config.log_dir, entry)
+    if not problem:
+        return answer
+    from dataclasses import replace  # noqa: PLC0415 - as above
+
+    return replace(answer, note="; ".join(filter(None, (answer.note, problem))))

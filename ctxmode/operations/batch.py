@@ -12,7 +12,7 @@ from ctxmode.app import App
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.answers import BatchAnswer, CommandAnswer
 from ctxmode.operations.side_by_side import work_through
-from ctxmode.render.progress_line import OnProgress, ignore_progress
+from ctxmode.render.live_output import OnProgress, ignore_progress
 from executor import Caller, Limits, Request
 from executor.run import Answer
 

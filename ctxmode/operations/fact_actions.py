@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, print_text
-from ctxmode.operations import facts, section_files
+from ctxmode.operations import facts, tasks
 from ctxmode.operations.ctxone_numbers import counterfactual, ctxone_json
 from ctxmode.operations.operation import Answer, Arg, Asker
 from ctxmode.render import fact_texts
@@ -85,7 +85,7 @@ def remember_fact(
     config, on, is_path = asker.config, branch or MAIN, key.startswith("/")
     file, taken = None, 0
     if not asker.agent and category == "decide" and scope == "project":
-        file = section_files.find_decisions_file(config.project)
+        file = tasks.find_decisions_file(config.project)
     with open_facts(asker, "user" if scope == "user" else "project") as memory:
         draft = Draft(
             text,
@@ -103,10 +103,10 @@ def remember_fact(
             supersedes=supersedes,
         )
         if file is not None:
-            taken = section_files.read_decisions(config, memory, file, on)
+            taken = tasks.read_decisions(config, memory, file, on)
         written = memory.remember(draft, branch=on)
         if file is not None:
-            section_files.write_decisions(memory, file, on)
+            tasks.write_decisions(memory, file, on)
     similar = [
         {"id": one.id, "path": one.path, "text": one.text, "overlap": overlap}
         for one, overlap in written.similar

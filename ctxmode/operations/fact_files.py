@@ -18,7 +18,7 @@ from ctxmode.operations.fact_actions import Branch, open_facts
 from ctxmode.operations.facts import find_facts_file, name_restore, translate_fact_errors
 from ctxmode.operations.mirroring import FACTS, USERS_FACTS, take_out
 from ctxmode.operations.operation import Answer, Arg, Asker, TextFile
-from ctxmode.operations.section_files import write_section
+from ctxmode.operations.tasks import write_section
 from ctxmode.render import fact_texts
 from ctxmode.render.highlight import harmless, inflect
 from memory.facts import (

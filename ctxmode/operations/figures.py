@@ -22,7 +22,7 @@ from time import gmtime, strftime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmode.config.locations import Config, name_projects
-from ctxmode.config.prices import PRICED, Prices
+from ctxmode.config.prices import PRICED, Prices, find_price
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.quotas import Holdings
 from ctxmode.operations.sessions import gather
@@ -246,7 +246,7 @@ def read_token_figures(
         compute_cache_share(counts),
         {status: statuses[status] for status in STATUSES},
         dict(sorted(Counter(agent for _, agent, _ in states).items())),
-        bool(prices.by_model),
+        bool(prices),
         left_out,
     )
 
@@ -268,13 +268,13 @@ def _price(count: TokenCount, prices: Prices) -> TokenSum:
     """Add the cost of tokens of one model; it has none where any kind of them has no price."""
     kinds = {kind: getattr(count, kind) for kind in KINDS}
     used = {kind: kinds[kind] for kind in PRICED if kinds[kind]}
-    price = prices.find(count.model)
+    price = find_price(prices, count.model)
     missing = {kind for kind in used if price is None or kind not in price}
     cost = None
     if price is not None and not missing and any(kinds[kind] is not None for kind in PRICED):
         cost = sum((tokens * price[kind] for kind, tokens in used.items()), Decimal())
         cost /= 1_000_000
-    unpriced = frozenset((count.model, kind) for kind in missing if prices.by_model)
+    unpriced = frozenset((count.model, kind) for kind in missing if prices)
     return TokenSum(responses=count.responses, **kinds, cost=cost, no_price=unpriced)
 
 

@@ -30,8 +30,44 @@ if TYPE_CHECKING:
     import policy
     from ctxmode.operations.answers import IndexAnswer, SearchAnswer
     from ctxmode.operations.indexing import IndexRequest
-    from ctxmode.operations.purging import PurgeRequest
     from kb import FileState, Section
+from dataclasses import asdict, dataclass
+
+from kb import Purged, Store
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeRequest:
+    """Sources that fit every filter given."""
+
+    source: str | None = None
+    older_than_s: float | None = None
+    kind: str | None = None
+    session: str | None = None
+    superseded: bool = False
+    pinned: bool = False  # pinned ones go, too
+    expired: bool = False  # without a filter: only those whose time is over
+    everything: bool = False  # no filter is given, and all are meant
+
+    @property
+    def filtered(self) -> bool:
+        """Tell whether it says which sources it means."""
+        given = (self.source, self.older_than_s, self.kind, self.session)
+        return self.superseded or any(value is not None for value in given)
+
+    def carry_out(self, store: Store) -> Purged:
+        """Forget them. A UsageError says that no source is meant, or that a filter stands beside
+        `everything`."""
+        if self.source is not None and not self.source.strip():
+            raise UsageError("source is empty, which would be every source", "Name a part of one.")
+        if self.everything and self.filtered:
+            raise UsageError("everything and a filter exclude each other", "Leave one of them out.")
+        if not (self.everything or self.filtered or self.expired):
+            raise UsageError(
+                "purge of what?", "Name a source, a kind or an age, or say that all is meant."
+            )
+        return store.purge(**{k: v for k, v in asdict(self).items() if k != "expired"})
+
 
 SETTLING_S = 1.0
 QUEUE_S = 2.0
@@ -188,7 +224,7 @@ class Library:
 
     def search_everywhere(self, request: SearchRequest) -> SearchAnswer:
         """Search all of the user's projects, and what is kept without one."""
-        from ctxmode.operations.searching_everywhere import search_everywhere  # noqa: PLC0415
+        from ctxmode.operations.searching import search_everywhere  # noqa: PLC0415
 
         _, notes = self._search(request)  # for this project alone: others are only read
         notes += self._catch_up_users_sessions()
@@ -208,11 +244,11 @@ class Library:
 
     def explain(self, request: SearchRequest) -> tuple[kb.RankExplanation, ...]:
         """Explain why each query's hits rank as they do; a UsageError says what is malformed."""
-        from ctxmode.render import ranking  # noqa: PLC0415
+        from ctxmode.render import passages  # noqa: PLC0415
 
         self.search(request)  # brings up to date what is explained
         with translate_errors():
-            return ranking.explain(self.store, request)
+            return passages.explain(self.store, request)
 
     def paths(self, answer: SearchAnswer) -> Mapping[int, str | None]:
         """Find the file behind each source that was found, by its id."""

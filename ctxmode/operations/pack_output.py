@@ -2,19 +2,202 @@
 
 from __future__ import annotations
 
+import ipaddress
+import json
+import os
 import sys
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import SplitResult, urlsplit
 
 from ctxmode.config.locations import Config
-from ctxmode.errors import ContextModeError
-from ctxmode.operations.compression import COMPRESSORS
-from ctxmode.operations.exporters import EXPORTERS, make_head
-from ctxmode.operations.pack_files import check_replaceable, prepare_folder, write_text
-from ctxmode.operations.packs import PackAnswer
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.operations.packs import PackAnswer, check_replaceable, prepare_folder, write_text
 from ctxmode.operations.project_maps import redact
 from kb.tokens import estimate
-from repomap.reading import HEADS, JSON_HEAD, MARK
+from repomap.reading import HEADS, JSON_HEAD, MARK, RULES_HEAD
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection, HTTPResponse
+
+# What comes back is a stranger's text: the caller redacts and counts it again.
+
+URL = "http://127.0.0.1:8787"
+URL_VARIABLE = "HEADROOM_BASE_URL"
+TOKEN_VARIABLE = "HEADROOM_PROXY_TOKEN"  # noqa: S105 - its name
+DEADLINE_S = 60.0
+CONNECT_S = 5.0
+ANSWER_BYTES = 32 << 20
+MODEL = "claude-sonnet-4-5"
+"""By which Headroom counts; the pack is counted by our own estimate afterwards."""
+
+
+class Compressor(Protocol):
+    """Returns a text with the same meaning in fewer tokens; `budget` are those it may take."""
+
+    def __call__(self, text: str, *, budget: int) -> str: ...
+
+
+def keep_text(text: str, *, budget: int) -> str:
+    """Return the text as it is."""
+    del budget
+    return text
+
+
+def compress_by_http(text: str, *, budget: int) -> str:
+    """Compress a text by a Headroom proxy on this machine (`POST /v1/compress`, Headroom 0.42).
+
+    The text goes as the answer of a tool, since Headroom leaves what a user says as it is.
+
+    Raises:
+        UsageError: the proxy's address is not on this machine.
+        ContextModeError: it cannot be reached, takes longer than a minute, or answers no text.
+    """
+    del budget  # Headroom 0.42 has no such parameter
+    url = _find_proxy(os.environ)
+    call = {"id": "pack", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Which files is the task about?"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "pack", "content": text},
+    ]
+    answer = _post(url, {"model": MODEL, "messages": messages})
+    return _read_text(answer)
+
+
+COMPRESSORS: Mapping[str, Compressor] = MappingProxyType(
+    {"none": keep_text, "http": compress_by_http}
+)
+
+
+def _find_proxy(environ: Mapping[str, str]) -> SplitResult:
+    """Return the proxy's address, which must be one of this machine: a pack is not sent away."""
+    given = environ.get(URL_VARIABLE) or URL
+    remedy = f"Set {URL_VARIABLE} to an address such as {URL}."
+    try:
+        url = urlsplit(given)
+        _ = url.port
+    except ValueError as error:
+        raise UsageError(f"{URL_VARIABLE} is no address: {error}", remedy) from None
+    if url.scheme != "http" or url.username or url.query or url.fragment or not url.hostname:
+        raise UsageError(f"{URL_VARIABLE} is not a plain http address", remedy)
+    try:
+        is_here = ipaddress.ip_address(url.hostname).is_loopback
+    except ValueError:
+        is_here = url.hostname == "localhost"
+    if not is_here:
+        raise UsageError(f"{URL_VARIABLE} is not on this machine: {url.hostname}", remedy)
+    return url
+
+
+def _post(url: SplitResult, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever it answers
+    from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - as above
+
+    until = time.monotonic() + DEADLINE_S
+    # A name would be looked up, and may lead elsewhere.
+    host = "127.0.0.1" if url.hostname == "localhost" else str(url.hostname)
+    connection = HTTPConnection(host, url.port or 80, timeout=CONNECT_S)
+    headers = {"Content-Type": "application/json"}
+    if token := os.environ.get(TOKEN_VARIABLE):
+        headers["X-Headroom-Proxy-Token"] = token
+    try:
+        connection.connect()
+        connection.sock.settimeout(DEADLINE_S)
+        path = f"{url.path.rstrip('/')}/v1/compress"
+        connection.request("POST", path, json.dumps(body).encode(), headers)
+        response = connection.getresponse()
+        data = _read_until(connection, response, until)
+    except (OSError, ValueError, HTTPException) as error:
+        raise ContextModeError(
+            f"the compressor at {url.netloc} failed: {error or type(error).__name__}",
+            "Start it (headroom proxy), or leave --compress out.",
+        ) from error
+    finally:
+        connection.close()
+    if response.status != HTTPStatus.OK:
+        raise ContextModeError(
+            f"the compressor answered {response.status}: {data[:200].decode('utf-8', 'replace')}",
+            "See its log, or leave --compress out.",
+        )
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ContextModeError(
+            "the compressor answered no JSON", f"{URL_VARIABLE} must lead to a Headroom proxy."
+        ) from error
+
+
+def _read_until(connection: HTTPConnection, response: HTTPResponse, until: float) -> bytes:
+    """Read an answer to its end, which a trickle of bytes may not put off beyond the deadline."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"it took longer than {DEADLINE_S:.0f} s")
+        if connection.sock is not None:
+            connection.sock.settimeout(left)
+        part = response.read1(65536)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        size += len(part)
+        if size > ANSWER_BYTES:
+            raise ValueError(f"its answer has more than {ANSWER_BYTES >> 20} MiB")
+
+
+def _read_text(answer: Any) -> str:  # noqa: ANN401 - not trusted to be anything
+    """Return the text of the tool's message."""
+    messages = answer.get("messages") if isinstance(answer, dict) else None
+    for one in messages if isinstance(messages, list) else ():
+        if isinstance(one, dict) and one.get("role") == "tool":
+            content = one.get("content")
+            if isinstance(content, str) and content.strip():
+                return content
+    raise ContextModeError(
+        "the compressor gave no text back", f"{URL_VARIABLE} must lead to a Headroom proxy."
+    )
+
+
+RULES_SUFFIX = ".mdc"
+EXPORTERS: Mapping[str, tuple[str, str]] = {
+    "claude": (
+        "CLAUDE_CONTEXT.md",
+        "Claude Code reads it where CLAUDE.md has the line `@{path}`.",
+    ),
+    "codex": (
+        "CODEX_CONTEXT.md",
+        "Codex reads it where AGENTS.md says: Read `{path}` before you begin.",
+    ),
+    "cursor": (
+        "CURSOR_CONTEXT.md",
+        "Cursor reads it where a message has `@{path}`; as a rules file, "
+        "`-o .cursor/rules/context.mdc`, in every conversation.",
+    ),
+    "aider": (
+        "AIDER_CONTEXT.md",
+        "aider reads it when it is started with `aider --read {path}`.",
+    ),
+}
+"""By host: the file's name, and how it is loaded; {path} is seen from the project."""
+
+
+def make_head(file_name: str) -> str:
+    """Return what a file begins with: the mark, behind the frontmatter that a rules file needs."""
+    return RULES_HEAD if file_name.endswith(RULES_SUFFIX) else MARK
+
+
+def write_usage(usage: str) -> str:
+    """Say for whom a file is, and how it is loaded."""
+    return (
+        f"{usage} Prefer these files to a search for others; open a "
+        "file where a part of it is missing. `context-mode pack` wrote it, and replaces it."
+    )
 
 
 @dataclass(frozen=True, slots=True)

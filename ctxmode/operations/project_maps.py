@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import policy
@@ -30,13 +29,8 @@ from repomap import (
 _NOT_NEWLINE = re.compile(rb"[^\n]")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenMap:
-    """A map that is up to date, in one view of it."""
-
-    db: sqlite3.Connection
-    report: ScanReport
-    file_bytes: int
+OpenMap = tuple[sqlite3.Connection, ScanReport, int]
+"""A map that is up to date, its scan, and the most bytes of a file that are read."""
 
 
 @contextmanager
@@ -68,7 +62,7 @@ def open_map(config: Config) -> Iterator[OpenMap]:
             finally:
                 workers.restart()  # a server need not keep them until the next pack
             with store.reading() as db:
-                yield OpenMap(db, report, file_bytes)
+                yield db, report, file_bytes
         finally:
             store.close()
 

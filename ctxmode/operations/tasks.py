@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import os
+from pathlib import Path
+from typing import Literal
 
+from base.plain_files import read_plain
+from base.whole_files import new_file_mode, replace_file
 from ctxmode.config.locations import Config
 from ctxmode.config.rules import make_hides
-from ctxmode.errors import UsageError
-from ctxmode.operations.facts import PERSON, open_memory
-from memory.facts import Author, Draft, UnknownFactError
+from ctxmode.errors import ContextModeError, UsageError, why
+from ctxmode.operations.facts import PERSON, open_memory, translate_fact_errors
+from memory.facts import (
+    DECISIONS,
+    Author,
+    Draft,
+    Memory,
+    UnknownFactError,
+    export_decisions,
+    import_facts,
+    put_section,
+)
 from policy.project_file import read_project_file
 
 PATH = "/sessions/current/task"
@@ -23,22 +36,19 @@ CONTEXTOS_BYTES = 256 * 1024
 Source = Literal["", "given", "kept", "file"]
 
 
-class Task(NamedTuple):
-    """A task, and where it is from: the call, what `pack task` keeps, or the file of ContextOS;
-    nowhere where there is none."""
-
-    text: str
-    source: Source
+Task = tuple[str, Source]
+"""A task, and where it is from: the call, what `pack task` keeps, or the file of ContextOS;
+nowhere where there is none."""
 
 
 def find_task(config: Config, given: str, texts: dict[str, str]) -> Task:
     """Choose the task: the one that is given, else the one that is kept, else that of a file."""
     if given.strip():
-        return Task(given.strip(), "given")
+        return given.strip(), "given"
     if kept := read_task(config):
-        return Task(kept, "kept")
+        return kept, "kept"
     from_file = texts.get(CONTEXTOS_FILES[0], "").strip()
-    return Task(from_file, "file" if from_file else "")
+    return from_file, "file" if from_file else ""
 
 
 def read_task(config: Config) -> str:
@@ -84,3 +94,88 @@ def read_contextos(config: Config) -> dict[str, str]:
             continue
         found[name] = data.decode("utf-8", "replace")
     return found
+
+
+DOCUMENT_BYTES_MAX = 4 << 20
+
+
+def write_section(target: Path, section: str) -> int:
+    """Replace our section of a file, which is made where it is missing; return the file's size.
+
+    A CLAUDE.md is often a link to an AGENTS.md, which stays one.
+
+    Raises:
+        OSError: it cannot be written.
+        UsageError: its marks are no pair.
+    """
+    real = target.resolve()
+    old = read_plain(real, DOCUMENT_BYTES_MAX) if os.path.lexists(real) else b""
+    with translate_fact_errors():
+        document = put_section(old.decode(errors="surrogateescape"), section)
+    data = document.encode(errors="surrogateescape")
+    mode = real.stat().st_mode & 0o7777 if real.exists() else new_file_mode()
+    replace_file(real, data, mode=mode)
+    return len(data)
+
+
+def find_decisions_file(project: Path) -> Path | None:
+    """Return the path of ContextOS's DECISIONS.md, there or not; None in a project without its
+    folder.
+
+    Raises:
+        UsageError: a link leads out of the project.
+    """
+    folder = project / CONTEXTOS_FOLDER
+    if not folder.is_dir():
+        return None
+    path = folder / DECISIONS
+    if not path.resolve().is_relative_to(project):
+        raise UsageError(f"{path} leads out of the project", "Put a file there.")
+    return path
+
+
+def read_decisions(config: Config, memory: Memory, path: Path, branch: str) -> int:
+    """Take over what a person wrote into DECISIONS.md; return how many facts are new or changed.
+
+    Raises:
+        ContextModeError: it cannot be read.
+        UsageError: it is no text, or too large.
+    """
+    store = memory.project
+    if store is None or not path.exists():
+        return 0
+    try:
+        hides = make_hides(config.project, config.home)
+        data = read_project_file(str(path), str(config.project), hides, DOCUMENT_BYTES_MAX)
+        text = data.decode("utf-8", "replace")
+    except OSError as error:
+        raise ContextModeError(
+            f"{path}: {why(error)}", "Make it a file that can be read."
+        ) from error
+    if not text.strip():
+        return 0
+    with translate_fact_errors():
+        found = import_facts(
+            store, text, form="decisions", author=memory.author, branch=branch, source=DECISIONS
+        )
+    return len(found.added) + len(found.changed)
+
+
+def write_decisions(memory: Memory, path: Path, branch: str) -> None:
+    """Write what was decided into our section of DECISIONS.md.
+
+    Raises:
+        ContextModeError: it cannot be written; the facts stand.
+        UsageError: its marks are no pair.
+    """
+    if memory.project is None:
+        return
+    with translate_fact_errors():
+        section = export_decisions(memory.project, branch)
+    try:
+        write_section(path, section)
+    except OSError as error:
+        raise ContextModeError(
+            f"the decision is kept, and {path} could not be written: {why(error)}",
+            "Mend it, then: context-mode memory export --format decisions -o FILE",
+        ) from error

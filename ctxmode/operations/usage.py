@@ -16,17 +16,60 @@ import operator
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 import trio
 
-from base.stores import SchemaError, connect_read_only
-from ctxmode.operations.refused_runs import add_refused_run
-from ctxmode.operations.run_records import RunRecord, add_run
-from ctxmode.operations.usage_schema import open_usage
+from base.stores import NO_SETTINGS, SchemaError, Step, connect_read_only, open_current
+from ctxmode.operations.run_records import RunRecord, add_refused_run, add_run
 from executor import Refusal
+
+# `usage` counts calls by day and tool. `run` has the latest runs, a row each, without any text of
+# theirs: what was run and printed is in the audit log and in the store. `refusal` has what the
+# sandbox refused them, secrets masked.
+
+
+def _create(db: sqlite3.Connection, number: int) -> None:
+    """Make the table of a step, as the file beside this one has it."""
+    statements = Path(__file__).with_suffix(".sql").read_text("utf-8").split(";")
+    db.execute(statements[number])
+
+
+def create_usage_table(db: sqlite3.Connection) -> None:
+    """Make the counts of calls."""
+    _create(db, 0)
+
+
+def create_run_table(db: sqlite3.Connection) -> None:
+    """Make the table of the latest runs."""
+    _create(db, 1)
+    db.execute("CREATE INDEX run_status ON run (status, id)")
+
+
+def create_refusal_table(db: sqlite3.Connection) -> None:
+    """Make the table of what runs were refused."""
+    _create(db, 2)
+    db.execute("CREATE INDEX refusal_run ON refusal (run)")
+
+
+STEPS: tuple[Step, ...] = (create_usage_table, create_run_table, create_refusal_table)
+
+
+def open_usage(
+    path: Path, *, wait_s: float, settings: Mapping[str, str | int] = NO_SETTINGS
+) -> sqlite3.Connection:
+    """Open the file, made or brought up to date. One of the first release has counts, and its
+    schema has no number.
+
+    Raises:
+        sqlite3.Error: as SQLite reports it.
+        SchemaError: a later release wrote the file.
+        OSError: it cannot be made.
+    """
+    return open_current(path, STEPS, wait_s=wait_s, settings=settings, unnumbered="usage")
+
 
 BUSY_TIMEOUT_S = 5.0
 DAY_S = 86_400

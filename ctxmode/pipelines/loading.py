@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode.commands.run import limits
-from ctxmode.config.files import ConfigFile, parse, read
+from ctxmode.config.files import ConfigFile, parse, read_config_file
 from ctxmode.errors import UsageError, or_all
 from ctxmode.pipelines.model import Pipeline, PipelineStep, check_graph
 from executor import Limits
@@ -33,7 +33,7 @@ def load(path: Path, project: Path, usual: Limits) -> Pipeline:
             f"{path} is not a file", "Give the file of a pipeline: ci FILE.toml, or - for stdin."
         )
     own = project if path.absolute().is_relative_to(project) else Path("/")
-    return pipeline_of(read(path, own), project, usual)
+    return pipeline_of(read_config_file(path, own), project, usual)
 
 
 def load_stdin(project: Path, usual: Limits) -> Pipeline:

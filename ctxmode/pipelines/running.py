@@ -17,8 +17,7 @@ from ctxmode.app import App
 from ctxmode.config.engine_settings import load_profiles
 from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, translate_errors
-from ctxmode.operations.artifacts import deliver
-from ctxmode.operations.output_folder import RefusedError, remove_folder
+from ctxmode.operations.output_folder import RefusedError, deliver, remove_folder
 from ctxmode.pipelines.cache import CaseCache
 from ctxmode.pipelines.model import (
     CaseStatus,

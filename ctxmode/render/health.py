@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ctxmode.render.highlight import size
 
 if TYPE_CHECKING:
-    from ctxmode.doctor.diagnosis import ClientsHealth, Diagnosis, FactsHealth, PagesHealth
+    from ctxmode.doctor.diagnosis import ClientsHealth, Diagnosis
     from ctxmode.operations.quotas import Holdings
     from executor import LanguageReport, Layer
     from executor.instance import PrewarmReport
@@ -60,9 +60,13 @@ def _with_hint(health: ClientsHealth) -> str:
     return f"{health.reason}. To mend it: {health.remedy}" if health.remedy else health.reason
 
 
-def facts_lines(facts: FactsHealth | None) -> list[str]:
+def facts_lines(facts: Mapping[str, Any] | None) -> list[str]:
     """Say how many facts are remembered, and whether they are sound."""
-    return [] if facts is None else [f"facts: {facts.summary}"]
+    if facts is None:
+        return []
+    if facts["reason"]:
+        return [f"facts: not sound: {facts['reason']}"]
+    return [f"facts: {facts['facts']} of the project, {facts['users_facts']} of the user, sound"]
 
 
 def cluster_lines(health: FleetHealth | None) -> list[str]:
@@ -80,9 +84,16 @@ def cluster_lines(health: FleetHealth | None) -> list[str]:
     return [*lines, f"  {health.remedy}"] if health.remedy else lines
 
 
-def pages_lines(pages: PagesHealth | None) -> list[str]:
+def pages_lines(pages: Mapping[str, Any] | None) -> list[str]:
     """Say whether pages can be kept, and are."""
-    return [] if pages is None else [f"pages: {pages.summary}"]
+    if pages is None:
+        return []
+    if pages["reason"]:
+        return [f"pages: not to be had: {pages['reason']}"]
+    if not pages["is_begun"]:
+        return [f"pages: {pages['git']}, not begun here (context-mode pages init)"]
+    captured = "captured" if pages["captures"] else "not captured"
+    return [f"pages: {pages['git']}, begun, turns are {captured}"]
 
 
 def brief_reason(report: LanguageReport) -> str:

@@ -8,10 +8,8 @@ import subprocess
 import sysconfig
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import resources
 from itertools import islice
-from operator import attrgetter
 from pathlib import Path
 
 from ctxmode.errors import ContextModeError
@@ -69,23 +67,18 @@ QUESTIONS: Mapping[str, tuple[str, Callable[[bytes], int]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SampleProgram:
-    """One language's program, and the question that it answers about the file in its folder."""
-
-    language: str
-    question: str
-    code: str
+Program = tuple[str, str, str]
+"""A language, the question that its program answers about the file in its folder, and the code."""
 
 
-def load_programs() -> tuple[SampleProgram, ...]:
+def load_programs() -> tuple[Program, ...]:
     """The programs of `programs/`, a file each: language, question and suffix are its name."""
     found = []
     for file in resources.files("ctxmode.trial").joinpath("programs").iterdir():
         if file.is_file():
             language, question, _ = file.name.split(".")
-            found.append(SampleProgram(language, question, file.read_text("utf-8")))
-    return tuple(sorted(found, key=attrgetter("language")))
+            found.append((language, question, file.read_text("utf-8")))
+    return tuple(sorted(found))
 
 
 BYTES_MIN = 1_000_000

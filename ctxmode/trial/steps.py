@@ -27,12 +27,12 @@ from ctxmode.operations.searching import SearchRequest
 from ctxmode.operations.side_by_side import work_through
 from ctxmode.render import terminal
 from ctxmode.render.highlight import size
-from ctxmode.render.progress_line import waiting
+from ctxmode.render.live_output import waiting
 from ctxmode.trial.corpus import (
     INPUT_NAME,
     QUESTIONS,
     WORD,
-    SampleProgram,
+    Program,
     gather,
     load_programs,
 )
@@ -66,21 +66,6 @@ class TrialAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class LargeOutput:
-    """The large output: what it was, what came back of it, and what was found in it.
-
-    Attributes:
-        searches: for each whether the passage is exactly the right one, and where it is.
-    """
-
-    bytes_total: int
-    bytes_returned: int
-    bytes_indexed: int
-    output_id: str
-    searches: tuple[Mapping[str, Any], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Trial:
     """All that was tried."""
 
@@ -88,7 +73,7 @@ class Trial:
     input_bytes: int
     parts: Mapping[str, int]
     answers: tuple[TrialAnswer, ...]
-    listed: LargeOutput | None
+    listed: Mapping[str, Any] | None  # the large output, and the searches in it
     missing: dict[str, str]
     problems: tuple[str, ...]  # what was wrong; none: all of it works
     wall_s: float
@@ -105,7 +90,7 @@ class Trial:
             "wall_s": round(self.wall_s, 2),
             "input": {"bytes": self.input_bytes, "parts": dict(self.parts)},
             "answers": [asdict(answer) for answer in self.answers],
-            "listed": None if self.listed is None else asdict(self.listed),
+            "listed": self.listed,
             "missing": self.missing,
         }
 
@@ -118,7 +103,7 @@ async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Tr
     async with _own_project(config, corpus) as app:
         with waiting("proving languages") as on_progress:
             diagnosis = await app.doctor(on_progress=on_progress)
-        runnable = [p for p in load_programs() if diagnosis.languages[p.language].runnable]
+        runnable = [p for p in load_programs() if diagnosis.languages[p[0]].runnable]
         answers = await _answer_all(app, corpus, runnable, report)
         listed = await _list_and_search(app, corpus)
     missing = {name: h.reason for name, h in diagnosis.languages.items() if not h.runnable}
@@ -158,34 +143,36 @@ def _furnish(folder: Path, config: Config, corpus: bytes) -> Config:
 async def _answer_all(
     app: App,
     corpus: bytes,
-    programs: list[SampleProgram],
+    programs: list[Program],
     report: Callable[[TrialAnswer], None],
 ) -> tuple[TrialAnswer, ...]:
     expected = await trio.to_thread.run_sync(_work_out_answers, corpus, programs)
 
-    async def answer(program: SampleProgram) -> TrialAnswer:
-        answer = await _answer(app, corpus, program, expected[program.question])
+    async def answer(program: Program) -> TrialAnswer:
+        answer = await _answer(app, corpus, program, expected[program[1]])
         report(answer)
         return answer
 
     return await work_through(programs, answer, SIDE_BY_SIDE)
 
 
-def _work_out_answers(corpus: bytes, programs: list[SampleProgram]) -> dict[str, int]:
-    asked = {program.question for program in programs}
-    return {name: QUESTIONS[name][1](corpus) for name in asked}
+def _work_out_answers(corpus: bytes, programs: list[Program]) -> dict[str, int]:
+    return {name: QUESTIONS[name][1](corpus) for name in {name for _, name, _ in programs}}
 
 
-async def _answer(app: App, corpus: bytes, program: SampleProgram, expected: int) -> TrialAnswer:
-    request = Request(program.language, code=program.code, timeout_s=RUN_S_MAX)
+async def _answer(app: App, corpus: bytes, program: Program, expected: int) -> TrialAnswer:
+    language, question, code = program
+    request = Request(language, code=code, timeout_s=RUN_S_MAX)
     try:
         result = (await app.execute(request)).result
     except ContextModeError as error:
-        return _build_unanswered(program, expected, str(error))
+        text = QUESTIONS[question][0]
+        why = str(error)
+        return TrialAnswer(language, text, expected, why, False, "not_run", 0.0, 0, 0, "none")
     printed = result.stdout.text.strip()
     return TrialAnswer(
-        language=program.language,
-        question=QUESTIONS[program.question][0],
+        language=language,
+        question=QUESTIONS[question][0],
         expected=expected,
         printed=printed or result.stderr.text.strip()[-300:] or result.message,
         correct=result.status is Status.OK and printed == str(expected),
@@ -197,12 +184,7 @@ async def _answer(app: App, corpus: bytes, program: SampleProgram, expected: int
     )
 
 
-def _build_unanswered(program: SampleProgram, expected: int, why: str) -> TrialAnswer:
-    text = QUESTIONS[program.question][0]
-    return TrialAnswer(program.language, text, expected, why, False, "not_run", 0.0, 0, 0, "none")
-
-
-async def _list_and_search(app: App, corpus: bytes) -> LargeOutput | None:
+async def _list_and_search(app: App, corpus: bytes) -> Mapping[str, Any] | None:
     """Print something large, and search for three of its lines by a word that only they have."""
     try:
         answer = await app.execute(Request("shell", code=LISTING, timeout_s=RUN_S_MAX))
@@ -219,13 +201,13 @@ async def _list_and_search(app: App, corpus: bytes) -> LargeOutput | None:
         search = await app.read(partial(Library.search, request=request))
         searches.append(_check(search.queries[0].hits, word, line, printed, exact))
     shown = answer.result.stdout
-    return LargeOutput(
-        bytes_total=shown.bytes_total,
-        bytes_returned=shown.bytes_total - shown.bytes_omitted,
-        bytes_indexed=answer.kept.bytes_indexed,
-        output_id=answer.kept.output_id,
-        searches=tuple(searches),
-    )
+    return {
+        "bytes_total": shown.bytes_total,
+        "bytes_returned": shown.bytes_total - shown.bytes_omitted,
+        "bytes_indexed": answer.kept.bytes_indexed,
+        "output_id": answer.kept.output_id,
+        "searches": searches,
+    }
 
 
 def build_listing(content: bytes) -> bytes:
@@ -278,18 +260,18 @@ def _check(
     return found | {name: getattr(hit, name) for name in names} | {"correct": correct}
 
 
-def _judge(answers: tuple[TrialAnswer, ...], listed: LargeOutput | None) -> list[str]:
+def _judge(answers: tuple[TrialAnswer, ...], listed: Mapping[str, Any] | None) -> list[str]:
     wrong = [
         f"{a.language}: {a.status}, printed {a.printed!r}, expected {a.expected}"
         for a in answers
         if not a.correct
     ]
-    if listed is None or listed.bytes_total < LARGE_BYTES_MIN:
+    if listed is None or listed["bytes_total"] < LARGE_BYTES_MIN:
         return [*wrong, "the large output was not kept"]
-    if len(listed.searches) < SEARCHES:
-        wrong.append(f"only {len(listed.searches)} searches could be made")
+    if len(listed["searches"]) < SEARCHES:
+        wrong.append(f"only {len(listed['searches'])} searches could be made")
     return wrong + [
-        f"search {s['query']!r}: wrong passage" for s in listed.searches if not s["correct"]
+        f"search {s['query']!r}: wrong passage" for s in listed["searches"] if not s["correct"]
     ]
 
 
@@ -338,14 +320,15 @@ def _answers(trial: Trial) -> Table:
     return table
 
 
-def _show_listed(console: Console, listed: LargeOutput) -> None:
+def _show_listed(console: Console, listed: Mapping[str, Any]) -> None:
     console.print(
         Text(
-            f"\nA large output of {size(listed.bytes_total)}: {size(listed.bytes_returned)} came "
-            f"back, {size(listed.bytes_indexed)} are searchable as {listed.output_id}"
+            f"\nA large output of {size(listed['bytes_total'])}: "
+            f"{size(listed['bytes_returned'])} came back, {size(listed['bytes_indexed'])} are "
+            f"searchable as {listed['output_id']}"
         )
     )
-    for found in listed.searches:
+    for found in listed["searches"]:
         where = f"bytes {found['start_byte']} to {found['end_byte']}"
         mark = "found" if found["correct"] else "WRONG"
         console.print(

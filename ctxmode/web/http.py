@@ -7,9 +7,9 @@ import email.utils
 import ssl
 import time
 import zlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urldefrag, urljoin
 
 import httpx2
@@ -104,19 +104,12 @@ ACCEPT = (
     "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.9, "
     "text/plain;q=0.8, application/pdf;q=0.7, */*;q=0.5"
 )
+Send = Callable[[httpx2.AsyncClient], Awaitable[httpx2.Response]]
+"""Sends one request, to an address that was judged and resolved."""
+
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 WAITS = frozenset({429, 503})
 NOT_MODIFIED = 304
-
-
-@dataclass(frozen=True, slots=True)
-class _Hop:
-    """One request: to which address, judged and resolved, and what is known of it."""
-
-    url: str
-    checked: CheckedUrl
-    addresses: Sequence[str]
-    validators: Validators | None
 
 
 async def get(
@@ -149,8 +142,10 @@ async def _follow(
         checked = check_url(url, allow_private=network.allow_private)
         if not checked.allowed:
             raise FetchError(f"{url} may not be fetched: {checked.refused}")
-        hop = _Hop(url, checked, await _look_up(checked, network), validators(url))
-        answer = await _ask(hop, network, bounds)
+        addresses = await _look_up(checked, network)
+        headers = _build_headers(checked, validators(url))
+        send = partial(_send, url=url, checked=checked, addresses=addresses, headers=headers)
+        answer = await _ask(url, send, network, bounds)
         if isinstance(answer, Response):
             return answer
         url = _resolve_target(url, answer)
@@ -184,18 +179,18 @@ async def _look_up(checked: CheckedUrl, network: Network) -> Sequence[str]:
     return found
 
 
-async def _ask(hop: _Hop, network: Network, bounds: Bounds) -> Response | str:
+async def _ask(url: str, send: Send, network: Network, bounds: Bounds) -> Response | str:
     """Return the answer of one hop, or where it redirects; wait where the server asks for it."""
     certificates = network.certificates or ssl.create_default_context()
     async with httpx2.AsyncClient(
         verify=certificates, trust_env=False, follow_redirects=False, timeout=bounds.idle_s
     ) as client:
         for attempt in range(bounds.retries_max + 1):
-            response = await _send(client, hop)
+            response = await send(client)
             try:
                 wait_s = _find_wait(response)
                 if wait_s is None:
-                    return await _read_answer(hop.url, response, bounds)
+                    return await _read_answer(url, response, bounds)
             finally:
                 with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
                     await response.aclose()
@@ -208,9 +203,8 @@ async def _ask(hop: _Hop, network: Network, bounds: Bounds) -> Response | str:
     raise AssertionError("unreachable")
 
 
-def _build_headers(hop: _Hop) -> dict[str, str]:
-    checked = hop.checked
-    etag, last_modified = hop.validators or (None, None)
+def _build_headers(checked: CheckedUrl, validators: Validators | None) -> dict[str, str]:
+    etag, last_modified = validators or (None, None)
     host = f"[{checked.host}]" if ":" in checked.host else checked.host
     default = {"http": 80, "https": 443}[checked.scheme]
     headers = {
@@ -226,19 +220,26 @@ def _build_headers(hop: _Hop) -> dict[str, str]:
     return headers
 
 
-async def _send(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
+async def _send(
+    client: httpx2.AsyncClient,
+    *,
+    url: str,
+    checked: CheckedUrl,
+    addresses: Sequence[str],
+    headers: Mapping[str, str],
+) -> httpx2.Response:
     """Return the answer's head, from the first of the checked addresses that takes the
     connection."""
     failure: Exception | None = None
-    for address in hop.addresses:
+    for address in addresses:
         try:
-            target = httpx2.URL(hop.url).copy_with(host=address, port=hop.checked.port)
+            target = httpx2.URL(url).copy_with(host=address, port=checked.port)
             request = client.build_request(
                 "GET",
                 target,
-                headers=_build_headers(hop),
+                headers=headers,
                 # The certificate must bear the name, though the connection goes to an address.
-                extensions={"sni_hostname": hop.checked.host},
+                extensions={"sni_hostname": checked.host},
                 timeout=client.timeout,
             )
             return await client.send(request, stream=True)
@@ -249,7 +250,7 @@ async def _send(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             failure = error
             break
-    raise _build_error(hop.checked.host, failure) from failure
+    raise _build_error(checked.host, failure) from failure
 
 
 async def _read_answer(url: str, response: httpx2.Response, bounds: Bounds) -> Response | str:

@@ -22,7 +22,7 @@ from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations import audit
 from ctxmode.operations.library import Library
 from ctxmode.operations.side_by_side import work_through
-from ctxmode.render.progress_line import OnProgress, ignore_progress
+from ctxmode.render.live_output import OnProgress, ignore_progress
 from ctxmode.web import http
 from ctxmode.web.model import (
     PREVIEW_BYTES,
@@ -223,8 +223,8 @@ class _PageFetcher:
         allow_private = self.network.allow_private
         verdict = policy.evaluate_fetch(url, self.rules, allow_private=allow_private)
         config = self.library.config
-        entry = audit.entry("fetch", "url", url, verdict.to_json(), str(config.project))
-        problem = audit.write(config.log_dir, entry)
+        entry = audit.build_entry("fetch", "url", url, verdict.to_json(), str(config.project))
+        problem = audit.write_entry(config.log_dir, entry)
         if not verdict.allowed:
             nobody = (
                 "nobody is asked about a page" if verdict.decision is policy.Decision.ASK else ""

@@ -9,10 +9,9 @@ import sys
 
 import pytest
 
-from ctxmode import __version__, cli, command_line, exit_codes, parsing
+from ctxmode import __version__, cli, command_line, exit_codes, parsing, repl
 from ctxmode.commands.table import FORMER, SECTIONS, VERBS, find_verb, list_verbs
 from ctxmode.errors import ContextModeError, UsageError, unwrap
-from ctxmode.repl import session
 
 GROUPS = [name for names, _ in SECTIONS.values() for name in names]
 
@@ -209,7 +208,7 @@ def _raiser(error):
 
 @pytest.mark.parametrize(
     "tell",
-    [lambda text: command_line._report(ContextModeError(text, text)), session.say],
+    [lambda text: command_line._report(ContextModeError(text, text)), repl.say],
     ids=["an error", "a session"],
 )
 def test_what_is_said_is_no_order_to_a_terminal(capsys, tell):

@@ -7,7 +7,7 @@ import pytest
 PROGRAM = """
 import gc, sys
 from ctxmode import launch
-launch.run = lambda action: print(gc.isenabled(), gc.get_freeze_count() > 0)
+launch.run_in_trio = lambda action: print(gc.isenabled(), gc.get_freeze_count() > 0)
 from ctxmode.cli import main
 main()
 print(gc.get_freeze_count() > len(sys.modules))

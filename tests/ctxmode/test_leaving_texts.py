@@ -24,13 +24,13 @@ from ctxmode import crash_report
 from ctxmode.doctor.report import anonymous
 from ctxmode.hosts.hooks import verdicts
 from ctxmode.hosts.hooks.calls import Ruling
-from ctxmode.insight import rendering
+from ctxmode.insight import site
 from ctxmode.mcp import client as consent
 from ctxmode.mcp import conversation, server
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.protocol import ProtocolError
 from ctxmode.mcp.tool import Reply
-from ctxmode.operations import audit, project_maps, refused_runs
+from ctxmode.operations import audit, project_maps, run_records
 from ctxmode.render.redaction import redact_answer
 from executor.model import Refusal
 from executor.run.capture import Capture
@@ -112,7 +112,7 @@ def crash(text: str, folder: Path) -> str:
 
 
 def refusal(text: str, _: Path) -> str:
-    masked = refused_runs.mask(Refusal("read", text, "sandbox", "sure", 1, text))
+    masked = run_records.mask(Refusal("read", text, "sandbox", "sure", 1, text))
     return f"{masked.target} {masked.remedy}"
 
 
@@ -124,7 +124,7 @@ def hook_reason(text: str, _: Path) -> str:
 def insight_page(text: str, _: Path) -> str:
     data = {"query": "", "problem": text, "corrections": (), "hits": ()}
     page = SimpleNamespace(name="search", build=lambda *_: data)
-    return unescape(str(rendering.render_body(page, SimpleNamespace(problems=()), None)))
+    return unescape(str(site.render_body(page, SimpleNamespace(problems=()), None)))
 
 
 def shown_diff(text: str, _: Path) -> str:
@@ -154,7 +154,7 @@ DOORS: dict[str, Door] = {
     "a map's words": lambda text, _: project_maps.hide_secrets(text.encode()).decode(),
     "progress": progress,
     "a log message": log_message,
-    "the log of verdicts": lambda text, _: audit.excerpt(text),
+    "the log of verdicts": lambda text, _: audit.cut_excerpt(text),
     "the log of a defect": crash,
     "a refusal": refusal,
     "an error of the protocol": lambda text, _: ProtocolError(-1, text).message,

@@ -24,8 +24,7 @@ from ctxmode.operations.facts import open_memory
 from ctxmode.operations.indexing import IndexRequest, index
 from ctxmode.operations.packs import PackAsked, make_pack
 from ctxmode.operations.pages import begin, open_pages, translate_page_errors
-from ctxmode.operations.section_files import find_decisions_file, read_decisions
-from ctxmode.operations.tasks import find_task, read_contextos
+from ctxmode.operations.tasks import find_decisions_file, find_task, read_contextos, read_decisions
 from ctxmode.pipelines.loading import load
 from executor import RequestError
 from executor.model import Limits, Request
@@ -134,7 +133,7 @@ def verdict(command: str, path: str = "") -> Callable[[Place], str]:
 
 
 def host_settings(at: Place) -> str:
-    return f"{target.read(at.link('.mcp.json'), at.project)}"
+    return f"{target.read_host_file(at.link('.mcp.json'), at.project)}"
 
 
 def pack(at: Place) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import trio
 
-from ctxmode.operations.artifacts import deliver
+from ctxmode.operations.output_folder import deliver
 from executor import Limits, Result
 from executor.run.output_routing import Answer
 from tests.escapes.arena import Arena

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import trio
 
-from ctxmode.config.files import PROJECT_FILE, read
+from ctxmode.config.files import PROJECT_FILE, read_config_file
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.hooks import run as hooks
 from executor import Request, open_engine
@@ -95,7 +95,7 @@ async def _files_hold_nobody_up(arena: Arena) -> None:
         assert "config.toml" in said, f"{name}: {said}"
         path.rmdir() if path.is_dir() else path.unlink()
     path.write_text("x = 1")  # the control
-    assert read(path, arena.project).data == {"x": 1}
+    assert read_config_file(path, arena.project).data == {"x": 1}
     path.unlink()
     for name in (".gitignore", ".claude/settings.json", ".env", ".git"):
         place = arena.project / name
@@ -121,7 +121,7 @@ def _open(path: Path) -> None:
 
 def _reading(path: Path, project: Path) -> str:
     try:
-        return str(read(path, project).data)
+        return str(read_config_file(path, project).data)
     except ContextModeError as error:
         return str(error)
 

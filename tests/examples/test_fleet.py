@@ -17,7 +17,7 @@ import yaml
 from ctxmode.commands import worker
 from ctxmode.config.cluster import load_cluster
 from ctxmode.config.locations import Config
-from ctxmode.mcp.http.metrics import GAUGES
+from ctxmode.mcp.http.serving import GAUGES
 from fleet.seal import load_served_keys
 from fleet.slot import load_operator_rules
 

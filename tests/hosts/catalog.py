@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ctxmode.hosts.setup.host import SCOPES, Scope
+from ctxmode.hosts.setup.hosts import SCOPES, Scope
 from tests.hosts.script import Call, Deferral
 
 KEY = "sk-scripted-0000000000000000"  # made up: an endpoint on loopback asks for none

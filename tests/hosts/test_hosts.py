@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxmode.hosts.setup.host import Scope
-from ctxmode.hosts.setup.hosts import BY_NAME
+from ctxmode.hosts.setup.hosts import BY_NAME, Scope
 from tests.conftest import NOT_APPLICABLE
 from tests.hosts.catalog import HOSTS, DrivenHost
 from tests.hosts.checks import Case, examine
@@ -21,7 +20,7 @@ CASES = [
     pytest.param(host, scope, id=f"{host.name}-{scope}")
     for host in HOSTS
     for scope in host.scopes
-    if BY_NAME[host.name].servers.of(scope)
+    if BY_NAME[host.name].servers.get(scope, "")
 ]
 
 

@@ -12,7 +12,7 @@ from ctxmode.commands.table import FORMER, SECTIONS, VERBS
 from ctxmode.config.settings import SETTINGS
 from ctxmode.hosts.setup.hosts import HOSTS
 from ctxmode.mcp import tools
-from ctxmode.mcp.http.metrics import Metrics
+from ctxmode.mcp.http.serving import Metrics
 from docs import language_table, verb_table
 from docs.config_schema import PROFILE
 from executor.model import Limits, Status

@@ -7,13 +7,12 @@ import ast
 # Each opens no file of a project whose text it shows, or asks by itself.
 BY_HAND = {
     "ctxmode/config/files.py": "the user's own configuration",
-    "ctxmode/hosts/hooks/cline_prompts.py": "what a host keeps",
     "ctxmode/hosts/hooks/turns.py": "what a host keeps",
     "ctxmode/hosts/setup/target.py": "the user's own settings of a host",
-    "ctxmode/operations/artifacts.py": "artifacts that the server keeps",
+    "ctxmode/operations/output_folder.py": "artifacts that the server keeps",
     "ctxmode/operations/indexing.py": "asks by itself, for the reason that it shows",
-    "ctxmode/operations/pack_files.py": "whether a file may be replaced",
-    "ctxmode/operations/section_files.py": "a file around a section, which is written back",
+    "ctxmode/operations/packs.py": "whether a file may be replaced",
+    "ctxmode/operations/tasks.py": "a file around a section, which is written back",
     "ctxmode/pipelines/cache.py": "artifacts of a run",
     "executor/project/git/host.py": "where a worktree belongs",
     "executor/project/rules/named_files.py": "commands that name files, of which none is shown",

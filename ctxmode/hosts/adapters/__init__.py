@@ -7,12 +7,34 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
+    from typing import Any, Protocol
 
-    from ctxmode.hosts.adapters.adapter import Adapter
-    from ctxmode.hosts.hooks.calls import Purpose
+    from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
 
-_OTHERS = ("__init__.py", "adapter.py", "alike.py")
+    class Adapter(Protocol):
+        """One host. A module of this folder satisfies it."""
+
+        FOLDER_VARIABLES: tuple[str, ...]
+        """Where the host documents for its hooks in which folder it works."""
+
+        EVENTS: Mapping[str, Purpose]
+        """Its events by name, and what each is for: `setup` registers them, hooks answer them."""
+
+        @staticmethod
+        def call(event: Mapping[str, Any]) -> ToolCall | None:
+            """The call that an event is about; None if it is none that rules speak of."""
+
+        @staticmethod
+        def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
+            """What to say of a ruling; of events that decide nothing it is asked with a pass."""
+
+        @staticmethod
+        def add_context(text: str, event_name: str) -> Answer:
+            """What to print to put a text into the conversation, as an event allows it."""
+
+
+_OTHERS = ("__init__.py", "alike.py")
 _ALIKE = ("codebuddy", "droid", "qoder", "qwen-code", "tabnine")
 """Those of `alike`, which is loaded for them alone."""
 

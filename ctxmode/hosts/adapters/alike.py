@@ -21,7 +21,7 @@ _USUAL: Mapping[str, Purpose] = {
 def _answer_without_advice(ruling: Ruling, event_name: str) -> Answer:
     from ctxmode.hosts.adapters import claude_code  # noqa: PLC0415 - it is loaded by then
 
-    return None if ruling.kind == "advise" else claude_code.answer(ruling, event_name)
+    return None if ruling.kind == "advise" else claude_code.answer_ruling(ruling, event_name)
 
 
 ROWS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -39,7 +39,7 @@ ROWS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         {
             "FOLDER_VARIABLES": ("FACTORY_PROJECT_DIR",),
             "EVENTS": _USUAL,
-            "answer": _answer_without_advice,
+            "answer_ruling": _answer_without_advice,
             "add_context": add_as_text,
         },
     ),
@@ -50,7 +50,7 @@ ROWS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         {
             "FOLDER_VARIABLES": (),
             "EVENTS": _USUAL,
-            "answer": answer_by_code,
+            "answer_ruling": answer_by_code,
             "add_context": add_as_text,
         },
     ),
@@ -74,7 +74,7 @@ ROWS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
                 "BeforeAgent": "asked",
                 "AfterAgent": "answered",
             },
-            "answer": answer_by_code,
+            "answer_ruling": answer_by_code,
         },
     ),
 }

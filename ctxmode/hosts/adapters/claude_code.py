@@ -34,7 +34,7 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     )
 
 
-def answer(ruling: Ruling, event_name: str) -> Answer:
+def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
     if ruling.kind == "advise":
         return _specific(event_name, additionalContext=ruling.text)
     if ruling.kind == "pass":

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall, refuse
-from ctxmode.hosts.hooks.json_text import read_json
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall, read_json, refuse
 from ctxmode.hosts.hooks.tool_names import tool_call
 
 TYPE_CHECKING = False
@@ -63,7 +62,7 @@ def _parse_text(value: object) -> object:
         return value
 
 
-def answer(ruling: Ruling, event_name: str) -> Answer:
+def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
     del event_name
     said = refuse(ruling)
     if said.kind == "deny" and said.instead:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from ctxmode.hosts.adapters import claude_code
 from ctxmode.hosts.hooks.calls import Answer, Ruling, ToolCall, refuse
-from ctxmode.hosts.hooks.typed_shells import begins_prompt
+from ctxmode.hosts.hooks.tool_names import begins_prompt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,5 +28,5 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     return found._replace(is_typed_into=any(map(begins_prompt, found.values)))
 
 
-def answer(ruling: Ruling, event_name: str) -> Answer:
-    return claude_code.answer(refuse(ruling), event_name)
+def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
+    return claude_code.answer_ruling(refuse(ruling), event_name)

@@ -28,7 +28,7 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     return tool_call(name, given, cwd)
 
 
-def answer(ruling: Ruling, event_name: str) -> Answer:
+def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
     del event_name
     said = refuse(ruling)
     if said.kind == "deny":

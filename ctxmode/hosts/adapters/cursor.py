@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
-from ctxmode.hosts.hooks.json_text import read_json
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall, read_json
 from ctxmode.hosts.hooks.tool_names import tool_call
 
 TYPE_CHECKING = False
@@ -53,7 +52,7 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     return tool_call(event["tool_name"], read_json(given) if isinstance(given, str) else given, cwd)
 
 
-def answer(ruling: Ruling, event_name: str) -> Answer:
+def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
     """A permission event is answered with JSON in any case: no answer counts as a broken one."""
     if ruling.kind in ("deny", "ask"):
         texts = {"user_message": ruling.text, "agent_message": ruling.text}

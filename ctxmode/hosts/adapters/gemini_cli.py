@@ -30,7 +30,7 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     return tool_call(name, event.get("tool_input"), event.get("cwd"))
 
 
-def answer(ruling: Ruling, event_name: str) -> Answer:
+def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
     """Before a tool there is no way to give advice without deciding, so it is left unsaid."""
     del event_name
     if ruling.kind in ("deny", "ask"):

@@ -31,5 +31,5 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     return tool_call(name, event.get("tool_input"), event.get("cwd"))
 
 
-answer = answer_by_code
+answer_ruling = answer_by_code
 add_context = add_as_text

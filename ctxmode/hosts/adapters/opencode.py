@@ -29,7 +29,7 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     return tool_call(name, given, cwd) if is_known(name) else server_tool(name, "_", given, cwd)
 
 
-def answer(ruling: Ruling, event_name: str) -> Answer:
+def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
     del event_name
     said = refuse(ruling)
     return {"decision": "deny", "reason": said.text} if said.kind == "deny" else None

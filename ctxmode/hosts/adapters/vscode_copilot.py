@@ -38,9 +38,9 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     return found or (None if is_known(name) else server_tool(name, "-", given, cwd))
 
 
-def answer(ruling: Ruling, event_name: str) -> Answer:
+def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
     """In the editor's form, a decision in the command line's, too."""
-    said = claude_code.answer(ruling, event_name)
+    said = claude_code.answer_ruling(ruling, event_name)
     if not isinstance(said, Mapping) or ruling.kind == "advise":
         return said
     return {

@@ -35,5 +35,5 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     return tool_call(_TOOLS[action], given, given.get("cwd"))
 
 
-answer = answer_by_code
+answer_ruling = answer_by_code
 add_context = add_as_text

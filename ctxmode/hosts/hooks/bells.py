@@ -13,14 +13,60 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 
 from base.digests import blake2b
-from ctxmode.config.file_names import SESSIONS_SUFFIX, STORES_FOLDER, name_stores
+from ctxmode.config.file_names import (
+    FACTS_SUFFIX,
+    SESSIONS_SUFFIX,
+    STORES_FOLDER,
+    USER_FACTS,
+    name_stores,
+)
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.hooks.bell import TELLING, Bell, TimeUpError, limit_time, log
+
+TOKENS_MAX = 400
+WAIT_S = 0.1
+
+
+def list_files(data_dir: str, project: str) -> list[str]:
+    """List the files of facts that exist: the project's, then the user's."""
+    names = (name_stores(project) + FACTS_SUFFIX, USER_FACTS)
+    paths = (os.path.join(data_dir, STORES_FOLDER, name) for name in names)
+    return [path for path in paths if os.path.exists(path)]
+
+
+def tell_pinned(paths: list[str]) -> str:
+    """Write the pinned facts as a recall does, as many as fit; empty where there are none."""
+    from kb.tokens import estimate_tokens  # noqa: PLC0415 - few projects have facts
+    from memory.facts import write_all, write_fact  # noqa: PLC0415
+
+    nearest: dict[str, Fact] = {}
+    for path in paths:
+        for fact in _read(path):
+            nearest.setdefault(fact.path, fact)
+    shown: list[str] = []
+    for fact in nearest.values():
+        block = write_fact(fact)
+        if estimate_tokens(write_all([*shown, block], [])) <= TOKENS_MAX:
+            shown.append(block)
+    return write_all(shown, []) if shown else ""
+
+
+def _read(path: str) -> list[Fact]:
+    """Read the pinned facts of a file by title, but those of other sessions."""
+    from base.stores import connect_read_only  # noqa: PLC0415
+    from memory.facts import read_live  # noqa: PLC0415
+
+    condition = "s.pinned AND s.scope != 'session' AND (s.expires_at IS NULL OR s.expires_at > ?)"
+    with closing(connect_read_only(path, wait_s=WAIT_S)) as db:
+        facts = list(read_live(db, condition, [time.time()]))
+    return sorted(facts, key=lambda fact: (fact.title, fact.path))
+
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ctxmode.config.transcripts import SourceChoice
     from ctxmode.hosts.hooks.calls import Purpose
+    from memory.facts import Fact
     from memory.sessions import Imported, SessionStore
     from memory.sessions.importers import Importer, Transcript
 
@@ -85,16 +131,15 @@ def _tell_session(bell: Bell, agent: str) -> str:
 
 def _tell_pinned(bell: Bell) -> str:
     """Say what is pinned, at a beginning or after a compaction; what goes on has it already."""
-    from ctxmode.hosts.hooks import pinned  # noqa: PLC0415 - once in a conversation
 
-    files = pinned.list_files(bell.data_dir, bell.project)
+    files = list_files(bell.data_dir, bell.project)
     if not files or (bell.text("source", "trigger") == "resume" and not _is_after_compaction(bell)):
         return ""
     with _logged(bell), limit_time(PINNED_S):
         from ctxmode.config.transcripts import is_wanted  # noqa: PLC0415
 
         if is_wanted(bell.project, config_home(bell), bell.environ):
-            return pinned.tell_pinned(files)
+            return tell_pinned(files)
     return ""
 
 

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from base.named_tuples import NamedTuple
+
+
+def read_json(text: str | bytes) -> Any:  # noqa: ANN401 - JSON
+    """The value that a text stands for. Numbers of any size are read, bytes that are no text
+    replaced.
+
+    Raises:
+        ValueError: it is not JSON.
+        RecursionError: it is nested too deeply.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    return json.loads(text.removeprefix("\ufeff"), parse_int=_number)
+
+
+def _number(digits: str) -> int | float:
+    """An integer; one of absurd length as the float that is next, which may be infinite."""
+    return int(digits) if len(digits) < 1000 else float(digits)
+
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,10 +82,10 @@ class Ruling(NamedTuple):
     instead: Mapping[str, Any] | None = None  # the call's
 
 
-class Refusal(NamedTuple):
+class Refusal(str):
     """An answer for hosts that read no JSON: the text goes to stderr, and the exit code is 2."""
 
-    text: str
+    __slots__ = ()
 
 
 Answer: TypeAlias = "Mapping[str, Any] | str | Refusal | None"

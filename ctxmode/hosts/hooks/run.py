@@ -2,19 +2,98 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from ctxmode.hosts.adapters import find_adapter, list_events
 from ctxmode.hosts.hooks import uncaptured
-from ctxmode.hosts.hooks.calls import PASS, Answer, Purpose, Ruling, ToolCall
-from ctxmode.hosts.hooks.json_text import read_json
+from ctxmode.hosts.hooks.calls import PASS, Answer, Ground, Purpose, Ruling, ToolCall, read_json
+from policy.deadline import HOOK_SECONDS, pause_limit, results_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ctxmode.hosts.adapters.adapter import Adapter
+    from ctxmode.hosts.adapters import Adapter
     from ctxmode.hosts.hooks.bell import Bell
+
+# Only the child loads the policy: two processes that share much pay for each page that one
+# changes.
+
+
+def ruling(
+    call: ToolCall, ground: Ground, is_callable: Callable[[], bool]
+) -> tuple[Ruling, list[dict[str, Any]]]:
+    """What to tell the host, and the verdicts behind it, as JSON. `is_callable` says whether our
+    tools are, and is asked only where a rule redirects to one.
+
+    A caller that may lack our tools is advised where another would be redirected. Rules that
+    cannot be read deny: nothing is allowed unread.
+    """
+
+    def steps(*, is_judged: bool) -> Iterator[bytes]:
+        with pause_limit():
+            from ctxmode.hosts.hooks import verdicts  # noqa: PLC0415 - loads the policy
+
+        yield from verdicts.steps(call, ground, is_callable, is_judged=is_judged)
+
+    results = results_of(lambda: steps(is_judged=True), HOOK_SECONDS)
+    if results == [b""]:
+        results = results_of(lambda: steps(is_judged=False), HOOK_SECONDS)
+    if not any(results):
+        return Ruling("deny", "The rules cannot be read in time, so nothing is allowed."), []
+    said, verdicts = json.loads(results[-1])
+    return Ruling(*said), verdicts
+
+
+STARTING_SECONDS = 5.0
+_POLL_SECONDS = 0.05
+
+
+def is_callable(host: str, data: str, ground: Ground) -> bool:
+    """Say whether a server of this user lives, or comes to live soon.
+
+    A host starts its servers beside its first turn, so a call may be made before ours holds its
+    lock; were a redirect advice by then, the call would pass. Where the host has our server among
+    those that it starts, the lock is waited for, `STARTING_SECONDS` at most. Elsewhere, and for a
+    server that does not come, a redirect is advice: our tools cannot be called.
+    """
+    if _is_any_alive(data):
+        return True
+    with pause_limit():
+        from ctxmode.hosts.setup.target import is_registered  # noqa: PLC0415 - few calls wait
+
+        if not is_registered(host, ground.project, ground.home, ground.environ):
+            return False
+    until = time.monotonic() + STARTING_SECONDS
+    while time.monotonic() < until:
+        time.sleep(_POLL_SECONDS)
+        if _is_any_alive(data):
+            return True
+    return False
+
+
+def _is_any_alive(data: str) -> bool:
+    """Whether any server of this user holds its lock."""
+    folder = os.path.join(data, "state", "instances")
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    locks = (name for name in names if name.endswith(".lock") and "-" in name)
+    return any(_is_held(os.path.join(folder, name)) for name in locks)
+
+
+def _is_held(path: str) -> bool:
+    from base.locks import is_held  # noqa: PLC0415 - where no server was, there is nothing to ask
+
+    try:
+        return is_held(path)
+    except OSError:
+        return False
+
 
 Log = Callable[[], object]
 CAPTURED_ALONE = ("asked", "answered")
@@ -46,7 +125,7 @@ def respond(
     except RecursionError:  # arguments are the model's, and a host may well take them
         return deny(host, name, "The call is nested too deeply to be judged."), _nothing
     if call is None:
-        return spoken.answer(PASS, name), _nothing
+        return spoken.answer_ruling(PASS, name), _nothing
     call = call._replace(cwd=_folder(spoken.FOLDER_VARIABLES, call.cwd, environ))
     return _judge(spoken, host, name, call, text=text, environ=environ)
 
@@ -73,10 +152,12 @@ def _attend(
 
             log = partial(_run_both, partial(capture_turn, bell), log)
     if purpose == "open":
-        from ctxmode.hosts.routing import ROUTING  # noqa: PLC0415 - said once in a conversation
+        from ctxmode.hosts.instructions import read_routing  # noqa: PLC0415 - said once in a conversation
 
-        said = f"{ROUTING}\n\n{said}" if said else ROUTING
-    answer = spoken.add_context(said, event_name) if said else spoken.answer(PASS, event_name)
+        said = f"{read_routing()}\n\n{said}" if said else read_routing()
+    answer = (
+        spoken.add_context(said, event_name) if said else spoken.answer_ruling(PASS, event_name)
+    )
     return answer, log
 
 
@@ -157,33 +238,25 @@ def _judge(  # noqa: PLR0913 - what a call is judged by
     text: bytes,
     environ: Mapping[str, str],
 ) -> tuple[Answer, Log]:
-    from ctxmode.hosts.hooks.calls import Ground  # noqa: PLC0415 - not for what passes in silence
-    from ctxmode.hosts.hooks.servers import ruling  # noqa: PLC0415 - as above
-
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
     project = _project(call.cwd, home, environ)
     data = data_dir(environ)
     ground = Ground(project, home, environ)
 
-    def is_callable() -> bool:
-        from ctxmode.hosts.hooks import servers  # noqa: PLC0415 - only a redirect asks for one
-
-        return servers.is_callable(host, data, ground)
-
-    said, verdicts = ruling(call, ground, is_callable)
+    said, verdicts = ruling(call, ground, partial(is_callable, host, data, ground))
     said = said._replace(instead=call.instead)
 
     def log() -> None:
         from ctxmode.operations import audit  # noqa: PLC0415 - only once the answer is given
 
         for (kind, value), verdict in zip(call.subjects(), verdicts, strict=True):
-            entry = audit.entry(f"hook:{host}", kind, value, verdict, project)
-            audit.write(os.path.join(data, "logs"), entry)
+            entry = audit.build_entry(f"hook:{host}", kind, value, verdict, project)
+            audit.write_entry(os.path.join(data, "logs"), entry)
 
     written = log if verdicts else _nothing
     if said.kind != "deny" and _is_captured(project, environ):
         written = partial(_run_both, written, partial(_note_tool, project, text, call.name))
-    return spoken.answer(said, event_name), written
+    return spoken.answer_ruling(said, event_name), written
 
 
 def deny(host: str, event_name: str, why: str) -> Answer:
@@ -191,7 +264,7 @@ def deny(host: str, event_name: str, why: str) -> Answer:
     spoken = find_adapter(host)
     if spoken is None or event_name.lower() not in map(str.lower, list_events(spoken, "judge")):
         return None
-    return spoken.answer(Ruling("deny", why), event_name)
+    return spoken.answer_ruling(Ruling("deny", why), event_name)
 
 
 def _project(cwd: str, home: str, environ: Mapping[str, str]) -> str:

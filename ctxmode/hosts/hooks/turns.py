@@ -10,8 +10,48 @@ import json
 import os
 import time
 
+from base.host_homes import find_place
 from base.named_tuples import NamedTuple
 from ctxmode.config.file_names import DRAFTS_FOLDER
+from ctxmode.hosts.hooks.calls import read_json
+
+# Its hook for a prompt does not ring for the one with which a run begins, and the hook for a turn's
+# end tells the answer alone: seen with 3.0.65. The record has the prompt by then. Source: the
+# repository cline/cline, sdk/packages/shared/src/storage/paths.ts.
+
+RECORD_BYTES_MAX = 16 << 20
+FOLDER = "~/.cline/data/sessions"
+
+
+def read_texts(bell: Bell) -> Iterator[str]:
+    """Yield the user's texts in the session that an event is of, the last first.
+
+    Tools' results are messages of the user, too.
+    """
+    from base.plain_files import open_plain  # noqa: PLC0415
+
+    context = bell.event.get("sessionContext")
+    session = context.get("rootSessionId") if isinstance(context, dict) else None
+    if not isinstance(session, str) or not session.replace("_", "").replace("-", "").isalnum():
+        return
+    folder = find_place(FOLDER, bell.home, bell.environ)
+    path = os.path.join(folder, session, f"{session}.messages.json")
+    try:
+        with open_plain(path, follow=False) as file:
+            record = file.read(RECORD_BYTES_MAX + 1)
+        kept = read_json(record) if len(record) <= RECORD_BYTES_MAX else None
+    except (OSError, ValueError, RecursionError):
+        return
+    messages = kept.get("messages") if isinstance(kept, dict) else None
+    for message in reversed(messages if isinstance(messages, list) else []):
+        if not isinstance(message, dict) or message.get("role") != "user":
+            continue
+        content = message.get("content")
+        for part in content if isinstance(content, list) else [{"text": content}]:
+            text = part.get("text") if isinstance(part, dict) else None
+            if isinstance(text, str):
+                yield text
+
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,8 +140,6 @@ def _capture(bell: Bell, told: Turn) -> None:
     if bell.purpose == "answered" and not told.answer:
         told = _read_transcript(bell, told, buffers.find_prompted_at(told.session))
     if bell.purpose == "answered" and not told.prompt and "sessionContext" in bell.event:
-        from ctxmode.hosts.hooks.cline_prompts import read_texts  # noqa: PLC0415 - Cline alone
-
         typed = (unwrap_prompt(text) for text in read_texts(bell) if INPUT_BEGIN in text)
         told = told._replace(prompt=next(filter(None, typed), ""))
     buffers.append(
@@ -113,7 +151,7 @@ def note_tool(project: str, text: bytes, tool: str) -> None:
     """Note a tool of the turn under way."""
     from contextlib import suppress  # noqa: PLC0415
 
-    from ctxmode.hosts.hooks.json_text import read_json  # noqa: PLC0415
+    from ctxmode.hosts.hooks.calls import read_json  # noqa: PLC0415
     from memory.pages import Buffers  # noqa: PLC0415
 
     with suppress(OSError, ValueError, RecursionError):

@@ -17,7 +17,7 @@ from base.strict_data import load_toml
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.setup.hosts import BY_NAME
 from ctxmode.hosts.setup.json_edits import parse
-from ctxmode.hosts.setup.target import Target, read
+from ctxmode.hosts.setup.target import Target, read_host_file
 
 _SECONDS = {"SessionEnd": 1}  # for others 600, where a hook names none
 
@@ -55,8 +55,8 @@ def _hash_hooks(target: Target) -> Iterator[tuple[str, str]]:
     """The key of each hook of ours, and its hash as it is now."""
     host = BY_NAME["codex"]
     places = host.hooks.places if host.hooks else host.servers
-    file = target.path(places.of(target.scope))
-    events = parse(read(file, target.root) or "{}").value.get("hooks", {})
+    file = target.path(places.get(target.scope, ""))
+    events = parse(read_host_file(file, target.root) or "{}").value.get("hooks", {})
     for event in host.events():
         for group_index, group in enumerate(events.get(event, ())):
             for index, hook in enumerate(group.get("hooks", ())):
@@ -75,7 +75,7 @@ def _hash(label: str, group: Mapping[str, Any], hook: Mapping[str, Any], seconds
 
 def _load_trusted(target: Target) -> dict[str, str]:
     """What a person has reviewed and not switched off; a project's hooks are in their file, too."""
-    text = read(target.path(BY_NAME["codex"].servers.user)) or ""
+    text = read_host_file(target.path(BY_NAME["codex"].servers["user"])) or ""
     states = load_toml(text.removeprefix("\ufeff")).get("hooks", {}).get("state", {})
     return {
         key: state.get("trusted_hash", "")

@@ -6,20 +6,123 @@ import json
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 
-from ctxmode.hosts import skill
-from ctxmode.hosts.setup.host import (
-    Command,
-    Hooks,
-    Host,
-    Known,
-    Places,
-    WholeFile,
-    WriteText,
-    hook_program,
-)
+from ctxmode.hosts.adapters import find_adapter
+from ctxmode.hosts.hooks.calls import Purpose
+from ctxmode.hosts.instructions import SKILL_NAME
+
+
+class WriteText(Protocol):
+    """What makes the text of a file of ours; empty where it then has nothing to do."""
+
+    def __call__(self, command: Sequence[str], *, records_sessions: bool = True) -> str: ...
+
+
+def hook_program(host: str, event: str, *, is_for_sessions: bool) -> WriteText:
+    """What makes the text of a host's program from the command that it is to call."""
+
+    def text(command: Sequence[str], *, records_sessions: bool = True) -> str:
+        if is_for_sessions and not records_sessions:
+            return ""
+        line = shlex.join([*command, "hook", host, event])
+        return f"#!/bin/sh\n# Written by `context-mode setup {host}`.\nexec {line}\n"
+
+    return text
+
+
+Scope = Literal["user", "project"]
+Command = Sequence[str]
+SCOPES: tuple[Scope, ...] = ("user", "project")
+Places = Mapping[Scope, str]
+"""One kind of file, by the scopes in which the host has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """A file of hooks: entries by event, in a list each. Which events, the host's adapter says."""
+
+    places: Places
+    # Makes an event's entry from the line to call and the pattern of tools, empty without any.
+    entry: Callable[[str, str], Mapping[str, Any]]
+    tools: str = ""  # the pattern for events that are about tools
+    base: Mapping[str, Any] | None = None  # what a new file must hold
+    left_out: tuple[str, ...] = ()  # not registered, but understood where somebody registered them
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A file that is ours alone: a plug-in, or hooks; some hosts run a program as their hook.
+
+    One that is not needed gives way to a file of somebody else's in its place.
+    """
+
+    places: Places
+    text: WriteText
+    is_plugin: bool = False
+    is_program: bool = False
+    is_needed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One row of the table of hosts."""
+
+    name: str
+    title: str
+    servers: Places
+    key: tuple[str, ...]
+    entry: Callable[[Command], Mapping[str, Any]]  # makes the server's entry from its command
+    hooks: Hooks | None = None
+    plugins: tuple[WholeFile, ...] = ()
+    # Files it always shows its model, if hooks cannot put a text first.
+    rules: Places = field(default_factory=dict)
+    skill: Places = field(default_factory=dict)  # where it finds our skill
+    # Values that an earlier entry of the server had, which are replaced; others stay.
+    outdated: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    spoken: str = ""  # the adapter that answers its hooks, where it is not named as the host
+    extension: str = ""  # the file that an extension of ours has once it is installed
+    source: str = ""  # the documents that it is from
+    # When the row was last checked, and the version that was run; by its documents without one.
+    known: Mapping[str, str] = field(default_factory=lambda: {"date": "2026-11"})
+    note: str = ""  # what its user has to do besides
+
+    @property
+    def adapter(self) -> str:
+        return self.spoken or self.name
+
+    @property
+    def evidence(self) -> str:
+        """The evidence for the row, and its date."""
+        run = f"run {self.known['version']}" if "version" in self.known else "by its documents"
+        return f"{run}, {self.known['date']}"
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The scopes in which it reads servers."""
+        return tuple(scope for scope in SCOPES if scope in self.servers)
+
+    @property
+    def means(self) -> tuple[str, ...]:
+        """The parts that it gets besides the server: hooks, a plug-in, a rules file, a skill."""
+        are_plugins = {one.is_plugin for one in self.plugins}
+        given = {
+            "hooks": self.hooks or False in are_plugins,
+            "plug-in": True in are_plugins,
+            "rules file": self.rules,
+            "skill": self.skill,
+        }
+        return tuple(name for name, it in given.items() if it)
+
+    def events(self) -> Mapping[str, Purpose]:
+        """The events that are registered for its hooks, and what each is for."""
+        spoken = find_adapter(self.adapter) if self.hooks else None
+        if spoken is None or self.hooks is None:
+            return {}
+        return {n: its for n, its in spoken.EVENTS.items() if n not in self.hooks.left_out}
+
 
 SOURCE = Path(__file__).parent.parent / "hooks" / "opencode_plugin.ts"
 _COMMAND = 'const COMMAND: string[] = ["context-mode"];'
@@ -67,7 +170,7 @@ def _hook(command: Sequence[str], purpose: str, trigger: str, **more: str) -> di
 
 
 SERVER_NAME = "context-mode"
-SKILL = f"skills/{skill.NAME}/SKILL.md"
+SKILL = f"skills/{SKILL_NAME}/SKILL.md"
 
 
 def _words(command: Command) -> dict[str, Any]:
@@ -168,13 +271,9 @@ def _read_hosts() -> tuple[Host, ...]:
             "plugins": tuple(_make_file(name, one) for one in row.get("plugins", ())),
             "hooks": files[hooks if isinstance(hooks, str) else name] if hooks else None,
         }
-        given |= {part: Places(**row[part]) for part in ("servers", "rules") if part in row}
+        given |= {part: row[part] for part in ("servers", "rules", "known") if part in row}
         if skills := row.get("skills"):
-            given["skill"] = Places(
-                **{scope: f"{place}/{SKILL}" for scope, place in skills.items()}
-            )
-        if known := row.get("known"):
-            given["known"] = Known(**known)
+            given["skill"] = {scope: f"{place}/{SKILL}" for scope, place in skills.items()}
         same = ("title", "outdated", "spoken", "extension", "source", "note")
         made.append(Host(name, **given, **{part: row[part] for part in same if part in row}))
     return tuple(made)
@@ -182,7 +281,7 @@ def _read_hosts() -> tuple[Host, ...]:
 
 def _make_hooks(row: Mapping[str, Any], tools: Mapping[str, str]) -> Hooks:
     return Hooks(
-        Places(**row["places"]),
+        row["places"],
         HOOK_ENTRIES[row["entry"]],
         tools[row["tools"]] if "tools" in row else "",
         row.get("base"),
@@ -195,9 +294,7 @@ def _make_file(host: str, row: Mapping[str, Any]) -> WholeFile:
     are not needed are for the capture of turns alone."""
     event, is_needed = row.get("event", ""), row.get("is_needed", True)
     text = hook_program(host, event, is_for_sessions=not is_needed) if event else TEXTS[row["text"]]
-    return WholeFile(
-        Places(**row["places"]), text, row.get("is_plugin", False), bool(event), is_needed
-    )
+    return WholeFile(row["places"], text, row.get("is_plugin", False), bool(event), is_needed)
 
 
 HOSTS = _read_hosts()

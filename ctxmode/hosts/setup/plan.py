@@ -5,6 +5,8 @@ written.
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import re
 import shlex
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -14,15 +16,24 @@ from typing import Any
 
 from base.strict_data import load_toml
 from base.whole_files import replace_file
+from ctxmode import __version__
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.hosts import skill
-from ctxmode.hosts.routing import ROUTING
+from ctxmode.hosts.instructions import SKILL_NAME, read_routing, read_skill
 from ctxmode.hosts.setup import hook_edits, json_edits, toml_edits
 from ctxmode.hosts.setup.hook_edits import Owner, is_foreign, is_program, split_server
-from ctxmode.hosts.setup.host import Command, Hooks, Host, Scope, WholeFile
-from ctxmode.hosts.setup.hosts import HOSTS
+from ctxmode.hosts.setup.hosts import (
+    BY_NAME,
+    HOSTS,
+    SERVER_NAME,
+    SKILL,
+    Command,
+    Hooks,
+    Host,
+    Scope,
+    WholeFile,
+)
 from ctxmode.hosts.setup.json_edits import find_value, parse
-from ctxmode.hosts.setup.target import Target, find_server, has_server, inside, read
+from ctxmode.hosts.setup.target import Target, find_server, has_server, inside, read_host_file
 
 Edit = Callable[[str | None], str | None]
 
@@ -45,7 +56,7 @@ def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[FileChang
         UsageError: the host has no file of servers in this scope.
         ContextModeError: a file cannot be read, or not be edited without harm.
     """
-    if not host.servers.of(target.scope):
+    if not host.servers.get(target.scope, ""):
         other = "user" if target.scope == "project" else "project"
         raise UsageError(
             f"{host.title} reads no servers from a {target.scope}'s files", f"Use --{other}."
@@ -53,7 +64,7 @@ def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[FileChang
     texts: dict[Path, tuple[str | None, str | None]] = {}
     for place, edit in _edits(host, target, remove=remove):
         path = target.path(place)
-        before, current = texts.get(path) or (read(path, target.root),) * 2
+        before, current = texts.get(path) or (read_host_file(path, target.root),) * 2
         texts[path] = before, _edit(path, current, edit)
     programs = {target.path(place) for place in _programs(host, target.scope)}
     return tuple(
@@ -65,27 +76,27 @@ def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[FileChang
 
 def _programs(host: Host, scope: Scope) -> Iterator[str]:
     for plugin in host.plugins:
-        if plugin.is_program and (place := plugin.places.of(scope)):
+        if plugin.is_program and (place := plugin.places.get(scope, "")):
             yield place
 
 
 def _edits(host: Host, target: Target, *, remove: bool) -> Iterator[tuple[str, Edit]]:
     scope, owner = target.scope, _find_owner(host, target)
-    yield host.servers.of(scope), _server(host, owner, remove=remove)
+    yield host.servers.get(scope, ""), _server(host, owner, remove=remove)
     if (
         host.hooks
-        and (place := host.hooks.places.of(scope))
+        and (place := host.hooks.places.get(scope, ""))
         and not (remove and _is_shared(host, target))
     ):
         left_out = set(host.events()) if remove else _list_unwanted(host, target)
         yield place, _hooks(host, host.hooks, owner, left_out)
     for plugin in host.plugins:
-        if place := plugin.places.of(scope):
+        if place := plugin.places.get(scope, ""):
             text = plugin.text(target.command, records_sessions=target.records_sessions)
             yield place, _whole(host, plugin, text, owner, remove=remove or not text)
-    if host.skill and (place := host.skill.of(scope)):
+    if place := host.skill.get(scope, ""):
         yield place, _skill(remove=remove)
-    if host.rules and (place := host.rules.of(scope)):
+    if place := host.rules.get(scope, ""):
         yield place, _rules(remove=remove)
 
 
@@ -120,7 +131,7 @@ def _server(host: Host, owner: Owner, *, remove: bool) -> Edit:
             text = json_edits.put(text, (*host.key, name), value)
         return text
 
-    if host.servers.user.endswith(".toml"):
+    if host.servers["user"].endswith(".toml"):
         return hook_edits.take_out("", in_toml) if remove else hook_edits.put_into(None, in_toml)
     base = json_edits.write_base({})
     return hook_edits.take_out(base, in_json) if remove else hook_edits.put_into(base, in_json)
@@ -148,16 +159,16 @@ def _list_updates(host: Host, owner: Owner, found: object) -> Mapping[str, Any]:
 
 def _skill(*, remove: bool) -> Edit:
     """Our skill; one of somebody else's in its place stays, since all works without it."""
-    put = hook_edits.put_into("", lambda _: skill.skill_text())
+    put = hook_edits.put_into("", lambda _: read_skill())
 
     def edit(text: str | None) -> str | None:
-        if text and text.strip() and f"name: {skill.NAME}\n" not in text:
+        if text and text.strip() and f"name: {SKILL_NAME}\n" not in text:
             return text
         if not text or not text.strip():
             return text if remove else put(text)
         blank = text[len(text.rstrip()) :]
         take = hook_edits.take_out("", lambda _: blank.removeprefix("\n"))
-        return take(text) if remove else skill.skill_text().rstrip() + blank
+        return take(text) if remove else read_skill().rstrip() + blank
 
     return edit
 
@@ -191,7 +202,7 @@ def _is_ours(host: Host, plugin: WholeFile, text: str, owner: Owner) -> bool:
 def _rules(*, remove: bool) -> Edit:
     if remove:
         return hook_edits.take_out("", hook_edits.drop)
-    return hook_edits.put_into(None, lambda text: hook_edits.put(text, ROUTING))
+    return hook_edits.put_into(None, lambda text: hook_edits.put(text, read_routing()))
 
 
 def hook_entries(host: Host, command: Command) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -247,7 +258,7 @@ def write(changes: Sequence[FileChange]) -> None:
     try:
         for change in changes:
             path = inside(change.path, change.root)
-            if read(change.path, change.root) != change.before:
+            if read_host_file(change.path, change.root) != change.before:
                 raise ContextModeError(f"{path} changed meanwhile", "Run the command again.")
             mode = path.stat().st_mode & 0o777 if change.before is not None else 0o644
             _write(change.path, change.after, change.root, mode | 0o111 * change.is_program)
@@ -272,3 +283,89 @@ def _write(path: Path, text: str | None, root: Path, mode: int) -> None:
             f"{path} cannot be written: {error.strerror}",
             "Check its owner and mode. Nothing was changed.",
         ) from error
+
+
+# Sources: code.claude.com/docs/en/plugins-reference; geminicli.com/docs/extensions/reference; the
+# package @qwen-code/qwen-code 0.24.4, docs/extension.
+
+DESCRIPTION = "Runs model-written code where the data lives, sandboxed; hands back only the answer."
+README = f"""\
+# context-mode
+
+{DESCRIPTION}
+
+For {{title}}: its server, hooks that hold your rules for {{title}}'s own tools, and a skill that
+says when to answer a question by a short program. It needs Linux, and the program `context-mode`
+where {{title}} finds it; `{{line}} doctor` tells what works on your machine, and how to get what
+does not.
+"""
+HOOKS = "hooks/hooks.json"
+
+
+FORMS: Mapping[str, tuple[str, str]] = {
+    "claude-code": (".claude-plugin/plugin.json", ".mcp.json"),
+    "gemini-cli": ("gemini-extension.json", "gemini-extension.json"),
+    "qwen-code": ("qwen-extension.json", "qwen-extension.json"),
+}
+"""For each host where the manifest lies, and where the servers are."""
+
+MORE: Mapping[str, dict[str, Any]] = {
+    "claude-code": {"author": {"name": SERVER_NAME}, "license": "Apache-2.0"}
+}
+"""What a manifest says besides."""
+
+
+def plan_export(name: str, folder: Path, command: Command) -> tuple[FileChange, ...]:
+    """The files of an export that are new or differ.
+
+    Raises:
+        UsageError: the host has no such form, or the folder holds something else.
+        ContextModeError: a file there cannot be read.
+    """
+    if name not in FORMS:
+        raise UsageError(f"{name} has no form to export", f"Choose from: {', '.join(FORMS)}.")
+    texts = dict(_files(BY_NAME[name], command))
+    _check_folder(folder, FORMS[name][0], texts)
+    changes = (
+        FileChange(folder / place, read_host_file(folder / place, folder), text, folder)
+        for place, text in texts.items()
+    )
+    return tuple(change for change in changes if change.before != change.after)
+
+
+def _files(host: Host, command: Command) -> Iterator[tuple[str, str]]:
+    manifest, beside = FORMS[host.name]
+    about: dict[str, Any] = {
+        "name": SERVER_NAME,
+        "version": __version__,
+        "description": DESCRIPTION,
+    }
+    servers = {"mcpServers": {SERVER_NAME: host.entry([*command, "serve"])}}
+    files = {manifest: about | MORE.get(host.name, {})}
+    files[beside] = files.get(beside, {}) | servers
+    for place, value in files.items():
+        yield place, _to_text(value)
+    yield HOOKS, _to_text({"hooks": {event: [it] for event, it in hook_entries(host, command)}})
+    yield SKILL, read_skill()
+    yield "README.md", README.format(title=host.title, line=" ".join(command))
+
+
+def _to_text(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _check_folder(folder: Path, manifest: str, texts: Mapping[str, str]) -> None:
+    """An export goes into a new or empty folder, or over one that was made before."""
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file", "Name a new folder, or an empty one.")
+    here = {
+        os.path.relpath(os.path.join(where, name), folder)
+        for where, _, names in os.walk(folder)
+        for name in names
+    }
+    if here and (not here <= set(texts) or manifest not in here):
+        other = min(here - set(texts), default=min(here))
+        raise UsageError(
+            f"{folder} holds what no export put there: {other}",
+            "Name a new folder, an empty one, or that of an earlier export.",
+        )

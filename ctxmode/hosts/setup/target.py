@@ -12,8 +12,7 @@ from base.plain_files import read_plain
 from base.strict_data import load_toml
 from ctxmode.errors import ContextModeError, why
 from ctxmode.hosts.agents import AGENTS
-from ctxmode.hosts.setup.host import SCOPES, Command, Host, Scope
-from ctxmode.hosts.setup.hosts import HOSTS, SERVER_NAME
+from ctxmode.hosts.setup.hosts import HOSTS, SCOPES, SERVER_NAME, Command, Host, Scope
 from ctxmode.hosts.setup.json_edits import find_value, parse
 from policy import real_path
 from policy.project_file import read_project_file
@@ -45,7 +44,7 @@ class Target:
         return self.project / place
 
 
-def read(path: Path, root: Path = Path("/")) -> str | None:
+def read_host_file(path: Path, root: Path = Path("/")) -> str | None:
     """A file's text as it is, line ends and all; None if there is none.
 
     Raises:
@@ -106,11 +105,11 @@ def has_server(host: Host, target: Target) -> bool:
 def find_server(host: Host, target: Target) -> Mapping[str, Any]:
     """Find the entry of our server in a host's settings; an empty one where there is none, or they
     cannot be read."""
-    place = host.servers.of(target.scope)
+    place = host.servers.get(target.scope, "")
     if not place:
         return {}
     try:
-        text = (read(target.path(place), target.root) or "").removeprefix("\ufeff")
+        text = (read_host_file(target.path(place), target.root) or "").removeprefix("\ufeff")
         document = load_toml(text) if place.endswith(".toml") else parse(text or "{}").value
     except (ContextModeError, ValueError, RecursionError):
         return {}
@@ -147,19 +146,19 @@ def find_registered(
 
 
 def _count(host: Host, target: Target, scope: Scope) -> Registered:
-    if host.hooks and (place := host.hooks.places.of(scope)):
+    if host.hooks and (place := host.hooks.places.get(scope, "")):
         text = _read(target, place)
         wanted = [n for n, purpose in host.events().items() if purpose not in ("judge", "open")]
         there = [name for name in wanted if f" hook {host.adapter} {name}" in text]
         return "none" if not there else "all" if len(there) == len(wanted) else "some"
     for plugin in host.plugins:
-        if place := plugin.places.of(scope):
+        if place := plugin.places.get(scope, ""):
             return "all" if f"context-mode setup {host.name}" in _read(target, place) else "none"
     return "none"
 
 
 def _read(target: Target, place: str) -> str:
     try:
-        return read(target.path(place), target.root) or ""
+        return read_host_file(target.path(place), target.root) or ""
     except ContextModeError:
         return ""

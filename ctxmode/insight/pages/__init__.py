@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ctxmode.insight.model import Page
 from ctxmode.insight.pages import facts, overview, store
+from ctxmode.insight.reading import Page
 
 PAGES: tuple[Page, ...] = (
     Page("overview", "Overview", overview.build_overview),

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from ctxmode.insight.model import ROWS, Asked, Data, part
-from ctxmode.insight.reading import Reader
+from ctxmode.insight.reading import ROWS, Data, PageQuery, Reader, part
 from memory.errors import BadInputError, MemoryRoomError
 from memory.facts import (
     MAIN,
@@ -26,7 +25,7 @@ from memory.pages import Commit, Pages, SectionChange, SectionDiff
 COMMITS_MAX = 30
 
 
-def build_pages(reader: Reader, asked: Asked) -> Data:
+def build_pages(reader: Reader, asked: PageQuery) -> Data:
     """Build the list of pages."""
 
     def look(pages: Pages) -> Data:
@@ -50,7 +49,7 @@ def build_pages(reader: Reader, asked: Asked) -> Data:
     return listed | {"is_ready": found["is_ready"], "total": len(found["rows"])}
 
 
-def build_page(reader: Reader, asked: Asked) -> Data:
+def build_page(reader: Reader, asked: PageQuery) -> Data:
     """Build one page; without `page` where there is none. `from` and `to` are commits to
     compare; without them the last two versions are."""
     path = asked.text("path")
@@ -139,7 +138,7 @@ _FIELDS = (
 )
 
 
-def build_facts(reader: Reader, asked: Asked) -> Data:
+def build_facts(reader: Reader, asked: PageQuery) -> Data:
     """Build the tree of the facts that stand on a branch, and the table of branches."""
     scope, branch, at = _scope(asked), asked.text("branch") or MAIN, asked.number("at")
 
@@ -173,7 +172,7 @@ def build_facts(reader: Reader, asked: Asked) -> Data:
     }
 
 
-def build_fact(reader: Reader, asked: Asked) -> Data:
+def build_fact(reader: Reader, asked: PageQuery) -> Data:
     """Build the page of one fact, with every change at its path; without `fact` where there is
     none."""
     scope, branch, path = _scope(asked), asked.text("branch") or MAIN, asked.text("path")
@@ -209,7 +208,7 @@ def build_fact(reader: Reader, asked: Asked) -> Data:
     return {"scope": scope, "branch": branch, "path": path} | found
 
 
-def _scope(asked: Asked) -> str:
+def _scope(asked: PageQuery) -> str:
     return "user" if asked.text("scope") == "user" else "project"
 
 

@@ -8,8 +8,16 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from ctxmode.insight.model import ROWS, Asked, Data, build_bars, build_columns, part, take_largest
-from ctxmode.insight.reading import Reader
+from ctxmode.insight.reading import (
+    ROWS,
+    Data,
+    PageQuery,
+    Reader,
+    build_bars,
+    build_columns,
+    part,
+    take_largest,
+)
 from ctxmode.operations import audit
 from ctxmode.operations.figures import (
     ToolFigures,
@@ -17,8 +25,14 @@ from ctxmode.operations.figures import (
     read_tool_figures,
 )
 from ctxmode.operations.quotas import read_holdings
-from ctxmode.operations.refused_runs import KeptRefusals, count_by_kind, list_refused
-from ctxmode.operations.run_records import ROWS_MAX, count_by_status, list_runs
+from ctxmode.operations.run_records import (
+    ROWS_MAX,
+    KeptRefusals,
+    count_by_kind,
+    count_by_status,
+    list_refused,
+    list_runs,
+)
 from ctxmode.operations.usage import DAY_S
 from executor import Refusal
 from memory.sessions import TokenCount, count_sessions, sum_tokens_by_day
@@ -29,10 +43,10 @@ ACT_FIELDS = ("kind", "target", "by", "certainty", "count", "remedy")
 ALLOWED = ("allow", "ask, granted")
 
 
-def build_refusals(reader: Reader, asked: Asked) -> Data:
+def build_refusals(reader: Reader, asked: PageQuery) -> Data:
     """Build the list of this project's refused programs, the latest first."""
     project, at = str(reader.config.project), asked.number("at")
-    entries = reader.ask(lambda: list(audit.read(reader.config.log_dir))) or []
+    entries = reader.ask(lambda: list(audit.read_entries(reader.config.log_dir))) or []
     refused = [one for one in entries if _is_refused(one, project)]
     refused.reverse()
     rules: dict[str, int] = {}
@@ -43,18 +57,15 @@ def build_refusals(reader: Reader, asked: Asked) -> Data:
     return part("/refusals", asked, [_build_row(one) for one in refused[at : at + ROWS + 1]]) | {
         "total": len(refused),
         "rules": build_bars(rules),
-        "acts": [_build_act(run, refusal) for run in acts for refusal in run.refusals][:ACTS_SHOWN],
+        "acts": [_build_act(run, refusal) for run in acts for refusal in run[2]][:ACTS_SHOWN],
         "kinds": build_bars(reader.runs(count_by_kind) or {}),
     }
 
 
 def _build_act(run: KeptRefusals, refusal: Refusal) -> Data:
-    return {
-        "run": run.number,
-        "at": run.at,
-        "language": run.language,
-        "status": run.status,
-    } | {name: getattr(refusal, name) for name in ACT_FIELDS}
+    number, row, _ = run
+    found = {name: row[name] for name in ("at", "language", "status")}
+    return {"run": number} | found | {name: getattr(refusal, name) for name in ACT_FIELDS}
 
 
 def _is_refused(entry: Mapping[str, Any], project: str) -> bool:
@@ -75,7 +86,7 @@ def _build_row(entry: Mapping[str, Any]) -> Data:
     }
 
 
-def build_runs(reader: Reader, asked: Asked) -> Data:
+def build_runs(reader: Reader, asked: PageQuery) -> Data:
     """Build the list of runs, of one status where that is asked for."""
     status, at = asked.text("status"), asked.number("at")
     rows = reader.runs(lambda db: list_runs(db, status=status, offset=at, limit=ROWS + 1)) or []
@@ -92,7 +103,7 @@ DAYS = 30
 UNKNOWN = "unknown model"
 
 
-def build_overview(reader: Reader, asked: Asked) -> Data:
+def build_overview(reader: Reader, asked: PageQuery) -> Data:
     """Build the overview."""
     today = int(time.time() // DAY_S)
     days = range(today - DAYS + 1, today + 1)

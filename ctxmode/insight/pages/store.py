@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ctxmode.errors import UsageError
-from ctxmode.insight.model import ROWS, Asked, Data, build_bars, part
-from ctxmode.insight.reading import Reader
+from ctxmode.insight.reading import ROWS, Data, PageQuery, Reader, build_bars, part
 from ctxmode.operations.quotas import read_holdings
 from ctxmode.operations.searching import SearchRequest, search
 from ctxmode.render.passages import STALE
@@ -26,7 +25,7 @@ _FIELDS = (
 )
 
 
-def build_sessions(reader: Reader, asked: Asked) -> Data:
+def build_sessions(reader: Reader, asked: PageQuery) -> Data:
     """Build the list of sessions."""
     at = asked.number("at")
     rows = reader.sessions(lambda db: browsing.list_rows(db, offset=at, limit=ROWS + 1)) or []
@@ -34,7 +33,7 @@ def build_sessions(reader: Reader, asked: Asked) -> Data:
     return data | {"total": reader.sessions(count_sessions) or 0}
 
 
-def build_session(reader: Reader, asked: Asked) -> Data:
+def build_session(reader: Reader, asked: PageQuery) -> Data:
     """Build the page of one session; without `session` where there is none."""
     wanted, at = asked.text("id"), asked.number("at")
 
@@ -68,7 +67,7 @@ def build_session(reader: Reader, asked: Asked) -> Data:
 HITS = 10
 
 
-def build_search(reader: Reader, asked: Asked) -> Data:
+def build_search(reader: Reader, asked: PageQuery) -> Data:
     """Build the form, and what was found."""
     query = asked.text("q").strip()
     data: Data = {"query": query, "hits": [], "state": "", "problem": "", "corrections": []}
@@ -105,7 +104,7 @@ def build_search(reader: Reader, asked: Asked) -> Data:
 TEXT_BYTES_MAX = 64 * 1024
 
 
-def build_sources(reader: Reader, asked: Asked) -> Data:
+def build_sources(reader: Reader, asked: PageQuery) -> Data:
     """Build the list of sources, the latest first."""
     at = asked.number("at")
 
@@ -120,7 +119,7 @@ def build_sources(reader: Reader, asked: Asked) -> Data:
     }
 
 
-def build_source(reader: Reader, asked: Asked) -> Data:
+def build_source(reader: Reader, asked: PageQuery) -> Data:
     """Build the page of one source with the beginning of its text; without `source` where there is
     none."""
     number = asked.number("id")

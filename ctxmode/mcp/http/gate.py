@@ -11,7 +11,7 @@ import hmac
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -163,37 +163,39 @@ SENT_ONCE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """Who may come in."""
-
-    tokens: Tokens
-    hosts: frozenset[str]  # names without a port
-    origins: frozenset[str] = frozenset()  # whole origins
-
-    def admits_host(self, given: str) -> bool:
-        """Tell whether requests to this Host, with a port or without, are meant for this server."""
-        return _without_port(given).lower() in self.hosts
-
-    def admits_origin(self, given: str) -> bool:
-        """Tell whether a page of this origin may ask: one that was named, or one of this
-        machine."""
-        scheme, _, rest = given.partition("://")
-        local = scheme in ("http", "https") and _without_port(rest).lower() in LOOPBACK
-        return given in self.origins or local
-
-
 def _without_port(given: str) -> str:
     head, colon, port = given.rpartition(":")
     return head if colon and port.isdigit() else given
 
 
 class Gate:
-    """ASGI: lets in what `admission` admits, and answers the rest itself."""
+    """ASGI: lets in who has one of the tokens, and answers the rest itself.
 
-    def __init__(self, app: ASGIApp, admission: Admission) -> None:
+    Hosts are names without a port, origins are whole.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        tokens: Tokens,
+        hosts: Collection[str],
+        origins: Collection[str] = (),
+    ) -> None:
         self._app = app
-        self._admission = admission
+        self._tokens = tokens
+        self._hosts = hosts
+        self._origins = origins
+
+    def _admits_host(self, given: str) -> bool:
+        """Tell whether requests to this Host, with a port or without, are meant for this server."""
+        return _without_port(given).lower() in self._hosts
+
+    def _admits_origin(self, given: str) -> bool:
+        """Tell whether a page of this origin may ask: one that was named, or one of this
+        machine."""
+        scheme, _, rest = given.partition("://")
+        local = scheme in ("http", "https") and _without_port(rest).lower() in LOOPBACK
+        return given in self._origins or local
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -209,15 +211,15 @@ class Gate:
         # How long a body is, `connections` has made sure of.
         if twice := next((name for name in SENT_ONCE if len(headers.getlist(name)) > 1), None):
             return _refuse(400, f"the header {twice} stands there more than once: send one")
-        if not self._admission.admits_host(headers.get("host", "")):
+        if not self._admits_host(headers.get("host", "")):
             return _refuse(421, "this Host is not served here; --allow-host NAME adds one")
         origin = headers.get("origin")
-        if origin is not None and not self._admission.admits_origin(origin):
+        if origin is not None and not self._admits_origin(origin):
             return _refuse(403, "this Origin may not ask; --allow-origin ORIGIN adds one")
         if scope["path"] in OPEN_PATHS:
             return None
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        name = self._admission.tokens.name_of(token.strip()) if scheme.lower() == "bearer" else None
+        name = self._tokens.name_of(token.strip()) if scheme.lower() == "bearer" else None
         if name is None:
             answer = _refuse(401, "a bearer token is required: Authorization: Bearer TOKEN")
             answer.headers["WWW-Authenticate"] = 'Bearer realm="context-mode"'

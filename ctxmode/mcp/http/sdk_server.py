@@ -19,7 +19,8 @@ from mcp.shared.message import ServerMessageMetadata
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from ctxmode.mcp import listing, protocol
+from ctxmode.mcp import protocol
+from ctxmode.mcp import server as listing
 from ctxmode.mcp.protocol import Envelope, ProtocolError
 from ctxmode.mcp.server import Server
 
@@ -44,7 +45,7 @@ def build_sdk_server(server: Server, tools: Iterable[str]) -> SdkServer[Any]:
         conversation = _Exchange(context)
         given = {} if params is None else _dump(params)
         try:
-            found = listing.answer(context.method, conversation.envelope, tools)
+            found = listing.answer_listing(context.method, conversation.envelope, tools)
             if found is None:
                 found = await server.answer(conversation, context.method, given)
         except ProtocolError as error:

@@ -2,32 +2,151 @@
 
 from __future__ import annotations
 
+import collections
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count, dropwhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hypercorn.config import Config as Hypercorn
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types import JSONRPCMessage
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    Metric,
+    SummaryMetricFamily,
+)
+from prometheus_client.registry import Collector
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.mcp import conversation
+from ctxmode.mcp.client import open_projects
 from ctxmode.mcp.http import gate
 from ctxmode.mcp.http.connections import Connections, listen
-from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate, Tokens
+from ctxmode.mcp.http.gate import LOOPBACK, Gate, Tokens
 from ctxmode.mcp.http.memory_api import PLACE, answer_api
-from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.http.sdk_server import build_sdk_server
-from ctxmode.mcp.listing import Offer
-from ctxmode.mcp.projects import open_projects
-from ctxmode.mcp.server import Server
+from ctxmode.mcp.server import Offer, Server
 from ctxmode.mcp.tools import list_offered
+
+if TYPE_CHECKING:
+    from fleet import Fleet
+
+GAUGES = {
+    "waiting": "Runs that wait for their turn",
+    "running": "Runs that are with the engine",
+}
+COUNTERS = {
+    "sent": "Runs that an engine accepted",
+    "done": "Runs that ended",
+    "lost": "How often an engine or a worker lost a run",
+    "duplicates": "Outcomes that were dropped since another had come",
+    "kept_here": "Runs that were done on this machine though they might have been sent",
+}
+
+
+class FleetCollector(Collector):
+    """Sums the figures of all open projects' fleets up, whenever it is asked."""
+
+    def __init__(self, list_fleets: Callable[[], Iterable[Fleet]]) -> None:
+        self._list_fleets = list_fleets
+
+    def collect(self) -> Iterator[Metric]:
+        """Give every figure as it is now; none where nothing is sent anywhere."""
+        fleets = [(f.settings.url.partition("://")[0], f) for f in self._list_fleets()]
+        if not fleets:
+            return
+        for name, about in GAUGES.items():
+            gauge = GaugeMetricFamily(f"ctxmode_fleet_{name}", about, labels=["owner", "engine"])
+            now = _sum((e, getattr(fleet.turns, name)()) for e, fleet in fleets)
+            for labels, amount in now.items():
+                gauge.add_metric(labels, amount)
+            yield gauge
+        for name, about in COUNTERS.items():
+            counts = CounterMetricFamily(f"ctxmode_fleet_{name}", about, labels=["owner", "engine"])
+            found = _sum((e, getattr(fleet.figures, name)) for e, fleet in fleets)
+            for labels, amount in found.items():
+                counts.add_metric(labels, amount)
+            yield counts
+        yield from _measure([fleet for _, fleet in fleets])
+
+
+def _sum(counted: Iterable[tuple[str, dict[str, int]]]) -> collections.Counter[tuple[str, str]]:
+    total: collections.Counter[tuple[str, str]] = collections.Counter()
+    for engine, by_owner in counted:
+        for owner, amount in by_owner.items():
+            total[owner, engine] += amount
+    return total
+
+
+def _measure(fleets: list[Fleet]) -> Iterator[Metric]:
+    seconds = SummaryMetricFamily(
+        "ctxmode_fleet_seconds", "What each part of a run's way took", labels=["stage"]
+    )
+    stages = {stage for fleet in fleets for stage in fleet.figures.times}
+    for stage in sorted(stages):
+        times = sum(fleet.figures.times[stage] for fleet in fleets)
+        took_s = sum(fleet.figures.seconds[stage] for fleet in fleets)
+        seconds.add_metric([stage.value], times, took_s)
+    yield seconds
+    moved = CounterMetricFamily("ctxmode_fleet_bytes", "Bytes of blobs", labels=["direction"])
+    moved.add_metric(["sent"], sum(fleet.figures.bytes_sent for fleet in fleets))
+    moved.add_metric(["back"], sum(fleet.figures.bytes_back for fleet in fleets))
+    yield moved
+
+
+SECONDS = (0.005, 0.02, 0.1, 0.5, 2, 10, 60, 300)
+
+
+class Metrics:
+    """The figures of one server."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._calls = Counter(
+            "ctxmode_tool_calls",
+            "Tool calls that were answered",
+            ["tool", "outcome"],
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "ctxmode_tool_seconds",
+            "From a tool call to its answer",
+            ["tool"],
+            buckets=SECONDS,
+            registry=self._registry,
+        )
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+
+    def show_fleets(self, list_fleets: Callable[[], Iterable[Fleet]]) -> None:
+        """Show the figures of these, too, as they are when they are asked for."""
+        self._registry.register(FleetCollector(list_fleets))
+
+    def observe(self, tool: str, outcome: str, seconds: float) -> None:
+        """Count one call; `outcome` is "ok" or "error"."""
+        self._calls.labels(tool, outcome).inc()
+        self._seconds.labels(tool).observe(seconds)
+
+    def text(self) -> bytes:
+        """Write all figures as they are now."""
+        return generate_latest(self._registry)
+
 
 EVENTS_MAX = 256
 BYTES_MAX = 4 * 1024 * 1024
@@ -93,18 +212,8 @@ ENDPOINT = "mcp"
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """Where to listen. Without a certificate it is plain HTTP."""
-
-    host: str = "127.0.0.1"
-    port: int = 8765
-    certificate: Path | None = None  # a file of PEM
-    key: Path | None = None  # a file of PEM
-
-
-@dataclass(frozen=True, slots=True)
 class Site:
-    """What is served to whom."""
+    """What is served to whom, and where. Without a certificate it is plain HTTP."""
 
     config: Config
     tokens: Tokens
@@ -112,26 +221,27 @@ class Site:
     origins: frozenset[str] = frozenset()
     others: Mapping[str, Path] = field(default_factory=dict)  # other projects, by name in URLs
     tools: Offer = field(default_factory=lambda: Offer(list_offered()))
+    host: str = "127.0.0.1"
+    port: int = 8765
+    certificate: Path | None = None  # a file of PEM
+    key: Path | None = None  # a file of PEM
 
 
-async def serve_http(site: Site, address: Address) -> None:
+async def serve_http(site: Site) -> None:
     """Serve until cancelled. A ContextModeError says that the address or the storage cannot be
     used."""
     conversation.configure()
     prepare_storage(site.config)
-    listener = listen(address.host, address.port)
+    listener = listen(site.host, site.port)
     port = listener.getsockname()[1]
     settings = Hypercorn()
-    if address.certificate and address.key:
-        settings.certfile, settings.keyfile = str(address.certificate), str(address.key)
-    admission = Admission(
-        site.tokens,
-        frozenset({*LOOPBACK, _bracket(address.host), *(h.lower() for h in site.hosts)}),
-        site.origins,
-    )
-    _announce(site, address, port)
+    if site.certificate and site.key:
+        settings.certfile, settings.keyfile = str(site.certificate), str(site.key)
+    hosts = frozenset({*LOOPBACK, _bracket(site.host), *(h.lower() for h in site.hosts)})
+    _announce(site, port)
     async with open_endpoints(site) as endpoints:
-        await Connections(Gate(endpoints, admission), settings).serve(listener)
+        gate = Gate(endpoints, site.tokens, hosts, site.origins)
+        await Connections(gate, settings).serve(listener)
 
 
 class Endpoints:
@@ -247,13 +357,13 @@ def _bracket(host: str) -> str:
     return f"[{host}]" if ":" in host else host.lower()
 
 
-def _announce(site: Site, address: Address, port: int) -> None:
-    scheme = "https" if address.certificate else "http"
-    base = f"{scheme}://{_bracket(address.host)}:{port}"
+def _announce(site: Site, port: int) -> None:
+    scheme = "https" if site.certificate else "http"
+    base = f"{scheme}://{_bracket(site.host)}:{port}"
     lines = [f"serving {site.config.project} at {base}/{ENDPOINT}"]
     lines += [f"serving {f} at {base}/{name}/{ENDPOINT}" for name, f in site.others.items()]
     lines.append(f"bearer tokens: {site.tokens.source}")
-    if address.certificate is None and _bracket(address.host) not in LOOPBACK:
+    if site.certificate is None and _bracket(site.host) not in LOOPBACK:
         lines.append("warning: without --certificate and --key, tokens travel unencrypted")
     sys.stderr.write("".join(f"context-mode: {line}\n" for line in lines))
     sys.stderr.flush()

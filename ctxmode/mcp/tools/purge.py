@@ -5,8 +5,7 @@ from __future__ import annotations
 from ctxmode.errors import UsageError
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import CallContext, Given
-from ctxmode.operations.library import age_s
-from ctxmode.operations.purging import PurgeRequest
+from ctxmode.operations.library import PurgeRequest, age_s
 from ctxmode.render import results
 
 

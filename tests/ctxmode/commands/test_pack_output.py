@@ -13,8 +13,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from ctxmode import cli
-from ctxmode.operations import compression
-from ctxmode.operations.exporters import EXPORTERS
+from ctxmode.operations import pack_output
+from ctxmode.operations.pack_output import EXPORTERS
 from kb.tokens import estimate
 from repomap.reading import MARK, RULES_HEAD
 from tests.repomap.repositories import APP, run_git, write_files
@@ -253,7 +253,7 @@ def test_a_compressor_that_is_not_there_is_an_error(pack, monkeypatch):
 
 
 def test_a_compressor_that_trickles_is_given_up(pack, monkeypatch):
-    monkeypatch.setattr(compression, "DEADLINE_S", 0.3)
+    monkeypatch.setattr(pack_output, "DEADLINE_S", 0.3)
     event = threading.Event()
     with proxy(lambda body: (event.wait(20), (200, b"{}"))[1]) as seen:
         monkeypatch.setenv("HEADROOM_BASE_URL", seen[0]["url"])

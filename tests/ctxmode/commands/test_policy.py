@@ -164,8 +164,8 @@ def test_a_broken_rule_file_is_told_with_its_line(place, capsys):
 
 
 def test_the_log_shows_the_verdicts_that_were_written(place, tmp_path, capsys):
-    entry = audit.entry("sandbox", "shell", "ls", {"decision": "allow", "matches": []}, "/p")
-    audit.write(tmp_path / "data" / "logs", entry)
+    entry = audit.build_entry("sandbox", "shell", "ls", {"decision": "allow", "matches": []}, "/p")
+    audit.write_entry(tmp_path / "data" / "logs", entry)
     assert cli.main(["policy", "log", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["entries"]
     assert found["excerpt"] == "ls"

@@ -11,7 +11,7 @@ import pytest
 
 from ctxmode import cli, exit_codes
 from ctxmode.config.locations import load_config
-from ctxmode.operations import usage_schema
+from ctxmode.operations import usage
 from ctxmode.operations.run_records import RunRecord
 from ctxmode.operations.usage import record
 from executor.model import Refusal
@@ -96,7 +96,7 @@ def test_the_data_is_as_told(file, capsys):
 
 def test_a_file_of_an_earlier_release_is_an_error_in_words(file, capsys):
     with closing(sqlite3.connect(file)) as db:
-        usage_schema.create_usage_table(db)
+        usage.create_usage_table(db)
         db.execute("PRAGMA user_version = 1")
     assert cli.main(["policy", "refusals"]) == exit_codes.ERROR
     assert "earlier release" in capsys.readouterr().err

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ctxmode.config.engine_settings import load_packages
 from ctxmode.config.files import PROJECT_FILE, USER_FILE
-from ctxmode.config.packages import load_packages
 from ctxmode.errors import UsageError
 from executor.model import GIB
 from executor.packages.model import PackageSettings, Registry

@@ -9,7 +9,7 @@ from base.strict_data import load_toml
 from ctxmode.commands.config import describe_config
 from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.locations import Config
-from ctxmode.config.prices import Prices, load_prices
+from ctxmode.config.prices import find_price, load_prices
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError
 from docs.config_schema import build_schema
@@ -47,23 +47,22 @@ def load(config):
 
 def test_prices_are_read_beside_other_settings(write):
     config = write(GOOD)
-    found = load(config)
-    assert found.by_model["gpt-5.1"] == {"input": Decimal("1.25"), "output": Decimal(10)}
-    assert found.by_model["claude-opus-4"]["cache_write"] == Decimal("18.75")
-    assert found.warnings == ()
+    found, warnings = load(config)
+    assert found["gpt-5.1"] == {"input": Decimal("1.25"), "output": Decimal(10)}
+    assert found["claude-opus-4"]["cache_write"] == Decimal("18.75")
+    assert warnings == ()
     values = load_settings(config.project, config.config_home, {}).values
     assert values["transcripts.keep_days"] == 9
 
 
 def test_without_a_file_there_are_none(write):
-    assert load(write()) == Prices()
+    assert load(write()) == ({}, ())
 
 
 def test_a_projects_file_sets_none_and_is_named(write):
     config = write(GOOD, '[transcripts.prices]\n"gpt-5.1" = { input = 0, output = 0 }\n')
-    found = load(config)
-    assert found.by_model["gpt-5.1"]["input"] == Decimal("1.25")
-    (warning,) = found.warnings
+    found, (warning,) = load(config)
+    assert found["gpt-5.1"]["input"] == Decimal("1.25")
     assert f"{config.project / PROJECT_FILE}:1: prices are not for a project to set" in warning
     assert warning in describe_config(config)["warnings"]
 
@@ -79,14 +78,12 @@ def test_a_projects_file_sets_none_and_is_named(write):
     ],
 )
 def test_the_longest_beginning_counts(model, found):
-    prices = Prices(
-        {
-            name: {"input": Decimal(len(name)), "output": Decimal(1)}
-            for name in ("gpt-5.1", "gpt-5.1-co")
-        }
-    )
-    price = prices.find(model)
-    assert price == (None if found is None else prices.by_model[found])
+    prices = {
+        name: {"input": Decimal(len(name)), "output": Decimal(1)}
+        for name in ("gpt-5.1", "gpt-5.1-co")
+    }
+    price = find_price(prices, model)
+    assert price == (None if found is None else prices[found])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_facts
 from ctxmode.doctor.report import remedies
 from ctxmode.operations.facts import open_memory
-from ctxmode.render.health import doctor_text
+from ctxmode.render.health import doctor_text, facts_lines
 from executor import Isolation
 from memory.facts.model import Draft
 from memory.facts.store import snapshot_database
@@ -30,7 +30,7 @@ def kept(config):
 
 
 def test_a_project_without_facts_has_none_and_no_file_is_made(config):
-    assert check_facts(config).summary == "0 of the project, 0 of the user, sound"
+    assert facts_lines(check_facts(config)) == ["facts: 0 of the project, 0 of the user, sound"]
     assert not config.facts_file.exists()
 
 
@@ -46,7 +46,7 @@ def test_what_differs_from_the_ledger_is_told_with_what_mends_it(kept):
         db.execute("DELETE FROM live")
     db.close()
     health = check_facts(kept)
-    assert health.summary.startswith("not sound: ")
+    assert facts_lines(health)[0].startswith("facts: not sound: ")
     assert [(one["part"], one["command"]) for one in remedies(diagnose(health))] == [
         ("facts", "context-mode memory check --mend")
     ]
@@ -56,10 +56,10 @@ def test_what_differs_from_the_ledger_is_told_with_what_mends_it(kept):
 def test_a_damaged_file_is_told_with_what_restores_it(kept):
     kept.facts_file.write_bytes(b"no database")
     health = check_facts(kept)
-    assert "damaged or missing" in health.summary
-    assert health.remedy.command == "context-mode memory restore --last"
+    assert "damaged or missing" in facts_lines(health)[0]
+    assert health["remedy"].command == "context-mode memory restore --last"
     for copy in (kept.facts_file.parent / "snapshots").glob("*.sqlite3"):
         copy.unlink()
     health = check_facts(kept)
-    assert "has no snapshot" in health.summary
-    assert "memory restore FILE" in health.remedy
+    assert "has no snapshot" in facts_lines(health)[0]
+    assert "memory restore FILE" in health["remedy"]

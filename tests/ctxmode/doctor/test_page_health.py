@@ -6,7 +6,7 @@ from ctxmode.config.file_names import name_capture_mark
 from ctxmode.doctor import diagnosis
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_pages
 from ctxmode.doctor.report import remedies
-from ctxmode.render.health import doctor_text
+from ctxmode.render.health import doctor_text, pages_lines
 from executor import Isolation
 from memory.pages import git
 from memory.pages.model import GitError
@@ -27,23 +27,24 @@ def begin(config):
 
 def test_pages_that_are_not_begun_say_how_to_begin(config):
     health = check_pages(config, {})
-    assert (health.git, health.is_begun, health.captures) == (git.find_git(), False, False)
-    assert f"pages: {health.git}, not begun here (context-mode pages init)" in doctor_text(
+    assert (health["git"], health["is_begun"]) == (git.find_git(), False)
+    assert not health["captures"]
+    assert f"pages: {health['git']}, not begun here (context-mode pages init)" in doctor_text(
         diagnose(health)
     )
 
 
 def test_capture_is_told_on_or_off(config):
     begin(config)
-    assert "begun, turns are captured" in check_pages(config, {}).summary
+    assert "begun, turns are captured" in pages_lines(check_pages(config, {}))[0]
     off = check_pages(config, {"CONTEXO_CAPTURE_DISABLE": "1"})
-    assert (off.is_begun, off.captures) == (True, False)
-    assert "turns are not captured" in off.summary
+    assert (off["is_begun"], off["captures"]) == (True, False)
+    assert "turns are not captured" in pages_lines(off)[0]
 
 
 def test_drafts_of_a_clone_without_a_repository_are_not_begun(config):
     (config.project / ".contexo").mkdir()
-    assert not check_pages(config, {}).is_begun
+    assert not check_pages(config, {})["is_begun"]
 
 
 def test_where_there_is_no_git_that_is_told_with_what_helps(config, monkeypatch):
@@ -52,7 +53,7 @@ def test_where_there_is_no_git_that_is_told_with_what_helps(config, monkeypatch)
 
     monkeypatch.setattr(diagnosis, "find_git", find_none)
     health = check_pages(config, {})
-    assert health.summary == "not to be had: there is no git here"
+    assert pages_lines(health)[0] == "pages: not to be had: there is no git here"
     assert [(one["part"], one["note"]) for one in remedies(diagnose(health))] == [
         ("pages", "install git")
     ]
@@ -63,4 +64,4 @@ def test_where_there_is_no_git_that_is_told_with_what_helps(config, monkeypatch)
 def test_a_setting_that_names_no_place_is_told(config, monkeypatch):
     monkeypatch.setenv("CONTEXT_MODE_PAGES_REPOSITORY", "not/absolute")
     (config.project / ".contexo").mkdir()
-    assert "no absolute path" in check_pages(config, {}).summary
+    assert "no absolute path" in pages_lines(check_pages(config, {}))[0]

@@ -23,11 +23,9 @@ from ctxmode.operations import audit
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.library import open_library
 from ctxmode.operations.pages import begin, open_pages
-from ctxmode.operations.refused_runs import add_refusals
-from ctxmode.operations.run_records import RunRecord, add_run
+from ctxmode.operations.run_records import RunRecord, add_refusals, add_run
 from ctxmode.operations.session_store import open_session_store
-from ctxmode.operations.usage import DAY_S
-from ctxmode.operations.usage_schema import open_usage
+from ctxmode.operations.usage import DAY_S, open_usage
 from executor.run.refusals.notices import SOURCES
 from kb import SourceSpec
 from memory.facts.branching import create_branch
@@ -234,8 +232,8 @@ def _fill_pages(config: Config) -> None:
 def _fill_audit(config: Config) -> None:
     for rule, text in _DATA["audit"]:
         verdict = {"decision": "deny", "matches": [{"rule_id": rule}]}
-        entry = audit.entry("sandbox", "shell", text, verdict, str(config.project))
-        audit.write(config.log_dir, entry)
+        entry = audit.build_entry("sandbox", "shell", text, verdict, str(config.project))
+        audit.write_entry(config.log_dir, entry)
 
 
 def multiply_sessions(path: Path, rows: int) -> int:

@@ -8,8 +8,8 @@ import pytest
 
 from base.stores.sqlite_files import connect
 from ctxmode.errors import UsageError
-from ctxmode.insight.model import Asked
 from ctxmode.insight.pages import PAGES
+from ctxmode.insight.reading import PageQuery
 from ctxmode.insight.site import BY_PATH, build_page, write_file
 from ctxmode.operations import audit
 from ctxmode.operations.facts import open_memory
@@ -27,12 +27,12 @@ SECRET = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
 
 
 def build(config, path, /, **values):
-    return build_page(config, BY_PATH[path], Asked(values))
+    return build_page(config, BY_PATH[path], PageQuery(values))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_project_of_which_nothing_is_kept_has_pages_with_words_and_no_files(config, page):
-    text = build_page(config, page, Asked({"id": "1", "path": "x", "q": "words"}))
+    text = build_page(config, page, PageQuery({"id": "1", "path": "x", "q": "words"}))
     assert f"<title>{page.title}" in text
     assert 'class="problem"' not in text
     assert not config.data_dir.exists()
@@ -64,7 +64,9 @@ def _keep(config, text):
 
 def _refuse(config, text):
     verdict = {"decision": "deny", "matches": [{"rule_id": text}]}
-    audit.write(config.log_dir, audit.entry("sandbox", text, text, verdict, str(config.project)))
+    audit.write_entry(
+        config.log_dir, audit.build_entry("sandbox", text, text, verdict, str(config.project))
+    )
 
 
 def _open_session(config, text):

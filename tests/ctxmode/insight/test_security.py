@@ -14,7 +14,7 @@ def test_the_key_is_spent_once_for_a_cookie_that_opens_the_pages(browser):
     assert "httponly" in headers["set-cookie"].lower()
     assert "samesite=strict" in headers["set-cookie"].lower()
     assert browser.ask("/")[0] == 200
-    status, headers, _ = browser.ask(f"/enter?key={browser.entrance.key}", cookie=None)
+    status, headers, _ = browser.ask(f"/enter?key={browser.gate.key}", cookie=None)
     assert status == 403
     assert "set-cookie" not in headers
 
@@ -72,7 +72,7 @@ def test_a_wrong_key_opens_nothing_and_does_not_spend_the_right_one(browser, tar
 
 
 def test_a_look_at_the_head_does_not_spend_the_key(browser):
-    assert browser.ask(f"/enter?key={browser.entrance.key}", method="HEAD")[0] == 403
+    assert browser.ask(f"/enter?key={browser.gate.key}", method="HEAD")[0] == 403
     assert browser.enter()[0] == 303
 
 

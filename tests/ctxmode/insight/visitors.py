@@ -2,7 +2,7 @@
 
 import trio
 
-from ctxmode.insight.site import Entrance, Gate, Site
+from ctxmode.insight.site import Gate, Site
 
 HOST = "127.0.0.1:4711"
 
@@ -11,9 +11,8 @@ class Browser:
     """Asks the gate and the site behind it as a browser does."""
 
     def __init__(self, config):
-        self.entrance = Entrance(HOST)
         self.asked = 0
-        self._gate = Gate(Site(config), self.entrance, self._count)
+        self.gate = Gate(Site(config), HOST, self._count)
         self.cookie = ""
 
     def _count(self):
@@ -46,7 +45,7 @@ class Browser:
         async def send(message):
             messages.append(message)
 
-        await self._gate(scope, receive, send)
+        await self.gate(scope, receive, send)
         headers = {name.decode(): value.decode() for name, value in messages[0]["headers"]}
         body = b"".join(message.get("body", b"") for message in messages[1:])
         return messages[0]["status"], headers, body.decode()

@@ -8,8 +8,8 @@ import pytest
 import trio
 import trio.testing
 
-from ctxmode.mcp import messages
-from ctxmode.mcp.messages import LineReader
+from ctxmode.mcp import protocol
+from ctxmode.mcp.protocol import LineReader
 
 
 def pipe():
@@ -84,14 +84,14 @@ async def test_what_is_more_than_fits_is_written_as_it_is_read(ends):
     reader, writer = ends
     sent = os.urandom(3_000_000).replace(b"\n", b" ") + b"\n"
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(messages.write, writer, sent)
+        nursery.start_soon(protocol.write, writer, sent)
         assert await LineReader(reader, len(sent)).line() == sent
 
 
 async def test_a_peer_that_stops_reading_can_be_left(ends):
     _, writer = ends
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(messages.write, writer, bytes(5_000_000))
+        nursery.start_soon(protocol.write, writer, bytes(5_000_000))
         await trio.testing.wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
 
@@ -110,12 +110,12 @@ async def test_a_peer_that_has_left_is_told(ends):
     os.dup2(spare, reader)
     os.close(spare)
     with pytest.raises(BrokenPipeError):
-        await messages.write(writer, b"line\n")
+        await protocol.write(writer, b"line\n")
 
 
 async def test_others_find_the_descriptors_as_they_were(ends):
     reader, writer = ends
     before = [fcntl.fcntl(fd, fcntl.F_GETFL) for fd in ends]
-    await messages.write(writer, b"line\n")
+    await protocol.write(writer, b"line\n")
     assert await LineReader(reader, 100).line() == b"line\n"
     assert [fcntl.fcntl(fd, fcntl.F_GETFL) for fd in ends] == before

@@ -4,17 +4,17 @@ import json
 
 import pytest
 
-from ctxmode.mcp import messages
-from ctxmode.mcp.messages import (
+from ctxmode.mcp import protocol
+from ctxmode.mcp.protocol import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
     MalformedError,
-    Notification,
     Request,
     Response,
     pack,
     pack_error,
     parse,
 )
-from ctxmode.mcp.protocol import INVALID_REQUEST, PARSE_ERROR
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from ctxmode.mcp.protocol import INVALID_REQUEST, PARSE_ERROR
         (b'{"jsonrpc":"2.0","id":1,"method":"ping"}', Request(1, "ping", {})),
         (b'{"jsonrpc":"2.0","id":"a","method":"x","params":{"y":"\\ud83d\\ude00"}}',
          Request("a", "x", {"y": "\U0001f600"})),
-        (b'{"jsonrpc":"2.0","method":"x"}', Notification("x", {})),
+        (b'{"jsonrpc":"2.0","method":"x"}', Request(None, "x", {})),
         (b'{"jsonrpc":"2.0","id":1,"result":{}}', Response(1, {}, None)),
         (b'{"jsonrpc":"2.0","id":1,"error":{"code":1}}', Response(1, None, {"code": 1})),
     ],
@@ -65,7 +65,7 @@ def test_a_malformed_line_is_answered_under_its_own_id_where_it_has_one(line, co
 
 
 def test_a_line_beyond_the_bound_is_refused(monkeypatch):
-    monkeypatch.setattr(messages, "LINE_BYTES_MAX", 100)
+    monkeypatch.setattr(protocol, "LINE_BYTES_MAX", 100)
     with pytest.raises(MalformedError):
         parse(b"x" * 101)
 

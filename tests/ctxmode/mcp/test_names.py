@@ -6,7 +6,7 @@ import pytest
 
 from ctxmode.commands.serve import _choose_tools
 from ctxmode.errors import UsageError
-from ctxmode.mcp import listing, names, tools
+from ctxmode.mcp import names, server, tools
 from ctxmode.mcp.tools import list_offered
 
 CTXONE = names.replace_tools(list_offered(), ["ctxone"])
@@ -40,7 +40,7 @@ def test_the_names_stand_in_the_place_of_our_tool():
 
 
 def test_every_name_is_listed_with_arguments_of_its_own():
-    rows = {row["name"]: row for row in listing.list_tools(CTXONE, "")["tools"]}
+    rows = {row["name"]: row for row in server.list_tools(CTXONE, "")["tools"]}
     assert set(CALLS) == {name for name in rows if not name.startswith("ctx_")}
     for name, call in CALLS.items():
         assert set(call) <= set(rows[name]["inputSchema"]["properties"]), name
@@ -104,7 +104,7 @@ def test_serve_takes_the_names_beside_chosen_tools(config):
 
 
 def test_what_is_listed_is_plain_json():
-    assert json.loads(json.dumps(listing.list_tools(CTXONE, "")))
+    assert json.loads(json.dumps(server.list_tools(CTXONE, "")))
 
 
 CONTEXO = names.replace_tools(list_offered(pages=True), ["contexo"])
@@ -134,7 +134,7 @@ def test_c19_contexos_names_stand_in_the_place_of_our_tool():
 @pytest.mark.parametrize("name", CONTEXO_CALLS)
 def test_c19_a_call_by_one_of_them_is_a_valid_call_of_ours(name):
     known = names.BY_NAME[name]
-    (row,) = listing.list_tools([name], "")["tools"]
+    (row,) = server.list_tools([name], "")["tools"]
     listed = set(row["inputSchema"]["properties"])
     assert set(CONTEXO_CALLS[name]) <= listed | NOT_LISTED
     assert "action" not in listed

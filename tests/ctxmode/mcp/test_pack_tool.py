@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.mcp import listing, names, tools
+from ctxmode.mcp import names, server, tools
 from ctxmode.mcp.tool import CallContext
 from ctxmode.mcp.tools import list_offered, load
 from ctxmode.operations.library import open_library
@@ -87,7 +87,7 @@ def test_o14_contextos_names_stand_in_the_place_of_our_tool():
 
 @pytest.mark.parametrize("name", CALLS)
 async def test_o14_a_call_by_one_of_them_is_answered(desk, name):
-    (row,) = listing.list_tools([name], "")["tools"]
+    (row,) = server.list_tools([name], "")["tools"]
     assert set(CALLS[name]) <= set(row["inputSchema"]["properties"])
     known = names.BY_NAME[name]
     assert tools.load(known.tool) is TOOL

@@ -8,7 +8,7 @@ import pytest
 
 from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError
-from ctxmode.mcp import projects
+from ctxmode.mcp import client
 
 
 @pytest.fixture
@@ -24,13 +24,13 @@ def folder(tmp_path):
 def check(folder: Path, *, is_given: bool = False) -> None:
     home = folder.parent / "home"
     config = Config(folder, home, folder.parent / "data", project_is_given=is_given)
-    projects.check_working_folder(config)
+    client.check_working_folder(config)
 
 
 @pytest.mark.parametrize("mark", ["", ".git", ".ctxmode"])
 def test_a_large_folder_is_a_project_if_it_is_marked_or_named(folder, mark, monkeypatch):
     check(folder)
-    monkeypatch.setattr(projects, "WORKING_ENTRIES_MAX", 4)
+    monkeypatch.setattr(client, "WORKING_ENTRIES_MAX", 4)
     if mark:
         (folder / mark).mkdir()
         check(folder)

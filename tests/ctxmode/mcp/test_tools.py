@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import kb.tokens
-from ctxmode.mcp import listing, tools
-from ctxmode.mcp.listing import reads_text_only
+from ctxmode.mcp import server, tools
+from ctxmode.mcp.server import reads_text_only
 from ctxmode.mcp.tool import FETCHING_S
 from ctxmode.mcp.tools import NAMES, list_offered
 from docs import tool_list
@@ -26,7 +26,7 @@ SHARES = {
 OTHERS_MAX = 2530
 SESSION_FILTERS = ", kind:session, agent:codex, session:ID"
 ROWS = tools.read_rows()
-TOOLS = json.loads(listing.FILE.read_bytes())
+TOOLS = json.loads(server.FILE.read_bytes())
 PARTS = ("WHEN:", "WHEN NOT:", "RETURNS:", "EXAMPLE:")
 FORBIDDING = re.compile(
     r"\b(must not|never|do not|don't|forbidden|mandatory|prohibited|always)\b", re.I
@@ -58,7 +58,7 @@ def test_all_tools_are_there_under_the_names_that_agents_know():
 
 
 def price(*names):
-    rows = listing.list_tools(names, "a program")["tools"]
+    rows = server.list_tools(names, "a program")["tools"]
     return kb.tokens.estimate_tokens(
         "".join(json.dumps(row, separators=(",", ":")) for row in rows)
     )
@@ -100,7 +100,7 @@ def test_hints_that_are_left_out_are_what_the_protocol_takes_for_granted():
 
 
 def test_the_list_is_written_from_the_rows():
-    assert listing.FILE.read_text() == tool_list.text(), "run python docs/tool_list.py"
+    assert server.FILE.read_text() == tool_list.text(), "run python docs/tool_list.py"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_list_is_written_from_the_rows():
     ],
 )
 def test_hosts_that_show_all_to_a_model_are_given_the_text_alone(client, is_host):
-    (row,) = listing.list_tools(["ctx_search"], client)["tools"]
+    (row,) = server.list_tools(["ctx_search"], client)["tools"]
     assert reads_text_only(client) is is_host
     assert ("outputSchema" in row) is not is_host
 

@@ -20,12 +20,12 @@ DENIED = {
 
 
 def entry(text: str = "git push", verdict: dict | None = None) -> dict:
-    return audit.entry("sandbox", "shell", text, verdict or DENIED, "/p")
+    return audit.build_entry("sandbox", "shell", text, verdict or DENIED, "/p")
 
 
 def test_an_entry_tells_what_was_decided_where_and_by_which_rules(tmp_path: Path):
-    assert audit.write(tmp_path, entry()) == ""
-    (found,) = audit.read(tmp_path)
+    assert audit.write_entry(tmp_path, entry()) == ""
+    (found,) = audit.read_entries(tmp_path)
     assert found.pop("time") > 1_600_000_000
     assert found == {
         "surface": "sandbox",
@@ -52,7 +52,7 @@ def test_secrets_are_masked_and_long_programs_cut():
 
 
 def test_the_log_is_its_owners_alone(tmp_path: Path):
-    audit.write(tmp_path / "logs", entry())
+    audit.write_entry(tmp_path / "logs", entry())
     assert (tmp_path / "logs" / audit.FILE_NAME).stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "logs").stat().st_mode & 0o777 == 0o700
 
@@ -60,8 +60,8 @@ def test_the_log_is_its_owners_alone(tmp_path: Path):
 def test_a_full_log_is_turned_over_once_and_the_newest_entries_stay(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(audit, "BYTES_MAX", 2000)
     for number in range(60):
-        assert audit.write(tmp_path, entry(f"command {number}")) == ""
-    found = [one["excerpt"] for one in audit.read(tmp_path)]
+        assert audit.write_entry(tmp_path, entry(f"command {number}")) == ""
+    found = [one["excerpt"] for one in audit.read_entries(tmp_path)]
     assert found[-1] == "command 59"
     assert 10 <= len(found) < 60
     assert found == [f"command {n}" for n in range(60 - len(found), 60)]
@@ -74,8 +74,9 @@ def test_several_processes_write_whole_lines(tmp_path: Path):
         "import sys\nfrom pathlib import Path\nfrom ctxmode.operations import audit\n"
         "audit.BYTES_MAX = 100_000\n"
         "for n in range(100):\n"
-        "    e = audit.entry('s', 'shell', 'x' * 200, {'decision': 'allow', 'matches': []}, '/p')\n"
-        "    assert audit.write(Path(sys.argv[1]), e) == ''\n"
+        "    verdict = {'decision': 'allow', 'matches': []}\n"
+        "    e = audit.build_entry('s', 'shell', 'x' * 200, verdict, '/p')\n"
+        "    assert audit.write_entry(Path(sys.argv[1]), e) == ''\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
     assert [process.wait(120) for process in running] == [0, 0, 0]
@@ -89,28 +90,28 @@ def test_several_processes_write_whole_lines(tmp_path: Path):
 
 
 def test_whoever_may_not_wait_writes_nothing_while_another_does(tmp_path: Path):
-    assert audit.write(tmp_path, entry(), wait=False) == ""
+    assert audit.write_entry(tmp_path, entry(), wait=False) == ""
     with open(tmp_path / audit.FILE_NAME, "ab") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        assert audit.write(tmp_path, entry(), wait=False) is None
-    assert audit.write(tmp_path, entry(), wait=False) == ""
-    assert len(list(audit.read(tmp_path))) == 2
+        assert audit.write_entry(tmp_path, entry(), wait=False) is None
+    assert audit.write_entry(tmp_path, entry(), wait=False) == ""
+    assert len(list(audit.read_entries(tmp_path))) == 2
 
 
 def test_a_place_that_cannot_be_written_is_told_and_raises_nothing(tmp_path: Path):
     (tmp_path / "file").write_text("")
-    why = audit.write(tmp_path / "file", entry())
+    why = audit.write_entry(tmp_path / "file", entry())
     assert "cannot be written" in why
     os.symlink("/nowhere/else", tmp_path / audit.FILE_NAME)
-    assert "cannot be written" in audit.write(tmp_path, entry())
+    assert "cannot be written" in audit.write_entry(tmp_path, entry())
 
 
 def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path):
-    audit.write(tmp_path, entry())
+    audit.write_entry(tmp_path, entry())
     with open(tmp_path / audit.FILE_NAME, "ab") as log:
         log.write(b'{"surface": "sand')
-    assert len(list(audit.read(tmp_path))) == 1
+    assert len(list(audit.read_entries(tmp_path))) == 1
 
 
 def test_no_log_has_no_entries(tmp_path: Path):
-    assert list(audit.read(tmp_path / "none")) == []
+    assert list(audit.read_entries(tmp_path / "none")) == []

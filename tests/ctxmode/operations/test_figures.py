@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxmode.config.prices import PRICED, Prices
+from ctxmode.config.prices import PRICED
 from ctxmode.errors import ContextModeError
 from ctxmode.operations import figures
 from ctxmode.operations.figures import KINDS, TokenFigures, sum_rows, sum_tokens
@@ -17,7 +17,7 @@ from tests.ctxmode.projects import answer, call, compaction, prompt
 ONE = "aaaa0000-0000-4000-8000-000000000001"
 TWO = "bbbb0000-0000-4000-8000-000000000002"
 DAY = 86_400
-NO_PRICES = Prices()
+NO_PRICES = {}
 
 numbers = st.integers(0, 1 << 50)
 usage_rows = st.lists(
@@ -41,7 +41,7 @@ amounts = st.decimals(0, 1000, places=3)
 prices = st.dictionaries(
     st.sampled_from(("gpt", "gpt-5-m", "o")),
     st.fixed_dictionaries({"input": amounts, "output": amounts}, optional={"cache_read": amounts}),
-).map(Prices)
+)
 
 
 @given(st.dictionaries(st.sampled_from(("here", "there")), usage_rows))
@@ -122,12 +122,10 @@ def test_the_share_of_the_cache_is_of_hosts_that_record_it(counts, share):
     assert figures.compute_cache_share(counts) == share
 
 
-PRICED = Prices(
-    {
-        "opus": dict(zip(PRICED, map(Decimal, ("15", "75", "1.5", "18.75")), strict=True)),
-        "opus-mini": {"input": Decimal(1), "output": Decimal(2)},
-    }
-)
+PRICED = {
+    "opus": dict(zip(PRICED, map(Decimal, ("15", "75", "1.5", "18.75")), strict=True)),
+    "opus-mini": {"input": Decimal(1), "output": Decimal(2)},
+}
 
 
 @pytest.mark.parametrize(

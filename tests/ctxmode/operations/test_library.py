@@ -12,8 +12,7 @@ from ctxmode.errors import UsageError
 from ctxmode.operations import indexing
 from ctxmode.operations import library as library_module
 from ctxmode.operations.indexing import IndexRequest
-from ctxmode.operations.library import Library, age_s, open_library
-from ctxmode.operations.purging import PurgeRequest
+from ctxmode.operations.library import Library, PurgeRequest, age_s, open_library
 from ctxmode.operations.searching import SearchRequest
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxmode.errors import ContextModeError
-from ctxmode.operations.artifacts import deliver
-from ctxmode.operations.output_folder import RefusedError, open_destination, remove_folder
+from ctxmode.operations.output_folder import RefusedError, deliver, open_destination, remove_folder
 from executor.model import Artifact, Result, Status
 from executor.run.output_routing import Answer
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxmode.config.locations import load_config
-from ctxmode.operations.map_files import write_map
-from ctxmode.operations.packs import PackAsked, make_pack
+from ctxmode.operations.packs import PackAsked, make_pack, write_map
 from repomap.reading import MARK
 from tests.base.secret_corpus import POSITIVES, PRIVATE_KEYS
 from tests.repomap.repositories import write_files

@@ -5,15 +5,15 @@ from contextlib import closing
 
 import pytest
 
-from ctxmode.operations import refused_runs, usage_schema
-from ctxmode.operations.refused_runs import (
+from ctxmode.operations import run_records, usage
+from ctxmode.operations.run_records import (
+    RunRecord,
     count_by_kind,
     count_refused,
     is_known,
     list_refused,
     summarize,
 )
-from ctxmode.operations.run_records import RunRecord
 from ctxmode.operations.usage import Recorder, record
 from executor.model import Refusal
 
@@ -42,7 +42,7 @@ def test_refusals_are_listed_by_run_the_latest_first(file):
         assert recorder.add(RUN)
         assert recorder.add(RUN._replace(output_id=None, status="ok"), (NAME,))
     found = read(file, list_refused)
-    assert [(one.number, one.status, one.refusals) for one in found] == [
+    assert [(number, row["status"], refusals) for number, row, refusals in found] == [
         (3, "ok", (NAME,)),
         (1, "nonzero_exit", (NAME, CALL)),
     ]
@@ -63,22 +63,22 @@ def test_refusals_are_listed_by_run_the_latest_first(file):
 def test_a_run_is_asked_for_by_its_number_or_its_output(file, asked, numbers, known):
     record(file, RUN, (NAME,))
     record(file, RUN, (CALL,))
-    assert [one.number for one in read(file, lambda db: list_refused(db, run=asked))] == numbers
+    assert [one[0] for one in read(file, lambda db: list_refused(db, run=asked))] == numbers
     assert read(file, lambda db: is_known(db, asked)) is known
 
 
 def test_the_oldest_refusals_go(file, monkeypatch):
-    monkeypatch.setattr(refused_runs, "ROWS_MAX", 10)
+    monkeypatch.setattr(run_records, "REFUSALS_MAX", 10)
     for _ in range(8):
         record(file, RUN, (NAME, CALL))
-    assert [one.number for one in read(file, list_refused)] == [8, 7, 6, 5, 4]
+    assert [one[0] for one in read(file, list_refused)] == [8, 7, 6, 5, 4]
 
 
 def test_a_secret_in_a_target_reaches_neither_the_table_nor_the_log(file):
     leaky = Refusal("network", f"token={SECRET}", "x", "exact")
     record(file, RUN, (leaky,))
     assert SECRET.encode() not in file.read_bytes()
-    assert "REDACTED" in read(file, list_refused)[0].refusals[0].target
+    assert "REDACTED" in read(file, list_refused)[0][2][0].target
     assert SECRET not in "".join(summarize([leaky]))
 
 
@@ -91,8 +91,8 @@ def test_a_run_whose_refusals_cannot_be_written_is_not_listed_either(file):
 
 def test_a_file_of_an_earlier_release_gets_the_table(file):
     with closing(sqlite3.connect(file)) as db:
-        usage_schema.create_usage_table(db)
-        usage_schema.create_run_table(db)
+        usage.create_usage_table(db)
+        usage.create_run_table(db)
         db.execute("PRAGMA user_version = 2")
         db.commit()
     record(file, RUN, (NAME,))

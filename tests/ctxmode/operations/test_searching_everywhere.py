@@ -9,8 +9,7 @@ import pytest
 import kb.model
 from base.secrets import find_secrets
 from ctxmode.errors import UsageError
-from ctxmode.operations.searching import SearchRequest
-from ctxmode.operations.searching_everywhere import search_everywhere
+from ctxmode.operations.searching import SearchRequest, search_everywhere
 from ctxmode.operations.stores import open_store
 from tests.ctxmode.projects import answer, prompt
 

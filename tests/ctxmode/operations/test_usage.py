@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from ctxmode.operations import run_records, usage, usage_schema
+from ctxmode.operations import run_records, usage
 from ctxmode.operations.figures import Counts, ToolFigures, sum_rows
 from ctxmode.operations.run_records import RunRecord, list_runs
 from ctxmode.operations.usage import CallRecord, Recorder, read_rows, record
@@ -139,7 +139,7 @@ def test_the_oldest_runs_go(file, monkeypatch):
 
 def test_a_file_of_the_first_release_keeps_its_counts_and_gets_a_table_of_runs(file):
     with closing(sqlite3.connect(file)) as db:
-        usage_schema.create_usage_table(db)
+        usage.create_usage_table(db)
         db.execute("INSERT INTO usage VALUES (0, 'ctx_execute', 4, 0, 8, 2)")
         db.commit()
     with closing(Recorder(file)) as recorder:

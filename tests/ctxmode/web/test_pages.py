@@ -44,7 +44,10 @@ def html(**headers):
 async def test_every_verdict_on_an_address_is_logged(library):
     async with serving({"/d/p": html()}) as web:
         await fetched(library, web, web.url("/d/p"), "http://169.254.169.254/latest")
-    told = [(e["surface"], e["decision"], *e["rules"]) for e in audit.read(library.config.log_dir)]
+    told = [
+        (e["surface"], e["decision"], *e["rules"])
+        for e in audit.read_entries(library.config.log_dir)
+    ]
     assert set(told) == {("fetch", "allow"), ("fetch", "deny", "default.address")}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ctxmode.config.rules import load
 from ctxmode.hosts.hooks.calls import Ground
-from ctxmode.hosts.hooks.servers import ruling
+from ctxmode.hosts.hooks.run import ruling
 from ctxmode.hosts.hooks.tool_names import tool_call
 from policy import Decision, Rules
 from policy import load as policy_load

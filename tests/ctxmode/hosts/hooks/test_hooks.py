@@ -16,11 +16,10 @@ import pytest
 
 from ctxmode.config.locations import load_config
 from ctxmode.hosts.adapters import HOSTS, find_adapter, list_events
-from ctxmode.hosts.hooks import run, servers, verdicts
+from ctxmode.hosts.hooks import run, verdicts
 from ctxmode.hosts.hooks.calls import Refusal
-from ctxmode.hosts.hooks.tool_names import tool_call
-from ctxmode.hosts.hooks.typed_shells import begins_prompt
-from ctxmode.hosts.routing import BYTES_MAX, ROUTING
+from ctxmode.hosts.hooks.tool_names import begins_prompt, tool_call
+from ctxmode.hosts.instructions import read_routing
 from ctxmode.hosts.setup.target import is_registered
 from ctxmode.mcp.tools import NAMES
 from ctxmode.operations import audit
@@ -157,7 +156,7 @@ def shell_event(host: str, command: str, cwd: Path) -> tuple[str, dict]:
 def refusal_of(host: str, answer) -> tuple[str, str]:
     """What an answer decides, and its reason."""
     if isinstance(answer, Refusal):
-        return "deny", answer.text
+        return "deny", str(answer)
     if host == "cline":
         is_held = answer["cancel"] or "overrideInput" in answer
         return "deny" if is_held else "pass", answer["errorMessage"]
@@ -301,7 +300,7 @@ def test_a_redirect_waits_for_a_server_that_the_host_is_starting(scope, place, e
 
 
 def test_a_redirect_waits_for_a_server_only_so_long(place, environ, monkeypatch):
-    monkeypatch.setattr(servers, "STARTING_SECONDS", 0.1)
+    monkeypatch.setattr(run, "STARTING_SECONDS", 0.1)
     (place / ".mcp.json").write_text(json.dumps(SERVER))
     answer = ask("claude-code", "PreToolUse", claude("Bash", CURL, place), environ)
     assert set(answer["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
@@ -311,7 +310,7 @@ def test_a_redirect_waits_for_a_server_only_so_long(place, environ, monkeypatch)
 def test_no_redirect_waits_for_a_server_that_the_host_does_not_start(
     registered, place, environ, monkeypatch
 ):
-    monkeypatch.setattr(servers, "STARTING_SECONDS", 3600)
+    monkeypatch.setattr(run, "STARTING_SECONDS", 3600)
     text = registered if isinstance(registered, str) else json.dumps(registered)
     (place / ".mcp.json").write_text(text)
     answer = ask("claude-code", "PreToolUse", claude("Bash", CURL, place), environ)
@@ -323,7 +322,7 @@ def test_only_a_redirect_asks_for_a_server(command, place, environ, monkeypatch)
     def never(*_: object) -> bool:
         os._exit(1)  # of the child that judges
 
-    monkeypatch.setattr(servers, "is_callable", never)
+    monkeypatch.setattr(run, "is_callable", never)
     answer = ask("claude-code", "PreToolUse", claude("Bash", {"command": command}, place), environ)
     assert answer is None or "Bash(git push *)" in refusal_of("claude-code", answer)[1]
 
@@ -532,7 +531,7 @@ def test_a_patch_that_edits_nothing_denied_passes(command, place, environ):
 def test_each_edit_of_a_patch_within_a_command_is_logged(place, environ):
     command = f"apply_patch <<'EOF'\n{PATCH}\nEOF"
     ask("codex", "PreToolUse", claude("Bash", {"command": command}, place), environ)
-    entries = list(audit.read(Path(environ["CONTEXT_MODE_DIR"]) / "logs"))
+    entries = list(audit.read_entries(Path(environ["CONTEXT_MODE_DIR"]) / "logs"))
     assert [entry["language"] for entry in entries] == ["command", "edit"]
     assert entries[1]["decision"] == "deny"
 
@@ -745,7 +744,7 @@ def test_text_that_is_no_unicode_is_judged_as_any(text, place, environ):
 @pytest.fixture
 def short_deadlines(monkeypatch):
     monkeypatch.setattr(deadline, "WALL_SECONDS", 2.0)
-    monkeypatch.setattr(servers, "HOOK_SECONDS", 0.2)
+    monkeypatch.setattr(run, "HOOK_SECONDS", 0.2)
 
 
 def _loop_in_c(*_: object) -> None:
@@ -767,7 +766,7 @@ def test_a_call_that_cannot_be_judged_in_time_is_refused(held_up, place, environ
     answer = ask("claude-code", "PreToolUse", claude("Bash", {"command": "ls"}, place), environ)
     kind, said = refusal_of("claude-code", answer)
     assert (kind, "too large to be understood" in said) == ("deny", True)
-    (entry,) = audit.read(Path(environ["CONTEXT_MODE_DIR"]) / "logs")
+    (entry,) = audit.read_entries(Path(environ["CONTEXT_MODE_DIR"]) / "logs")
     assert entry["decision"] == "deny"
 
 
@@ -834,7 +833,7 @@ def test_a_conversation_begins_with_the_routing_text(host, environ):
     if not isinstance(answer, str):
         found = answer.get("hookSpecificOutput", {}).get("additionalContext")
         answer = answer.get("additional_context") or found
-    assert answer == ROUTING
+    assert answer == read_routing()
 
 
 BELLS = [
@@ -871,8 +870,8 @@ def test_sessions_get_the_events_that_they_need(host, purposes):
 
 
 def test_the_routing_text_is_short_and_names_tools_that_exist():
-    assert len(ROUTING.encode()) <= BYTES_MAX
-    assert set(re.findall(r"ctx_\w+", ROUTING)) <= set(NAMES)
+    assert len(read_routing().encode()) <= 1536
+    assert set(re.findall(r"ctx_\w+", read_routing())) <= set(NAMES)
 
 
 def test_a_script_of_the_project_counts_as_what_it_does(place, environ):
@@ -899,7 +898,7 @@ def test_a_persons_rules_are_found_where_variables_put_them(place, environ, tmp_
 def test_every_verdict_is_logged_under_its_host_with_secrets_masked(place, environ):
     event = claude("Bash", {"command": "git push x --password=hun2ter"}, place)
     ask("claude-code", "PreToolUse", event, environ)
-    (found,) = audit.read(Path(environ["CONTEXT_MODE_DIR"]) / "logs")
+    (found,) = audit.read_entries(Path(environ["CONTEXT_MODE_DIR"]) / "logs")
     assert found["surface"] == "hook:claude-code"
     assert found["decision"] == "deny"
     assert found["excerpt"] == "git push x --password=[REDACTED:password]"

@@ -366,7 +366,11 @@ def test_the_page_tells_by_which_events_turns_are_captured():
         if "answered" in events.values():
             asked = [n for n, purpose in events.items() if purpose in ("asked", "prompt")]
             answered = [n for n, purpose in events.items() if purpose == "answered"]
-            captured[host.name] = asked, answered, "run" if host.known.version else "documents"
+            captured[host.name] = (
+                asked,
+                answered,
+                "run" if host.known.get("version") else "documents",
+            )
     assert set(rows) == set(captured)
     for name, (asked, answered, known) in captured.items():
         told = rows[name]

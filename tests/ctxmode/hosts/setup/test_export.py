@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from ctxmode import __version__, cli, exit_codes
-from ctxmode.hosts.setup.export import FORMS
+from ctxmode.hosts.instructions import read_skill
 from ctxmode.hosts.setup.hosts import BY_NAME
-from ctxmode.hosts.skill import skill_text
+from ctxmode.hosts.setup.plan import FORMS
 
 FILES = {
     "claude-code": {".claude-plugin/plugin.json", ".mcp.json"},
@@ -42,14 +42,14 @@ def test_an_export_has_a_manifest_the_server_hooks_and_the_skill(host, tmp_path)
     assert set(files) == FILES[host] | SHARED
     manifest = json.loads(files[FORMS[host].manifest])
     assert (manifest["name"], manifest["version"]) == ("context-mode", __version__)
-    servers = json.loads(files[FORMS[host].servers or FORMS[host].manifest])["mcpServers"]
+    servers = json.loads(files[FORMS[host][1]])["mcpServers"]
     assert servers["context-mode"]["command"] == "context-mode"
     assert servers["context-mode"]["args"] == ["serve"]
     hooks = json.loads(files["hooks/hooks.json"])["hooks"]
     assert set(hooks) == set(BY_NAME[host].events())
     for event, (entry,) in hooks.items():
         assert entry["hooks"][0]["command"] == f"context-mode hook {host} {event}"
-    assert files["skills/context-mode/SKILL.md"] == skill_text()
+    assert files["skills/context-mode/SKILL.md"] == read_skill()
     assert len(files["README.md"].split()) >= 40
 
 

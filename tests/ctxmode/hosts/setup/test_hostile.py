@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ctxmode.config.files import BYTES_MAX, PROJECT_FILE, find_lines
-from ctxmode.config.files import read as read_config
+from ctxmode.config.files import read_config_file as read_config
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.setup.hosts import BY_NAME
 from ctxmode.hosts.setup.plan import plan, write

@@ -17,18 +17,17 @@ from ctxmode import cli, exit_codes
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.adapters import HOSTS as HOOK_HOSTS
 from ctxmode.hosts.adapters import find_adapter
-from ctxmode.hosts.routing import ROUTING
+from ctxmode.hosts.instructions import read_routing
 from ctxmode.hosts.setup import hook_edits
 from ctxmode.hosts.setup import plan as setup_plan
-from ctxmode.hosts.setup.host import Host
-from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS
+from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host
 from ctxmode.hosts.setup.json_edits import parse
 from ctxmode.hosts.setup.plan import plan, write
 from ctxmode.hosts.setup.target import Target, is_registered
 from executor.model import Limits
 from executor.project.rules.names import NAMES
 
-SCOPES = [(h, s) for h in HOSTS for s in ("user", "project") if h.servers.of(s)]
+SCOPES = [(h, s) for h in HOSTS for s in ("user", "project") if h.servers.get(s, "")]
 EVERY = pytest.mark.parametrize(("host", "scope"), SCOPES, ids=lambda v: getattr(v, "name", v))
 
 
@@ -51,7 +50,7 @@ def files_of(host: Host, target: Target) -> dict[str, Path]:
     return {
         kind: target.path(place)
         for kind, of in places.items()
-        if of and (place := of.of(target.scope))
+        if of and (place := of.get(target.scope, ""))
     }
 
 
@@ -83,14 +82,14 @@ def test_every_host_with_hooks_has_an_adapter_that_knows_its_events():
 def test_what_makes_a_host_start_programs_is_protected_from_runs_in_the_sandbox():
     """Else a program could plant a server or a hook in the project that it works in."""
     places = [
-        of.project
+        of["project"]
         for host in HOSTS
         for of in (
             host.servers,
             host.hooks and host.hooks.places,
             *(one.places for one in host.plugins),
         )
-        if of and of.project
+        if of and of.get("project")
     ]
     assert all(map(NAMES.judge, places))
 
@@ -104,7 +103,7 @@ def test_every_host_is_told_when_to_use_which_tool_by_a_hook_or_a_file(host, sco
 def test_a_host_without_files_gets_them_and_loses_them_again(host, scope, target, tmp_path):
     there = target(scope)
     assert set_up(host, there) == len(set(files_of(host, there).values()))
-    entry = read(there.path(host.servers.of(scope)))
+    entry = read(there.path(host.servers.get(scope, "")))
     for key in host.key:
         entry = entry[key]
     assert "serve" in json.dumps(entry)
@@ -362,7 +361,9 @@ def test_a_host_whose_folder_a_variable_moves_is_set_up_there_and_told(
     assert made >= set(files)
     assert [f"wrote {moved / file}\n" in said for file in files] == [True] * len(files)
     host = BY_NAME[name]
-    assert not (place / host.servers.user.removeprefix("~/")).exists() or name == "vscode-copilot"
+    assert (
+        not (place / host.servers["user"].removeprefix("~/")).exists() or name == "vscode-copilot"
+    )
     assert is_registered(host.adapter, str(place / "project"), str(place), os.environ)
     assert cli.main(["setup", name, "--remove"]) == 0
     assert [path for path in moved.rglob("*") if path.is_file()] == []
@@ -380,7 +381,7 @@ def test_a_host_whose_folder_a_variable_moves_is_set_up_there_and_told(
 )
 def test_a_host_waits_for_calls_as_long_as_they_may_take(name, key, written, expected, target):
     there, host = target("user"), BY_NAME[name]
-    path = there.path(host.servers.user)
+    path = there.path(host.servers["user"])
     if written is not None:
         path.parent.mkdir(parents=True)
         entry = {"command": "context-mode", "args": ["serve"], key: written}
@@ -452,14 +453,14 @@ def test_the_commands_of_hooks_are_words_that_the_program_takes(host, target):
 
 @pytest.mark.parametrize(
     ("host", "scope"),
-    [(h, s) for h, s in SCOPES if h.rules and h.rules.of(s)],
+    [(h, s) for h, s in SCOPES if h.rules.get(s)],
     ids=lambda v: getattr(v, "name", v),
 )
 def test_files_of_rules_hold_the_routing_text_between_markers(host, scope, target):
     there = target(scope)
     set_up(host, there)
     text = files_of(host, there)["rules"].read_text()
-    assert text == f"{hook_edits.BEGIN}\n{ROUTING.strip()}\n{hook_edits.END}\n"
+    assert text == f"{hook_edits.BEGIN}\n{read_routing().strip()}\n{hook_edits.END}\n"
 
 
 def test_a_program_that_a_host_runs_is_executable_and_calls_the_hook(target):
@@ -658,7 +659,7 @@ def test_the_hosts_are_listed_with_how_each_is_known(place, capsys):
 
 
 def test_seven_hosts_were_run_and_each_says_its_version():
-    run = {host.name for host in HOSTS if host.known.version}
+    run = {host.name for host in HOSTS if host.known.get("version")}
     assert run >= {
         *("claude-code", "codex", "opencode", "gemini-cli", "qwen-code", "copilot-cli", "cline")
     }

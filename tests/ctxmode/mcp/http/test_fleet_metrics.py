@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
-from ctxmode.mcp.http.metrics import Metrics
+from ctxmode.mcp.http.serving import Metrics
 from fleet.desk import Figures, Stage
 from fleet.turns import Turns
 

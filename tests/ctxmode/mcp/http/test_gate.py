@@ -3,11 +3,11 @@
 import pytest
 import trio
 
-from ctxmode.mcp.http.gate import BODY_S_MAX, Admission, Gate, Tokens
+from ctxmode.mcp.http.gate import BODY_S_MAX, Gate, Tokens
 
 TOKEN = "a-token-of-enough-letters"
 GOOD = {"host": "localhost:8765", "authorization": f"Bearer {TOKEN}"}
-ADMISSION = Admission(
+ADMITTED = (
     Tokens({TOKEN: "ada"}, "a test"),
     frozenset({"127.0.0.1", "localhost", "[::1]", "box.example"}),
     frozenset({"https://app.example"}),
@@ -31,7 +31,7 @@ async def ask(headers, *, path="/mcp", receive=never, more=()):
 
     raw = [(name.encode(), value.encode()) for name, value in (*headers.items(), *more)]
     scope = {"type": "http", "path": path, "method": "POST", "headers": raw}
-    await Gate(app, ADMISSION)(scope, receive, send)
+    await Gate(app, *ADMITTED)(scope, receive, send)
     return sent[0]["status"], seen
 
 
@@ -126,7 +126,7 @@ async def test_a_body_in_drips_has_one_deadline_for_all(autojump_clock):
 
     raw = [(name.encode(), value.encode()) for name, value in GOOD.items()]
     scope = {"type": "http", "path": "/mcp", "method": "POST", "headers": raw}
-    await Gate(app, ADMISSION)(scope, drip, send)
+    await Gate(app, *ADMITTED)(scope, drip, send)
     assert len(drops) in (3, 4)
 
 
@@ -148,7 +148,7 @@ async def test_a_client_that_waits_for_its_answer_is_not_hurried(autojump_clock)
         waited.append(trio.current_time() - before)
 
     raw = [(name.encode(), value.encode()) for name, value in GOOD.items()]
-    await Gate(app, ADMISSION)(
+    await Gate(app, *ADMITTED)(
         {"type": "http", "path": "/mcp", "method": "POST", "headers": raw}, receive, None
     )
     assert waited == [pytest.approx(10 * BODY_S_MAX)]

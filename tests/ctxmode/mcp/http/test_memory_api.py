@@ -10,9 +10,8 @@ from urllib.parse import quote, unquote
 import pytest
 
 from ctxmode.config.locations import prepare_storage
-from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate, Tokens
-from ctxmode.mcp.http.metrics import Metrics
-from ctxmode.mcp.http.serving import Endpoints, Site
+from ctxmode.mcp.http.gate import LOOPBACK, Gate, Tokens
+from ctxmode.mcp.http.serving import Endpoints, Metrics, Site
 from ctxmode.operations.facts import open_memory
 from memory.facts.model import Draft
 
@@ -30,8 +29,7 @@ class Desk:
         self.other.mkdir()
         tokens = Tokens({TOKEN: "ada"}, "here")
         site = Site(config, tokens, others={"api": self.other})
-        admission = Admission(tokens, frozenset(LOOPBACK))
-        self._app = Gate(Endpoints(site, Metrics(), {}), admission)
+        self._app = Gate(Endpoints(site, Metrics(), {}), tokens, LOOPBACK)
 
     async def send(
         self, method: str, path: str, body: Any = None, token: str = TOKEN, raw: bytes = b""

@@ -1,4 +1,4 @@
--- A statement a table, in the order of STEPS in usage_schema.py.
+-- A statement a table, in the order of STEPS in usage.py.
 
 CREATE TABLE usage (
     day INTEGER NOT NULL,
