@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +14,15 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 import kb
+from base.remedy import type_command
 from ctxmode import __version__
+from ctxmode.config.file_names import has_drafts
 from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.doctor.container_engine import EngineHealth, examine
 from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.operations.facts import open_memory, read_stats
+from ctxmode.operations.page_place import find_repository
+from ctxmode.operations.pages import is_captured
 from ctxmode.operations.quotas import Holdings, read_holdings
 from ctxmode.render.live_output import OnProgress, ignore_progress
 from executor import (
@@ -25,22 +32,13 @@ from executor import (
     SandboxUnavailableError,
     open_engine,
 )
+from executor.engine import PACKAGED, TIERS
 from executor.instance import PrewarmReport, control
+from memory.pages import GitError, find_git
+from runtimes.packages import ECOSYSTEMS, Ecosystem, Tool, find_tool
 
 if TYPE_CHECKING:
     from fleet import FleetHealth
-import os
-import shutil
-from collections.abc import Iterator
-
-from base.remedy import type_command
-from ctxmode.config.file_names import has_drafts
-from ctxmode.operations.facts import open_memory, read_stats
-from ctxmode.operations.page_place import find_repository
-from ctxmode.operations.pages import is_captured
-from executor.engine import PACKAGED, TIERS
-from memory.pages import GitError, find_git
-from runtimes.packages import ECOSYSTEMS, Ecosystem, Tool, find_tool
 
 
 @dataclass(frozen=True, slots=True)

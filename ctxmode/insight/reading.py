@@ -8,10 +8,11 @@ from __future__ import annotations
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import urlencode
 
 from base.stores import Database, Step
 from ctxmode.config.locations import Config
@@ -25,9 +26,6 @@ from memory.sessions import STEPS as SESSION_STEPS
 
 if TYPE_CHECKING:
     from memory.pages import Pages
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 T = TypeVar("T")
 READ_S_MAX = 5.0
@@ -232,6 +230,11 @@ class Page(NamedTuple):
     def path(self) -> str:
         """Return its address below the server's; the overview has the shortest."""
         return "/" if self.name == "overview" else f"/{self.name}"
+
+
+def pick(one: object, names: str) -> Data:
+    """Build the data of some of a record's fields, named in one text."""
+    return {name: getattr(one, name) for name in names.split()}
 
 
 def part(path: str, asked: PageQuery, rows: list[Any], *, limit: int = ROWS) -> Data:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from ctxmode.operations.answers import IndexAnswer, SearchAnswer
     from ctxmode.operations.indexing import IndexRequest
     from kb import FileState, Section
-from dataclasses import asdict, dataclass
-
-from kb import Purged, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ class PurgeRequest:
         given = (self.source, self.older_than_s, self.kind, self.session)
         return self.superseded or any(value is not None for value in given)
 
-    def carry_out(self, store: Store) -> Purged:
+    def carry_out(self, store: kb.Store) -> kb.Purged:
         """Forget them. A UsageError says that no source is meant, or that a filter stands beside
         `everything`."""
         if self.source is not None and not self.source.strip():
@@ -224,12 +221,10 @@ class Library:
 
     def search_everywhere(self, request: SearchRequest) -> SearchAnswer:
         """Search all of the user's projects, and what is kept without one."""
-        from ctxmode.operations.searching import search_everywhere  # noqa: PLC0415
-
         _, notes = self._search(request)  # for this project alone: others are only read
         notes += self._catch_up_users_sessions()
         with translate_errors():
-            answer = search_everywhere(self.config, request)
+            answer = searching.search_everywhere(self.config, request)
         return replace(answer, notes=(*answer.notes, *notes))
 
     def _catch_up_users_sessions(self) -> tuple[str, ...]:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
+from ctxmode.operations.searching import SearchRequest
 from ctxmode.render import highlight
+from kb import ExplainedHit, RankExplanation, Store, canonical_language
+from kb import explain as explain_query
+from kb.filters import Filters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ctxmode.operations.answers import PassagePlace, SearchAnswer
     from kb import Hit, QueryResult
-from dataclasses import asdict
-from typing import Any
 
-from ctxmode.operations.searching import SearchRequest
-from kb import ExplainedHit, RankExplanation, Store, canonical_language
-from kb import explain as explain_query
-from kb.filters import Filters
 
 NO_PROJECT = "no project"
 KINDS = {"fetch": "web", "memory": "fact", "session": "turn"}

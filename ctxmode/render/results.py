@@ -4,24 +4,21 @@ failed run was refused stands before its output."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ctxmode.render import highlight
 from ctxmode.render.highlight import inflect, size
 from ctxmode.render.passages import query_text
-from executor import Result, Status
+from executor import Refusal, Result, Status
+from policy.messages import BYTES_MAX, cut, fit
 
 if TYPE_CHECKING:
     from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
     from executor import Background
     from executor.run import Answer
     from kb import Purged
-from collections.abc import Mapping
-from typing import Any
 
-from executor import Refusal
-from policy.messages import BYTES_MAX, cut, fit
 
 _LINE_BYTES_MAX = 160
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from ctxmode.insight.reading import ROWS, Data, PageQuery, Reader, part
+from ctxmode.insight.reading import ROWS, Data, PageQuery, Reader, part, pick
 from memory.errors import BadInputError, MemoryRoomError
 from memory.facts import (
     MAIN,
@@ -20,9 +20,10 @@ from memory.facts import (
     read_history,
     require_branch,
 )
-from memory.pages import Commit, Pages, SectionChange, SectionDiff
+from memory.pages import Pages, SectionChange, SectionDiff
 
 COMMITS_MAX = 30
+COMMIT = "sha author at subject agent"
 
 
 def build_pages(reader: Reader, asked: PageQuery) -> Data:
@@ -30,15 +31,7 @@ def build_pages(reader: Reader, asked: PageQuery) -> Data:
 
     def look(pages: Pages) -> Data:
         rows = [
-            {
-                "path": row.path,
-                "slug": row.slug,
-                "type": row.type,
-                "title": row.title,
-                "summary": row.summary,
-                "tags": ", ".join(row.tags),
-                "state": row.state,
-            }
+            pick(row, "path slug type title summary state") | {"tags": ", ".join(row.tags)}
             for row in pages.list_pages()
         ]
         return {"is_ready": True, "rows": rows}
@@ -61,8 +54,8 @@ def build_page(reader: Reader, asked: PageQuery) -> Data:
         except MemoryRoomError:
             return {}
         data: Data = {
-            "page": {"path": page.path, "slug": page.slug, "type": page.type, "text": page.text},
-            "commits": [_build_commit(one) for one in history],
+            "page": pick(page, "path slug type text"),
+            "commits": [pick(one, COMMIT) for one in history],
             "diff": None,
             "blame": None,
         }
@@ -76,38 +69,20 @@ def build_page(reader: Reader, asked: PageQuery) -> Data:
     return {"path": path} | found
 
 
-def _build_commit(commit: Commit) -> dict[str, Any]:
-    return {
-        "sha": commit.sha,
-        "author": commit.author,
-        "at": commit.at,
-        "subject": commit.subject,
-        "agent": commit.agent,
-    }
-
-
 def _list_changes(diff: SectionDiff) -> list[SectionChange]:
     first = [] if diff.preamble is None else [diff.preamble]
     return [*first, *diff.sections]
 
 
 def _build_diff(diff: SectionDiff) -> Data:
-    return {
-        "from_sha": diff.from_sha,
-        "to_sha": diff.to_sha,
+    return pick(diff, "from_sha to_sha") | {
         "fields": [
             {"field": one.field, "old": _word(one.old), "new": _word(one.new)}
             for one in diff.fields
         ],
         "sections": [
-            {
-                "heading": one.heading,
-                "old_heading": one.old_heading,
-                "status": one.status,
-                "old": one.old,
-                "new": one.new,
-                "hunks": [{"mark": mark, "text": text} for mark, text in one.hunks],
-            }
+            pick(one, "heading old_heading status old new")
+            | {"hunks": [{"mark": mark, "text": text} for mark, text in one.hunks]}
             for one in _list_changes(diff)
         ],
     }
@@ -117,8 +92,8 @@ def _build_blame(diff: SectionDiff) -> list[Data]:
     return [
         {
             "heading": one.heading,
-            "introduced_by": one.introduced_by and _build_commit(one.introduced_by),
-            "changed_by": one.changed_by and _build_commit(one.changed_by),
+            "introduced_by": one.introduced_by and pick(one.introduced_by, COMMIT),
+            "changed_by": one.changed_by and pick(one.changed_by, COMMIT),
         }
         for one in _list_changes(diff)
         if one.introduced_by or one.changed_by
@@ -132,9 +107,9 @@ def _word(value: object) -> str:
 FACTS = 200
 CHANGES_MAX = 50
 SCOPES = ("project", "user")
-_FIELDS = (
-    *("id", "path", "title", "text", "tags", "scope", "branch", "at", "agent", "session"),
-    *("category", "why", "confidence", "source", "expires_at", "is_pinned"),
+FACT = (
+    "id path title text scope branch at agent session category why confidence source expires_at "
+    "is_pinned"
 )
 
 
@@ -144,14 +119,7 @@ def build_facts(reader: Reader, asked: PageQuery) -> Data:
 
     def look(db: sqlite3.Connection) -> Data:
         branches = [
-            {
-                "name": one.name,
-                "parent": one.parent,
-                "state": one.state,
-                "changes": one.changes,
-                "created_at": one.created_at or None,
-                "agent": one.agent,
-            }
+            pick(one, "name parent state changes agent") | {"created_at": one.created_at or None}
             for one in read_branches(db)
         ]
         try:
@@ -190,16 +158,7 @@ def build_fact(reader: Reader, asked: PageQuery) -> Data:
             "is_known": True,
             "changes_total": len(changes),
             "changes": [
-                {
-                    "seq": one.seq,
-                    "at": one.at,
-                    "operation": one.operation,
-                    "branch": one.branch,
-                    "agent": one.agent,
-                    "session": one.session,
-                    "why": one.why,
-                    "text": one.text,
-                }
+                pick(one, "seq at operation branch agent session why text")
                 for one in changes[:CHANGES_MAX]
             ],
         }
@@ -213,8 +172,7 @@ def _scope(asked: PageQuery) -> str:
 
 
 def _build_fact(fact: Fact) -> dict[str, Any]:
-    shown = {name: getattr(fact, name) for name in _FIELDS}
-    return shown | {"tags": ", ".join(fact.tags)}
+    return pick(fact, FACT) | {"tags": ", ".join(fact.tags)}
 
 
 def _group(facts: Iterable[dict[str, Any]]) -> list[Data]:

@@ -16,6 +16,7 @@ from ctxmode.insight.reading import (
     build_bars,
     build_columns,
     part,
+    pick,
     take_largest,
 )
 from ctxmode.operations import audit
@@ -39,7 +40,7 @@ from memory.sessions import TokenCount, count_sessions, sum_tokens_by_day
 
 RUNS_SHOWN = 25
 ACTS_SHOWN = 100
-ACT_FIELDS = ("kind", "target", "by", "certainty", "count", "remedy")
+ACT = "kind target by certainty count remedy"
 ALLOWED = ("allow", "ask, granted")
 
 
@@ -65,7 +66,7 @@ def build_refusals(reader: Reader, asked: PageQuery) -> Data:
 def _build_act(run: KeptRefusals, refusal: Refusal) -> Data:
     number, row, _ = run
     found = {name: row[name] for name in ("at", "language", "status")}
-    return {"run": number} | found | {name: getattr(refusal, name) for name in ACT_FIELDS}
+    return {"run": number} | found | pick(refusal, ACT)
 
 
 def _is_refused(entry: Mapping[str, Any], project: str) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import asdict
-from typing import Any
 
 from ctxmode.errors import UsageError
-from ctxmode.insight.reading import ROWS, Data, PageQuery, Reader, build_bars, part
+from ctxmode.insight.reading import ROWS, Data, PageQuery, Reader, build_bars, part, pick
 from ctxmode.operations.quotas import read_holdings
 from ctxmode.operations.searching import SearchRequest, search
 from ctxmode.render.passages import STALE
@@ -17,11 +16,10 @@ from memory.sessions import UnknownSessionError, browsing, count_sessions, find_
 EVENTS = 100
 FILES_MAX = 100
 TOOLS_MAX = 30
-_FIELDS = (
-    *("id", "agent", "title", "status", "relation", "parent_id", "agent_version", "git_branch"),
-    *("working_directory", "started_at", "last_at", "ended_at", "end_reason", "turns", "messages"),
-    *("tool_calls", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"),
-    *("reasoning_tokens", "compactions", "summary", "pinned"),
+SESSION = (
+    "id agent title status relation parent_id agent_version git_branch working_directory "
+    "started_at last_at ended_at end_reason turns messages tool_calls input_tokens output_tokens "
+    "cache_read_tokens cache_write_tokens reasoning_tokens compactions summary pinned"
 )
 
 
@@ -42,7 +40,6 @@ def build_session(reader: Reader, asked: PageQuery) -> Data:
             session = find_session(db, wanted)
         except UnknownSessionError:
             return {}
-        shown: dict[str, Any] = {name: getattr(session, name) for name in _FIELDS}
         events = browsing.list_events(db, session.id, offset=at, limit=EVENTS + 1)
         tools = browsing.list_tools(db, session.id, limit=TOOLS_MAX)
         calls = {tool: called for tool, called, _ in tools}
@@ -50,7 +47,7 @@ def build_session(reader: Reader, asked: PageQuery) -> Data:
         bars = [row | {"errors": errors[row["name"]]} for row in build_bars(calls)]
         files = browsing.list_files(db, session.id, limit=FILES_MAX + 1)
         return {
-            "session": shown,
+            "session": pick(session, SESSION),
             "events_total": browsing.count_events(db, session.id),
             "events": part("/session", asked, events, limit=EVENTS),
             "tools": bars,
@@ -85,11 +82,8 @@ def build_search(reader: Reader, asked: PageQuery) -> Data:
             "omitted": result.omitted,
             "corrections": [{"typed": typed, "used": used} for typed, used in result.corrections],
             "hits": [
-                {
-                    "source_id": hit.source_id,
-                    "source": hit.source,
-                    "title": hit.title,
-                    "text": hit.text,
+                pick(hit, "source_id source title text")
+                | {
                     "first_line": hit.start_line,
                     "last_line": hit.end_line,
                     "stale": STALE.get(hit.stale, ""),
@@ -113,7 +107,7 @@ def build_sources(reader: Reader, asked: PageQuery) -> Data:
 
     total, rows = reader.store(look) or (0, [])
     holdings = reader.ask(lambda: read_holdings(reader.config))
-    return part("/store", asked, [_build_row(row) for row in rows]) | {
+    return part("/store", asked, [asdict(row) for row in rows]) | {
         "total": total,
         "on_disk": None if holdings is None else asdict(holdings),
     }
@@ -133,14 +127,10 @@ def build_source(reader: Reader, asked: PageQuery) -> Data:
         states = store.files_of([number]).values()
         return {
             "stale": "".join(STALE.get(state.find_stale(), "") for state in states),
-            "source": _build_row(source),
+            "source": asdict(source),
             "text": text.decode("utf-8", "replace"),
             "is_cut": source.bytes_total > TEXT_BYTES_MAX,
             "most": TEXT_BYTES_MAX,
         }
 
     return {"wanted": number} | (reader.store(look) or {})
-
-
-def _build_row(source: Source) -> Data:
-    return asdict(source)
