@@ -59,11 +59,11 @@ def _read_places(given: str) -> tuple[str, ...]:
 
 def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) -> None:
     if args.explain:
-        from ctxmode.render import passages  # noqa: PLC0415 - few ask why
+        from ctxmode.render import ranking  # noqa: PLC0415 - few ask why
 
         explanations = library.explain(request)
-        texts = map(passages.explanation_text, explanations)
-        print_answer(args, passages.to_json(explanations), "\n\n".join(texts))
+        texts = map(ranking.explanation_text, explanations)
+        print_answer(args, ranking.to_json(explanations), "\n\n".join(texts))
         return
     answer = library.search_everywhere(request) if args.everywhere else library.search(request)
     if args.json:

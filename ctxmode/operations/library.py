@@ -239,11 +239,11 @@ class Library:
 
     def explain(self, request: SearchRequest) -> tuple[kb.RankExplanation, ...]:
         """Explain why each query's hits rank as they do; a UsageError says what is malformed."""
-        from ctxmode.render import passages  # noqa: PLC0415
+        from ctxmode.render import ranking  # noqa: PLC0415
 
         self.search(request)  # brings up to date what is explained
         with translate_errors():
-            return passages.explain(self.store, request)
+            return ranking.explain(self.store, request)
 
     def paths(self, answer: SearchAnswer) -> Mapping[int, str | None]:
         """Find the file behind each source that was found, by its id."""

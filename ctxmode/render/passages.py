@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ctxmode.operations.searching import SearchRequest
 from ctxmode.render import highlight
-from kb import ExplainedHit, RankExplanation, Store, canonical_language
-from kb import explain as explain_query
-from kb.filters import Filters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ctxmode.operations.answers import PassagePlace, SearchAnswer
     from kb import Hit, QueryResult
-
 
 NO_PROJECT = "no project"
 KINDS = {"fetch": "web", "memory": "fact", "session": "turn"}
@@ -115,61 +109,3 @@ def _describe(hit: Hit) -> str:
     unit = next(((name, size) for name, size in _UNITS if age >= size), None)
     old = "" if unit is None else f", {int(age // unit[1])} {unit[0]} ago"
     return f"{kind}{author}{old}"
-
-
-HIT_FIELDS = ("source", "title", "start_line", "end_line", "score")
-
-
-def explain(store: Store, request: SearchRequest) -> tuple[RankExplanation, ...]:
-    """Explain every query, under the request's filters."""
-    filters = Filters(
-        source=request.source,
-        kind="code" if request.content == "code" else request.kind,
-        language=None if request.language is None else canonical_language(request.language),
-        since=None if request.age_s is None else time.time() - request.age_s,
-        path=request.path,
-        places=request.places,
-        include_superseded=request.superseded,
-    )
-    return tuple(
-        explain_query(store, query, filters, limit=request.limit) for query in request.queries
-    )
-
-
-def explanation_text(explanation: RankExplanation) -> str:
-    """Write what was asked, and each hit's scores, best first."""
-    lines = [f"## {explanation.query}", f"words: {' '.join(explanation.words) or 'none'}"]
-    lines += [f"corrected: {typed} as {used}" for typed, used in explanation.corrections]
-    lines += [f"filter: {name} = {value}" for name, value in explanation.filters]
-    for one in explanation.expressions:
-        lines.append(f"asked of {one.table}: {one.words}")
-        if one.choosing:
-            lines.append(f"  chosen by: {' '.join(one.choosing)}")
-        if one.together:
-            lines.append(f"  near each other: {one.together}")
-    lines.append(f"{explanation.ranked} chunks were ranked")
-    for place, hit in enumerate(explanation.hits, start=1):
-        lines += [f"{place}. {hit_heading(hit.hit).strip('- ')}", f"   {scores_text(hit)}"]
-    return "\n".join(lines)
-
-
-def scores_text(hit: ExplainedHit) -> str:
-    """Write what the score is the sum of."""
-    near = "" if hit.together_rank is None else f" (rank {hit.together_rank})"
-    return (
-        f"score {hit.hit.score:.4g} = words {hit.words:.4g} (rank {hit.words_rank})"
-        f" + together {hit.together:.4g}{near} + source {hit.source:.4g}"
-    )
-
-
-def to_json(explanations: tuple[RankExplanation, ...]) -> dict[str, Any]:
-    """Build the same as data; of each hit its place, without its text."""
-    found = []
-    for explanation in explanations:
-        data = asdict(explanation)
-        data["filters"] = dict(explanation.filters)
-        data["corrections"] = [{"typed": one, "used": used} for one, used in data["corrections"]]
-        for hit in data["hits"]:
-            hit["hit"] = {name: hit["hit"][name] for name in HIT_FIELDS}
-        found.append(data)
-    return {"explanations": found}

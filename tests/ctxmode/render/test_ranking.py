@@ -3,7 +3,7 @@
 import pytest
 
 from ctxmode.operations.searching import SearchRequest, search
-from ctxmode.render.passages import explain, explanation_text, to_json
+from ctxmode.render.ranking import explain, explanation_text, to_json
 from kb.model import SourceSpec
 
 
