@@ -52,6 +52,6 @@ class Browser:
 
     def enter(self):
         """Spend the key, and keep the cookie."""
-        answer = self.ask(f"/enter?key={self.entrance.key}")
+        answer = self.ask(f"/enter?key={self.gate.key}")
         self.cookie = answer[1].get("set-cookie", "").partition(";")[0]
         return answer

@@ -40,7 +40,7 @@ def test_an_export_has_a_manifest_the_server_hooks_and_the_skill(host, tmp_path)
     assert export(host, tmp_path / "context-mode") == 0
     files = files_in(tmp_path / "context-mode")
     assert set(files) == FILES[host] | SHARED
-    manifest = json.loads(files[FORMS[host].manifest])
+    manifest = json.loads(files[FORMS[host][0]])
     assert (manifest["name"], manifest["version"]) == ("context-mode", __version__)
     servers = json.loads(files[FORMS[host][1]])["mcpServers"]
     assert servers["context-mode"]["command"] == "context-mode"
