@@ -159,28 +159,27 @@ def _unknown(words: list[str]) -> UsageError:
 
 
 def _run_verb(verb: Verb, rest: list[str]) -> int:
+    import contextlib  # noqa: PLC0415 - who asks for the version does without
+
     from ctxmode import parsing  # noqa: PLC0415 - verbs that have no options of their own do without
 
     parsed = parsing.parse(verb, rest)
     if not verb.loads_more:
         resume_collection()
+    bounds: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
     budget = getattr(parsed, parsing.BUDGET, None)
     if budget is not None:
         from ctxmode.render.bounded_output import bound_output  # noqa: PLC0415 - few ask for it
 
-        with bound_output(budget, is_json=getattr(parsed, "json", False)):
-            return _run(verb, parsed)
-    return _run(verb, parsed)
-
-
-def _run(verb: Verb, parsed: argparse.Namespace) -> int:
+        bounds = bound_output(budget, is_json=getattr(parsed, "json", False))
     module = verb.load()
-    if hasattr(module, "OPERATIONS") or hasattr(module, "OPERATION"):
-        from ctxmode.commands import operations  # noqa: PLC0415 - few verbs have any
+    with bounds:
+        if hasattr(module, "OPERATIONS") or hasattr(module, "OPERATION"):
+            from ctxmode.commands import operations  # noqa: PLC0415 - few verbs have any
 
-        return operations.run_operation(module, parsed)
-    code: int = module.run(parsed)
-    return code
+            return operations.run_operation(module, parsed)
+        code: int = module.run(parsed)
+        return code
 
 
 def _overview() -> argparse.ArgumentParser:

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ctxmode.commands.table import Verb, list_verbs
@@ -47,8 +46,6 @@ class Parser(argparse.ArgumentParser):
         self.takes_program_arguments = False
         self.other_words: Mapping[str, str] = {}
         """What people know some choices by, and what those are here."""
-        self.siblings: tuple[str, ...] = ()
-        """Further verbs of the group that this is the name of."""
 
         self.default_action = ""
         """The action that is meant if no word is given; options may stand before actions then."""
@@ -66,17 +63,15 @@ class Parser(argparse.ArgumentParser):
         # Options may stand between words, also behind an action, whose parser is called here.
         # argparse refuses that for parsers with actions, or with a choice between a word and an
         # option, and with --. It calls this method again.
-        if self._is_mixing or "--" in (args or ()) or subparsers(self) or self._has_optional_word():
+        groups = self._mutually_exclusive_groups
+        has_choice = any(not one.option_strings for group in groups for one in group._group_actions)
+        if self._is_mixing or "--" in (args or ()) or subparsers(self) or has_choice:
             return super().parse_known_args(args, namespace)
         self._is_mixing = True
         try:
             return self.parse_known_intermixed_args(args, namespace)
         finally:
             self._is_mixing = False
-
-    def _has_optional_word(self) -> bool:
-        groups = self._mutually_exclusive_groups
-        return any(not one.option_strings for group in groups for one in group._group_actions)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
         parsed, unknown = self.parse_known_args(args, namespace)
@@ -86,7 +81,7 @@ class Parser(argparse.ArgumentParser):
 
     def _refuse(self, word: str, parsed: argparse.Namespace) -> NoReturn:
         if not word.startswith("-"):
-            meant = did_you_mean(word, self.siblings)
+            meant = did_you_mean(word, self._list_siblings())
             raise UsageError(
                 f"{self._verb}: {word!r} is one word too many", self._build_hint(meant)
             )
@@ -104,7 +99,7 @@ class Parser(argparse.ArgumentParser):
         given = "/".join(action.option_strings) or action.metavar or action.dest
         known, word = [str(one) for one in action.choices], str(value)
         if action.dest in ACTION_NAMES:
-            known += self.siblings
+            known += self._list_siblings()
             raise unknown_action(self._verb, word, known, self._find_instead(word, known))
         hint = or_all(word, known)
         raise UsageError(f"{self._verb}: {given} cannot be {value!r}", hint)
@@ -139,23 +134,21 @@ class Parser(argparse.ArgumentParser):
     def _verb(self) -> str:
         return self.prog.removeprefix("context-mode ")
 
+    def _list_siblings(self) -> list[str]:
+        """List further verbs of the group that this is the name of."""
+        return [verb.name.removeprefix(f"{self._verb} ") for verb in list_verbs(self._verb)]
+
     def _build_hint(self, meant: str) -> str:
         return f"{meant}{self.prog} --help shows what there is."
 
 
-def has_operations(module: ModuleType) -> bool:
-    """Tell whether a verb's module has operations, whose parameters are its options."""
-    return hasattr(module, "OPERATIONS") or hasattr(module, "OPERATION")
-
-
-def verb_parser(verb: Verb) -> Parser:
-    """Build the parser of a verb's arguments."""
+def verb_parser(verb: Verb, *, is_described: bool = True) -> Parser:
+    """Build the parser of a verb's arguments, with what `--help` says before them."""
     parser = Parser(prog=f"context-mode {verb.name}")
     if verb.module:
         parser = _add_arguments(parser, verb)
-    parser.description = _describe(verb)
+    parser.description = _describe(verb) if is_described else None
     parser.takes_program_arguments = verb.takes_program_arguments
-    parser.siblings = tuple(one.name.split()[1] for one in list_verbs(verb.name))
     return parser
 
 
@@ -177,7 +170,7 @@ def _add_arguments(parser: Parser, verb: Verb) -> Parser:
     table = Path(str(module.__file__)).with_suffix(".json")
     if table.exists():
         add_table(parser, json.loads(table.read_bytes()))
-    if has_operations(module):
+    if hasattr(module, "OPERATIONS") or hasattr(module, "OPERATION"):
         from ctxmode.commands import operations  # noqa: PLC0415 - few verbs have any
 
         if hasattr(module, "OPERATIONS"):
@@ -265,7 +258,7 @@ def _add_budget(parser: Parser) -> None:
     """Add an option that bounds the answer, also to each action; where one has a budget of its own,
     that stays."""
     for each in (parser, *subparsers(parser).values()):
-        if "--budget" not in _options(each):
+        if "--budget" not in each._option_string_actions:
             each.add_argument(
                 "--budget",
                 dest=BUDGET,
@@ -280,7 +273,7 @@ def parse(verb: Verb, arguments: Sequence[str]) -> argparse.Namespace:
     """Parse a command line. `program_args` is what follows `--`, where a verb runs programs; for
     the others it only ends the options. UsageError: a word means nothing or lacks; SystemExit: help
     was printed."""
-    parser = verb_parser(verb)
+    parser = verb_parser(verb, is_described=not {"-h", "--help"}.isdisjoint(arguments))
     own, program_args = list(arguments), []
     if parser.takes_program_arguments and "--" in own:
         at = own.index("--")

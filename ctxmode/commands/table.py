@@ -37,13 +37,8 @@ class Verb(NamedTuple):
         return importlib.import_module(f"ctxmode.commands.{name}")
 
 
-def _read_table() -> dict[str, Any]:
-    with open(os.path.join(os.path.dirname(__file__), "verbs.json"), encoding="utf-8") as file:
-        table: dict[str, Any] = json.load(file)
-    return table
-
-
-_TABLE = _read_table()
+with open(os.path.join(os.path.dirname(__file__), "verbs.json"), encoding="utf-8") as _file:
+    _TABLE: dict[str, Any] = json.load(_file)
 VERBS: dict[str, Verb] = {
     name: Verb(name, **{"module": name, **row}) for name, row in _TABLE["verbs"].items()
 }

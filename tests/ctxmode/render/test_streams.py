@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-SHOWING = ["--version", "--help", "run --help", "config show", "doctor --install-script"]
+SHOWING = ["--version", "--help", "run --help", "doctor config show", "doctor --install-script"]
 
 
 def started(line: str, tmp_path, redirections: str) -> subprocess.CompletedProcess[str]:
@@ -32,7 +32,7 @@ def test_a_full_disk_is_told(tmp_path, line):
 
 
 @pytest.mark.parametrize("redirections", [">&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("line", ["--version", "config show"])
+@pytest.mark.parametrize("line", ["--version", "doctor config show"])
 def test_closed_streams_lead_nowhere(tmp_path, line, redirections):
     done = started(line, tmp_path, redirections)
     assert (done.returncode, done.stderr) == (0, "")
