@@ -65,6 +65,7 @@ def end_collection() -> None:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from contextlib import AbstractContextManager
 
     from ctxmode.commands.table import Verb
 
@@ -159,14 +160,14 @@ def _unknown(words: list[str]) -> UsageError:
 
 
 def _run_verb(verb: Verb, rest: list[str]) -> int:
-    import contextlib  # noqa: PLC0415 - who asks for the version does without
+    from contextlib import nullcontext  # noqa: PLC0415 - `--version` does without
 
     from ctxmode import parsing  # noqa: PLC0415 - verbs that have no options of their own do without
 
     parsed = parsing.parse(verb, rest)
     if not verb.loads_more:
         resume_collection()
-    bounds: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+    bounds: AbstractContextManager[None] = nullcontext()
     budget = getattr(parsed, parsing.BUDGET, None)
     if budget is not None:
         from ctxmode.render.bounded_output import bound_output  # noqa: PLC0415 - few ask for it
@@ -174,7 +175,7 @@ def _run_verb(verb: Verb, rest: list[str]) -> int:
         bounds = bound_output(budget, is_json=getattr(parsed, "json", False))
     module = verb.load()
     with bounds:
-        if hasattr(module, "OPERATIONS") or hasattr(module, "OPERATION"):
+        if hasattr(module, "OPERATIONS"):
             from ctxmode.commands import operations  # noqa: PLC0415 - few verbs have any
 
             return operations.run_operation(module, parsed)

@@ -46,9 +46,19 @@ class Parser(argparse.ArgumentParser):
         self.takes_program_arguments = False
         self.other_words: Mapping[str, str] = {}
         """What people know some choices by, and what those are here."""
+        self.verb: Verb | None = None  # not that of an action
 
         self.default_action = ""
         """The action that is meant if no word is given; options may stand before actions then."""
+
+    def format_help(self) -> str:
+        if self.verb is not None:
+            self.description = describe_verb(self.verb)
+        return super().format_help()
+
+    def _list_siblings(self) -> list[str]:
+        """List further verbs of the group that this is the name of."""
+        return [one.name.split()[1] for one in list_verbs(self.verb.name)] if self.verb else []
 
     def error(self, message: str) -> NoReturn:
         start, _, missing = message.partition(": ")
@@ -64,8 +74,10 @@ class Parser(argparse.ArgumentParser):
         # argparse refuses that for parsers with actions, or with a choice between a word and an
         # option, and with --. It calls this method again.
         groups = self._mutually_exclusive_groups
-        has_choice = any(not one.option_strings for group in groups for one in group._group_actions)
-        if self._is_mixing or "--" in (args or ()) or subparsers(self) or has_choice:
+        has_optional_word = any(
+            not one.option_strings for group in groups for one in group._group_actions
+        )
+        if self._is_mixing or "--" in (args or ()) or subparsers(self) or has_optional_word:
             return super().parse_known_args(args, namespace)
         self._is_mixing = True
         try:
@@ -134,25 +146,21 @@ class Parser(argparse.ArgumentParser):
     def _verb(self) -> str:
         return self.prog.removeprefix("context-mode ")
 
-    def _list_siblings(self) -> list[str]:
-        """List further verbs of the group that this is the name of."""
-        return [verb.name.removeprefix(f"{self._verb} ") for verb in list_verbs(self._verb)]
-
     def _build_hint(self, meant: str) -> str:
         return f"{meant}{self.prog} --help shows what there is."
 
 
-def verb_parser(verb: Verb, *, is_described: bool = True) -> Parser:
-    """Build the parser of a verb's arguments, with what `--help` says before them."""
+def verb_parser(verb: Verb) -> Parser:
+    """Build the parser of a verb's arguments."""
     parser = Parser(prog=f"context-mode {verb.name}")
     if verb.module:
         parser = _add_arguments(parser, verb)
-    parser.description = _describe(verb) if is_described else None
+    parser.verb = verb
     parser.takes_program_arguments = verb.takes_program_arguments
     return parser
 
 
-def _describe(verb: Verb) -> str:
+def describe_verb(verb: Verb) -> str:
     """Return what `--help` says before the options: the verb's text, and what its group has."""
     text = f"{verb.summary}\n"
     with suppress(FileNotFoundError):
@@ -168,16 +176,15 @@ def _add_arguments(parser: Parser, verb: Verb) -> Parser:
     module = verb.load()
     parser.other_words = getattr(module, "OTHER_WORDS", {})
     table = Path(str(module.__file__)).with_suffix(".json")
-    if table.exists():
-        add_table(parser, json.loads(table.read_bytes()))
-    if hasattr(module, "OPERATIONS") or hasattr(module, "OPERATION"):
+    rows = json.loads(table.read_bytes()) if table.exists() else {}
+    if hasattr(module, "OPERATIONS"):
         from ctxmode.commands import operations  # noqa: PLC0415 - few verbs have any
 
-        if hasattr(module, "OPERATIONS"):
-            default = getattr(module, "DEFAULT_ACTION", "")
-            add_table(parser, operations.build_table(module.OPERATIONS, default))
-        else:
-            _add_rows(parser, operations.list_rows(module.OPERATION))
+        default = getattr(module, "DEFAULT_ACTION", "")
+        rows = operations.build_table(module.OPERATIONS, default)
+    _add_rows(parser, rows.get("arguments", ()))
+    if "actions" in rows:
+        add_actions(parser, rows)
     if hasattr(module, "add_arguments"):
         module.add_arguments(parser)
     for name, choices in getattr(module, "CHOICES", {}).items():
@@ -208,11 +215,8 @@ def _put_first(parser: Parser, first: str) -> Parser:
     return parser
 
 
-def add_table(parser: Parser, table: Mapping[str, Any]) -> None:
-    """Add the arguments of a verb, and its actions with theirs if it has any, from its table."""
-    _add_rows(parser, table["arguments"])
-    if "actions" not in table:
-        return
+def add_actions(parser: Parser, table: Mapping[str, Any]) -> None:
+    """Add the actions of a verb, each with its arguments, from its table."""
     parser.default_action = table.get("default_action", "")
     actions = parser.add_subparsers(
         dest="action", required=not parser.default_action, metavar="ACTION"
@@ -258,7 +262,7 @@ def _add_budget(parser: Parser) -> None:
     """Add an option that bounds the answer, also to each action; where one has a budget of its own,
     that stays."""
     for each in (parser, *subparsers(parser).values()):
-        if "--budget" not in each._option_string_actions:
+        if "--budget" not in _options(each):
             each.add_argument(
                 "--budget",
                 dest=BUDGET,
@@ -273,7 +277,7 @@ def parse(verb: Verb, arguments: Sequence[str]) -> argparse.Namespace:
     """Parse a command line. `program_args` is what follows `--`, where a verb runs programs; for
     the others it only ends the options. UsageError: a word means nothing or lacks; SystemExit: help
     was printed."""
-    parser = verb_parser(verb, is_described=not {"-h", "--help"}.isdisjoint(arguments))
+    parser = verb_parser(verb)
     own, program_args = list(arguments), []
     if parser.takes_program_arguments and "--" in own:
         at = own.index("--")

@@ -73,7 +73,7 @@ def describe(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
 def input_schema(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Build the JSON Schema of a tool's arguments, without what costs tokens and says nothing, as
     least values. One widely used host drops a tool whose schema has `additionalProperties`."""
-    required = list(Arguments("", rows).list_required())
+    required = Arguments("", rows).required
     properties = {name: _describe_argument(row) for name, row in rows.items()}
     return {
         "properties": properties,

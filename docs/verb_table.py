@@ -48,7 +48,7 @@ def _group(name: str) -> str:
 
 def _sections(verb: str) -> Iterator[str]:
     parser = parsing.verb_parser(VERBS[verb])
-    text = parser.description or ""
+    text = parsing.describe_verb(VERBS[verb])
     first = " ".join(text.split("\n\n")[0].split())
     yield f"## {verb}\n\n{first}\n" + _table(parser)
     for name, below in parsing.subparsers(parser).items():

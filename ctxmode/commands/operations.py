@@ -88,9 +88,7 @@ def run_operation(module: ModuleType, parsed: argparse.Namespace) -> int:
     """Do the operation that a command line names, print its answers and return the exit code."""
     if hasattr(module, "adjust"):
         module.adjust(parsed)
-    operation: Operation = (
-        module.OPERATIONS[parsed.action] if hasattr(module, "OPERATIONS") else module.OPERATION
-    )
+    operation: Operation = module.OPERATIONS[parsed.action]
     given = vars(parsed)
     arguments = {one.name: _convert(one, given[one.name]) for one in list_parameters(operation)}
     asker = Asker(load_config(parsed.project), wants_data=parsed.json, tell=tell)

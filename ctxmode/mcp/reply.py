@@ -14,7 +14,7 @@ from ctxmode.render.passages import SAID, age_s, name_kind
 from ctxmode.render.results import BY_TOOL, list_refused_acts, show_outputs
 from executor import Artifact, Background, Result, Status
 from executor.run import Answer
-from kb import Hit, QueryResult
+from kb import QueryResult
 from policy.messages import cut
 
 # A result's full JSON names every isolation layer with its remedy. A model pays for each word, so
@@ -146,7 +146,11 @@ def _list_queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
                 {
                     "source": hit.source,
                     "kind": name_kind(hit),
-                    **_tell_author(hit),
+                    **(
+                        {"author": hit.author, "age_s": age_s(hit)}
+                        if name_kind(hit) in SAID
+                        else {}
+                    ),
                     "title": hit.title,
                     "text": hit.text,
                     "start_byte": hit.start_byte,
@@ -162,11 +166,6 @@ def _list_queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
         }
         for result in results
     ]
-
-
-def _tell_author(hit: Hit) -> dict[str, Any]:
-    """Tell who said what is no output, file or web page, and how long ago."""
-    return {"author": hit.author, "age_s": age_s(hit)} if name_kind(hit) in SAID else {}
 
 
 # The pictures that models take, by their first bytes: a program may choose any name.

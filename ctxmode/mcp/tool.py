@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import math
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -79,14 +78,6 @@ def _read_object(value: Any, otherwise: object = None) -> Any:  # noqa: ANN401 -
         return value if otherwise is None else otherwise
 
 
-def _read_queries(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
-    """Return a list of texts without the space around them."""
-    items = read_list(value)
-    if not isinstance(items, list):
-        return items
-    return [one.strip() if isinstance(one, str) else one for one in items]
-
-
 def _write_number(value: object) -> object:
     """Return a number as text."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -103,13 +94,16 @@ def _write_object(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
         return value
 
 
-Query: TypeAlias = Annotated[str, Meta(min_length=1, max_length=2000)]
+# No half of a surrogate pair, which nothing can store; a query has more than spaces.
+WHOLE_TEXT = r"\A[^\ud800-\udfff]*\Z"
+Query: TypeAlias = Annotated[str, Meta(max_length=2000, pattern=rf"\A(?=\s*\S){WHOLE_TEXT}")]
+Number: TypeAlias = Annotated[float, Meta(le=1e15)]  # neither infinite nor without a value
 TYPES: Mapping[str, Any] = {
     "text": str,
     "flag": bool,
     "whole": int,
-    "number": float,
-    "milliseconds": Annotated[float, Meta(gt=0)],
+    "number": Number,
+    "milliseconds": Annotated[Number, Meta(gt=0)],
     "object": Mapping[str, Any],
     "texts": list[str],
     "strict texts": list[str],
@@ -122,7 +116,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "object": _read_object,
     "summary": _write_object,
     "texts": read_list,
-    "queries": _read_queries,
+    "queries": read_list,
 }
 """What makes of a value what its type takes: by `read` of a row, else by its type."""
 
@@ -131,16 +125,15 @@ Given: TypeAlias = Any
 """The arguments of a call, as attributes."""
 
 
-@dataclass(frozen=True, slots=True)
 class Arguments:
     """The arguments of a tool, from its rows: unknown names are refused."""
 
-    tool: str
-    rows: Mapping[str, Mapping[str, Any]]
-
-    def list_required(self) -> list[str]:
-        """List those that must be given."""
-        return [name for name in self.rows if self._default(name) is ...]
+    def __init__(self, tool: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
+        self.tool = tool
+        self.rows = rows
+        self._types = {name: _build_type(row) for name, row in rows.items()}
+        self._defaults = {name: _find_default(row) for name, row in rows.items()}
+        self.required = [name for name, default in self._defaults.items() if default is ...]
 
     def validate(self, given: Mapping[str, Any]) -> Given:
         """Read what a client sent.
@@ -149,16 +142,16 @@ class Arguments:
             UsageError: it cannot be used; its message says why, name by name.
         """
         problems = {name: self._wording(name) for name in given if name not in self.rows}
-        found: dict[str, Any] = {}
+        problems |= {name: "is required" for name in self.required if name not in given}
+        found = dict(self._defaults)
         for name, row in self.rows.items():
-            default = self._default(name)
             if name not in given:
-                found[name] = default
-                if default is ...:
-                    problems[name] = "is required"
                 continue
+            value, kind = given[name], row.get("type", "text").removesuffix("?")
+            if reader := READERS.get(row.get("read", kind)):
+                value = reader(value)
             try:
-                found[name] = _convert(given[name], row)
+                found[name] = msgspec.convert(value, self._types[name], strict=False)
             except msgspec.ValidationError as error:
                 below, said = _explain(str(error), row)
                 problems[f"{name}{below}"] = said
@@ -166,48 +159,39 @@ class Arguments:
             raise UsageError(self._list(problems))
         return SimpleNamespace(**found)
 
-    def _default(self, name: str) -> Any:  # noqa: ANN401 - as its row has it
-        row = self.rows[name]
-        return row.get("default", None if row.get("type", "").endswith("?") else ...)
-
     def _wording(self, name: str) -> str:
         near = [word for word in _MEANT.get(name.lower(), ()) if word in self.rows]
         near += difflib.get_close_matches(name.lower(), self.rows, n=1)
         return f"is unknown; did you mean {near[0]}?" if near else "is unknown; leave it out"
 
     def _list(self, problems: Mapping[str, str]) -> str:
-        required = self.list_required()
-        names = [f"{name}{'*' * (name in required)}" for name in self.rows]
+        names = [f"{name}{'*' * (name in self.required)}" for name in self.rows]
         accepted = f"{', '.join(names)} (* is required)" if names else "no arguments"
         lines = [f"- {name}: {said}" for name, said in problems.items()]
         head = f"{self.tool} cannot use these arguments:"
         return "\n".join((head, *lines, f"It accepts {accepted}."))
 
 
-def _convert(value: Any, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever a client sent
-    kind = row.get("type", "text").removesuffix("?")
-    reader = READERS.get(row.get("read", kind))
-    taken = msgspec.convert(reader(value) if reader else value, _build_type(row), strict=False)
-    if isinstance(taken, float) and not math.isfinite(taken):
-        raise msgspec.ValidationError("Expected `float` that is finite")
-    if "max_length" in row and re.search("[\ud800-\udfff]", str(taken)):
-        raise msgspec.ValidationError("Expected `str` of Unicode's characters alone")
-    return taken
+def _find_default(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as the row has it
+    """Return the default of an argument; `...` where it is required."""
+    return row.get("default", None if row.get("type", "").endswith("?") else ...)
 
 
 def _build_type(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a type
     kind, *null = row.get("type", "text").partition("?")[:2]
     wanted: Any = TYPES.get(kind)
+    limits = {name: row[name] for name in LIMITS if name in row}
     if "one_of" in row:
         wanted = Literal[tuple(row["one_of"])]
     elif "of" in row:
-        fields = [
-            (name, _build_type(below), *([below["default"]] if "default" in below else
-                                         [None] if below.get("type", "").endswith("?") else []))
-            for name, below in row["of"].items()
-        ]  # fmt: skip
+        fields = []
+        for name, below in row["of"].items():
+            default = _find_default(below)
+            fields.append((name, _build_type(below), *([] if default is ... else [default])))
         wanted = list[msgspec.defstruct("Item", fields, forbid_unknown_fields=True)]  # type: ignore[misc]
-    if limits := {name: row[name] for name in LIMITS if name in row}:
+    elif wanted is str and "max_length" in limits:
+        limits["pattern"] = WHOLE_TEXT
+    if limits:
         wanted = Annotated[wanted, Meta(**limits)]
     return wanted | None if "?" in null else wanted
 
@@ -227,6 +211,8 @@ def _explain(said: str, row: Mapping[str, Any]) -> tuple[str, str]:
         return f"{below}.{field[2]}", "is required" if is_missing else "is unknown; leave it out"
     if problem.startswith("Invalid enum value"):
         return below, f"must be one of {', '.join(row['one_of'])}"
+    if "matching regex" in problem:
+        return below, "must be text of Unicode's characters, and more than spaces"
     for word, plain in PLAIN_WORDS.items():
         problem = problem.replace(word, plain)
     if length := re.fullmatch(r"must be (text|a list) of length (>=|<=) ([0-9]+)", problem):

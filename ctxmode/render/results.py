@@ -112,7 +112,7 @@ def answer_text(answer: Answer, find: str = BY_TOOL) -> str:
     if result.status in (Status.DENIED, Status.REDIRECTED):
         return refusal_text(result) + (f"\n[{answer.note}]" if answer.note else "")
     body = streams_text(result) if answer.sections is None else sections_text(answer)
-    refused = _list_refusal_lines(result)
+    refused = [f"[{highlight.one_line(line)}]" for line in list_refused_acts(result)]
     # Where the run failed, what was refused and how to permit it explain the traceback in its
     # output: they stand before it. Where it went well they are news beside the answer.
     before, after = ([], refused) if result.ok else (refused, [])
@@ -121,11 +121,8 @@ def answer_text(answer: Answer, find: str = BY_TOOL) -> str:
 
 def ending_text(answer: Answer, find: str = BY_TOOL) -> str:
     """Write what follows the output: a line for each refusal, and the footer."""
-    return "\n".join((*_list_refusal_lines(answer.result), footer(answer, find)))
-
-
-def _list_refusal_lines(result: Result) -> list[str]:
-    return [f"[{highlight.one_line(line)}]" for line in list_refused_acts(result)]
+    refused = [f"[{highlight.one_line(line)}]" for line in list_refused_acts(answer.result)]
+    return "\n".join((*refused, footer(answer, find)))
 
 
 def streams_text(of: Result | Background[Answer]) -> str:

@@ -93,7 +93,7 @@ def read_example(line: str) -> list[str]:
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "hook"])
 def test_every_verb_has_an_example_and_it_is_parsed(verb):
-    text = parsing.verb_parser(VERBS[verb]).description
+    text = parsing.describe_verb(VERBS[verb])
     examples = re.findall(r"^  .*?context-mode (.*)$", text.partition("\nexample")[2], re.MULTILINE)
     assert examples
     for line in examples:

@@ -14,7 +14,7 @@ async def ctx_batch_execute(call: CallContext, given: Given) -> Reply:
         commands=tuple(
             BatchCommand(c.label, c.command, c.language, tuple(c.packages)) for c in given.commands
         ),
-        queries=tuple(given.queries),
+        queries=tuple(map(str.strip, given.queries)),
         timeout_s=seconds(given.timeout),
         concurrency=given.concurrency,
         cwd=given.cwd,

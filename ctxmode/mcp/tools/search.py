@@ -12,7 +12,7 @@ from kb.tokens import BYTES_PER_TOKEN
 
 async def ctx_search(call: CallContext, given: Given) -> Reply:
     request = SearchRequest(
-        tuple(given.queries),
+        tuple(map(str.strip, given.queries)),
         given.limit,
         given.source,
         given.contentType,

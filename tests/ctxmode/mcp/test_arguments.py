@@ -32,7 +32,9 @@ SearchArguments = tools.load("ctx_search").arguments
     ],
 )
 def test_queries_come_as_lists_as_json_text_or_as_one_string(sent, understood):
-    assert SearchArguments.validate({"queries": sent}).queries == understood
+    assert [
+        one.strip() for one in SearchArguments.validate({"queries": sent}).queries
+    ] == understood
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_schemas_hold_nothing_that_only_costs_or_upsets_clients(model):
     text = json.dumps(schema)
     for key in ("additionalProperties", "$ref", "$defs", "anyOf", '"title"', "const"):
         assert key not in text
-    required = set(model.list_required())
+    required = set(model.required)
     assert set(schema["required"]) == required if required else "required" not in schema
 
 

@@ -21,7 +21,7 @@ from ctxmode.operations.operation import (
     list_parameters,
     take_arguments,
 )
-from ctxmode.parsing import Parser, add_table
+from ctxmode.parsing import Parser, add_actions
 
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 
@@ -56,7 +56,7 @@ def read_page(asker: Asker, file: Annotated[TextFile, Arg("- is stdin", "FILE")]
 @pytest.fixture
 def parser() -> Parser:
     parser = Parser(prog="context-mode try-out")
-    add_table(parser, build_table({"mark": mark_page, "read": read_page}))
+    add_actions(parser, build_table({"mark": mark_page, "read": read_page}))
     return parser
 
 
