@@ -179,7 +179,7 @@ def _run_verb(verb: Verb, rest: list[str]) -> int:
             from ctxmode.commands import operations  # noqa: PLC0415 - few verbs have any
 
             return operations.run_operation(module, parsed)
-        code: int = module.run(parsed)
+        code: int = module.run_verb(parsed)
         return code
 
 

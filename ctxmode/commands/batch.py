@@ -25,7 +25,7 @@ KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "prof
 COMMAND_KEYS = ("label", "command", "language", "packages")
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     request = parse(read_input(args.file, "Give a JSON file, or -."))
     # Where somebody may be asked, no line of progress is in the way of the question.
     fetches = any(command.packages for command in request.commands)

@@ -28,7 +28,7 @@ from ctxmode.pipelines.running import PipelineOptions, run_pipeline
 from ctxmode.render.terminal_output import for_stdout
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Run the pipeline. What a CI job's log shows has no secrets: neither have errors."""
     try:
         return _run(args)

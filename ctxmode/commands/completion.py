@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     from ctxmode.completion import harmless, script  # noqa: PLC0415 - loads every verb's parser
 
     if args.what in SHELLS:

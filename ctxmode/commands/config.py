@@ -23,7 +23,7 @@ from ctxmode.render.highlight import one_line
 SCHEMA = Path(__file__).parents[1] / "config.schema.json"
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     if args.action == "schema":
         sys.stdout.write(SCHEMA.read_text("utf-8"))
         return exit_codes.OK

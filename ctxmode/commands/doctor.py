@@ -19,7 +19,7 @@ from ctxmode.render.live_output import waiting
 from runtimes import install_script
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     if args.install_script:
         sys.stdout.write(install_script())
         return exit_codes.OK

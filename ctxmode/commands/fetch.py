@@ -23,7 +23,7 @@ from ctxmode.web.pages import DAY_S, FetchRequest, fetch
 CONCURRENCY = 4
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Fetch what the arguments of `index` name."""
     if args.timeout is not None and not 0 < args.timeout <= 3600:
         raise UsageError(f"--timeout is {args.timeout}", "Give seconds, above 0, 3600 at most.")

@@ -34,7 +34,7 @@ CHOICES = {"--kind": tuple(sorted(kb.CHUNKERS))}
 OF_PAGES = ("ttl", "force", "timeout", "concurrency")
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     are_urls = [word.startswith(("http://", "https://")) for word in args.paths]
     if args.are_urls or any(are_urls):
         if not args.are_urls and not all(are_urls):
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         _refuse(args, OF_FILES, "web pages")
         from ctxmode.commands import fetch  # noqa: PLC0415 - files do without
 
-        return fetch.run(args)
+        return fetch.run_verb(args)
     _refuse(args, OF_PAGES, "files")
     if len(args.paths) > 1:
         wrong = f"index: {args.paths[1]!r} is one word too many"

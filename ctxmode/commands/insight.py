@@ -12,7 +12,7 @@ from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     config = load_config(args.project)
     if args.html is not None:
         if args.open or args.port is not None:

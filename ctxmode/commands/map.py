@@ -13,7 +13,7 @@ from ctxmode.launch import print_answer, tell
 from ctxmode.render.live_output import waiting
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     from ctxmode.operations.packs import (  # noqa: PLC0415
         PackAsked,
         make_pack,

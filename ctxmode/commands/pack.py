@@ -30,7 +30,7 @@ CHOICES = {**FAMILY, "--export": ("", *EXPORTERS), "--compress": tuple(COMPRESSO
 SENSITIVE = "Secrets that are found in files will stand in the pack. Go on?"
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     from ctxmode.operations.pack_output import prepare_output, write_pack  # noqa: PLC0415
     from ctxmode.operations.packs import make_pack  # noqa: PLC0415 - it loads more
 

@@ -55,7 +55,7 @@ def _add_program(action: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     act, _ = ACTIONS[args.action]
     try:
         return act(args, load_config(args.project))

@@ -29,7 +29,7 @@ TARGETS_SHOWN = 3
 WAIT_S = 5.0
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     config = load_config(args.project)
     runs, total, known = _read(config, args.run or "", max(args.limit, 0))
     if args.run and not known:

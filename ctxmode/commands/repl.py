@@ -17,7 +17,7 @@ from executor import Caller, Request
 from runtimes import Language, UnknownLanguage, language
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     try:
         row = language(args.language)
     except UnknownLanguage as error:

@@ -83,7 +83,7 @@ def environment(pairs: Sequence[str]) -> Mapping[str, str]:
 UNREADABLE = "Give a readable file."
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     request = build_request(args)
     live = not args.json and args.intent is None
     folder = Path.cwd() / args.artifacts_dir

@@ -21,7 +21,7 @@ from ctxmode.render.terminal_output import for_stdout
 from kb import Hit, filters
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     if args.explain and args.everywhere:
         raise UsageError("--explain is of one project", "Leave out --everywhere.")
     request = SearchRequest(

@@ -31,7 +31,7 @@ HTTP_OPTIONS = (
 )
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Serve until the other side, or a signal, ends it."""
     config = replace(load_config(args.project, cwd=_host_folder()), cluster=args.cluster or "")
     if args.http:

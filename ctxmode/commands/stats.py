@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     if args.by and not args.tokens:
         raise UsageError("--by is of tokens", "Say: context-mode kept stats --tokens --by day")
     config = load_config(args.project)

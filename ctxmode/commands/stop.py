@@ -14,7 +14,7 @@ from ctxmode.render.highlight import one_line
 from executor.instance import control
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     instances = load_config(args.project).state_dir / "instances"
     stopped = launch.run_in_trio(partial(stop, instances, args.id))
     text = f"stopped {stopped.id} ({one_line(stopped.label)})"

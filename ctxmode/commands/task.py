@@ -10,7 +10,7 @@ from ctxmode.config.locations import load_config
 from ctxmode.launch import print_answer, tell
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     from ctxmode.operations import tasks  # noqa: PLC0415 - it loads the facts
 
     config = load_config(args.project)

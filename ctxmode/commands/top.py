@@ -32,7 +32,7 @@ REFRESH_S = 1.0
 ROWS_WITH_KEYS = 9
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     instances = load_config(args.project).state_dir / "instances"
     if args.stop is not None:
         stopped = launch.run_in_trio(partial(stop, instances, args.stop))

@@ -12,7 +12,7 @@ from ctxmode.launch import print_json
 from ctxmode.trial.steps import TrialProgress, run_trial, show
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     progress = TrialProgress(sys.stderr)
     trial = launch.run_in_trio(partial(run_trial, load_config(args.project), progress.tell))
     if args.json:

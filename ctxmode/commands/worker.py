@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", metavar="NAME", help="as outcomes name it (default: the host's)")
 
 
-def run(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Work until a signal ends it."""
     if args.at_once is not None and not 1 <= args.at_once <= AT_ONCE_MAX:
         raise UsageError(f"--at-once {args.at_once}", f"Give a number from 1 to {AT_ONCE_MAX:,}.")

@@ -86,7 +86,7 @@ ADDITIONS = {
             ),
             "docs/cli.md": ("| `ps stop` |", "| `ps imp` | `{id, label}` |\n"),
         },
-        "from ctxmode.commands.table import VERBS; assert VERBS['ps imp'].load().run",
+        "from ctxmode.commands.table import VERBS; assert VERBS['ps imp'].load().run_verb",
         "tests/structure/test_documents.py",
         ("docs/verb_table.py",),
     ),
