@@ -38,7 +38,7 @@ TYPED = (
 
 
 def test_a_repl_shows_values_as_its_languages_console_does(tmp_path, environment):
-    with terminal(tmp_path / "project", environment, "repl", "python") as (screen, process):
+    with terminal(tmp_path / "project", environment, "run", "-i", "python") as (screen, process):
         screen.wait_for_prompt("python>", 1)
         for number, typed in enumerate(TYPED, start=2):
             screen.type(typed)
@@ -55,7 +55,7 @@ def test_a_repl_shows_values_as_its_languages_console_does(tmp_path, environment
 
 
 def test_a_repl_keeps_variables_through_blocks_and_interrupts(tmp_path, environment):
-    with terminal(tmp_path / "project", environment, "repl", "shell") as (screen, process):
+    with terminal(tmp_path / "project", environment, "run", "-i", "shell") as (screen, process):
         screen.wait_for("shell>")
         screen.type("word=kept\r")
         screen.wait_for("shell>")
@@ -208,7 +208,10 @@ def test_what_others_wrote_is_no_order_to_the_terminal(name, tmp_path, environme
 
 @pytest.mark.parametrize("columns", [20, 80])
 def test_top_fits_a_narrow_screen(tmp_path, environment, columns):
-    with terminal(tmp_path / "project", environment, "top", columns=columns) as (screen, process):
+    with terminal(tmp_path / "project", environment, "ps", "top", columns=columns) as (
+        screen,
+        process,
+    ):
         screen.wait_for("nothing runs")
         screen.type("q")
         assert process.wait(DEADLINE_S) == 0
@@ -216,26 +219,28 @@ def test_top_fits_a_narrow_screen(tmp_path, environment, columns):
 
 def test_what_runs_is_listed_as_json_and_stopped_by_its_id(tmp_path, environment):
     with running(tmp_path, environment) as program:
-        listed = json.loads(command(tmp_path, environment, "top", "--once", "--json").stdout)
+        listed = json.loads(command(tmp_path, environment, "ps", "--json").stdout)
         (one,) = listed["running"]
         assert (one["label"], one["wall_s_max"]) == ("shell: echo begun; sleep 1000", 120)
         assert one["memory_bytes_max"] == 2 * 1024**3
-        stopped = command(tmp_path, environment, "stop", one["id"])
+        stopped = command(tmp_path, environment, "ps", "stop", one["id"])
         assert (stopped.returncode, one["id"] in stopped.stdout) == (0, True)
         assert program.wait(DEADLINE_S) == 130
-    missing = command(tmp_path, environment, "top", "--stop", one["id"])
+    missing = command(tmp_path, environment, "ps", "top", "--stop", one["id"])
     assert (missing.returncode, "there are none yet" in missing.stderr) == (2, True)
 
 
 def test_kept_outputs_are_listed_shown_and_compared(tmp_path, environment):
     for last in (3000, 3001):
         command(tmp_path, environment, "run", "shell", "-c", f"seq {last}; echo told >&2")
-    listed = json.loads(command(tmp_path, environment, "outputs", "--json").stdout)
+    listed = json.loads(command(tmp_path, environment, "kept", "outputs", "--json").stdout)
     new, old = (one["id"] for one in listed["outputs"])
-    assert command(tmp_path, environment, "outputs", "show", old).stdout.startswith("1\n2\n3\n")
-    compared = command(tmp_path, environment, "outputs", "diff", old, new).stdout
+    assert command(tmp_path, environment, "kept", "outputs", "show", old).stdout.startswith(
+        "1\n2\n3\n"
+    )
+    compared = command(tmp_path, environment, "kept", "diff", old, new).stdout
     assert "\n+3001\n" in compared
-    wrong = command(tmp_path, environment, "outputs", "show", "out-none")
+    wrong = command(tmp_path, environment, "kept", "outputs", "show", "out-none")
     assert (wrong.returncode, "List them: context-mode kept outputs" in wrong.stderr) == (2, True)
 
 
@@ -256,6 +261,9 @@ def test_the_first_run_tells_nothing_besides_json(tmp_path, environment):
 
 def test_a_batch_tells_how_many_commands_are_done(tmp_path, environment):
     (tmp_path / "project" / "batch.json").write_text('["echo a", "sleep 1"]')
-    with terminal(tmp_path / "project", environment, "batch", "batch.json") as (screen, process):
+    with terminal(tmp_path / "project", environment, "run", "--batch", "batch.json") as (
+        screen,
+        process,
+    ):
         screen.wait_for("running commands: 1 of 2", "# cmd_2")
         assert process.wait(DEADLINE_S) == 0
