@@ -62,7 +62,7 @@ def test_a_session_is_found_where_it_lies(two):
     own = write_own(two, "c1")
     assert sessions.find_holding_store(two, HERE)[0] == two.sessions_file
     assert sessions.find_holding_store(two, "c1")[0] == own
-    with pytest.raises(UsageError, match=f"no session '{THERE}' is kept\n.*{HERE}"):
+    with pytest.raises(UsageError, match=f"no session '{THERE}'\n.*{HERE}"):
         sessions.find_holding_store(two, THERE)
     path, found = sessions.find_holding_store(two, "bbbb", everywhere=True)
     assert path not in (own, two.sessions_file)
