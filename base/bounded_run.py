@@ -9,7 +9,6 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import IO
 
 GIT_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -70,12 +69,8 @@ class TooMuchOutputError(BoundedRunError):
     """It printed more than it may, and was ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What a program may take: seconds, and bytes of its output."""
-
-    seconds: float
-    output_bytes: int
+Bounds = tuple[float, int]
+"""The most that a program may take: seconds, and bytes of its output."""
 
 
 def run_bounded(
@@ -106,12 +101,13 @@ def run_bounded(
         )
     except (OSError, ValueError) as error:
         raise CannotStartError(str(error)) from error
-    deadline = time.monotonic() + bounds.seconds
+    seconds, output_bytes = bounds
+    deadline = time.monotonic() + seconds
     try:
-        output, errors = _talk(process, given, bounds.output_bytes, deadline)
+        output, errors = _talk(process, given, output_bytes, deadline)
         code = process.wait(max(deadline - time.monotonic(), 0.1))
     except (subprocess.TimeoutExpired, TimeoutError) as error:
-        raise TookTooLongError(f"it took longer than {bounds.seconds:g} s") from error
+        raise TookTooLongError(f"it took longer than {seconds:g} s") from error
     finally:
         _end(process)
     return subprocess.CompletedProcess(command, code, output, errors)

@@ -5,18 +5,13 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 TABLE = Path("/proc/self/mountinfo")
 _ESCAPE = re.compile(rb"\\([0-7]{3})")
 
 
-class Mount(NamedTuple):
-    """One row: where what kind of file system lies, and the options of its superblock."""
-
-    path: str
-    kind: str
-    options: tuple[str, ...]
+Mount = tuple[str, str, tuple[str, ...]]
+"""One row: the path of a file system, its kind, and the options of its superblock."""
 
 
 def read_mounts(table: Path | None = None) -> list[Mount]:
@@ -35,17 +30,14 @@ def mounts_below(folder: str) -> list[str]:
         OSError: the table can't be read.
     """
     inside = folder.rstrip("/") + "/"
-    return [mount.path for mount in read_mounts() if mount.path.startswith(inside)]
+    return [path for path, *_ in read_mounts() if path.startswith(inside)]
 
 
 def _read_row(line: bytes) -> Mount:
     place, _, system = line.partition(b" - ")
     kind, _, options = system.split(b" ", 2)
-    return Mount(
-        _unescape(place.split(b" ", 5)[4]),
-        os.fsdecode(kind),
-        tuple(os.fsdecode(options).split(",")),
-    )
+    path = _unescape(place.split(b" ", 5)[4])
+    return path, os.fsdecode(kind), tuple(os.fsdecode(options).split(","))
 
 
 def _unescape(path: bytes) -> str:

@@ -49,7 +49,7 @@ async def growth(bench: Bench) -> None:
             store.checkpoint()
             rate = (size - since) / spent_s / 1e6
             bench.value(f"indexed a second of the processor, to {step:,} chunks", rate, "MB")
-            share = 100 * store.stats().file_bytes / text
+            share = 100 * store.stats()["file_bytes"] / text
             bench.value(f"the file in per cent of the text, {step:,} chunks", share, "%")
             since, spent_s = size, 0.0
             if not steps:
@@ -111,8 +111,8 @@ def folder(bench: Bench) -> None:
         text = sum(source.bytes_total for source in store.sources())
     bench.times(f"index {text / 1e6:.1f} MB of text", [wall_s for wall_s, _ in spent])
     bench.times("the same, of processors", [cpu_s for _, cpu_s in spent])
-    bench.value("chunks", stats.chunks, "")
-    bench.value("the file in per cent of the text", 100 * stats.file_bytes / text, "%")
+    bench.value("chunks", stats["chunks"], "")
+    bench.value("the file in per cent of the text", 100 * stats["file_bytes"] / text, "%")
 
 
 @measure(1, is_long=True, log="2000", json="500")

@@ -43,7 +43,7 @@ def _mask(text: str) -> str:
     try:
         from base.secrets import redact  # noqa: PLC0415 - it may be what is broken
 
-        return redact(text).text
+        return redact(text)[0]
     except Exception:
         return "left out, as it could not be searched for secrets"
 

@@ -4,7 +4,6 @@ from .chunkers import CHUNKERS as CHUNKERS
 from .decoding import BINARY_SAMPLE as BINARY_SAMPLE
 from .decoding import as_utf8 as as_utf8
 from .decoding import is_binary as is_binary
-from .directory import DirectoryProgress as DirectoryProgress
 from .directory import DirectoryReport as DirectoryReport
 from .directory import OnProgress as OnProgress
 from .directory import index_selection as index_selection
@@ -25,7 +24,6 @@ from .model import RankExplanation as RankExplanation
 from .model import SearchState as SearchState
 from .model import Source as Source
 from .model import SourceSpec as SourceSpec
-from .model import Stats as Stats
 from .model import StoreBusyError as StoreBusyError
 from .model import StoreError as StoreError
 from .model import UnknownSourceError as UnknownSourceError

@@ -118,7 +118,7 @@ class Bulk:
 
     def _take(self, prepared: indexing.Prepared) -> None:
         self._ready.append(prepared)
-        self._ready_bytes += prepared.content.bytes_total
+        self._ready_bytes += prepared[1].bytes_total
         if self._ready_bytes >= TRANSACTION_BYTES or len(self._ready) >= TRANSACTION_SOURCES:
             self._store()
 

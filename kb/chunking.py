@@ -137,19 +137,12 @@ def _guard(find_marks: Marks, data: bytes, detected: Detected, notes: list[str])
 
 def do_order(header: bytes, data: bytes) -> bytes:
     """Return the documents that were chunked, or the page as Markdown."""
-    job = decode_job(header)
-    if not isinstance(job, tuple):
+    job = decode_job(header, data)
+    if not isinstance(job, list):
         return to_markdown(data.decode(), base_url=job).encode()
     documents = []
-    at = 0
-    for text in job:
-        document = chunk_here(
-            data[at : at + text.size],
-            Detected(text.kind, text.language, "said"),
-            base_byte=text.base_byte,
-            base_line=text.base_line,
-        )
-        at += text.size
+    for text, detected, base_byte, base_line in job:
+        document = chunk_here(text, detected, base_byte=base_byte, base_line=base_line)
         documents.append(words.with_search_terms(document))
     chunks = (chunk for document in documents for chunk in document.chunks)
     return encode_documents(documents, words.vocabulary_of(chunks))

@@ -45,17 +45,8 @@ class DirectoryReport:
         return bool(self.indexed or self.removed or self.renamed or self.ignored)
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryProgress:
-    """How far a pass is: files looked at, files indexed, bytes indexed, and the current path."""
-
-    files: int
-    indexed: int
-    bytes_indexed: int
-    path: str
-
-
-OnProgress = Callable[[DirectoryProgress], None]
+OnProgress = Callable[[int, int, int, str], None]
+"""Takes how far a pass is: files looked at, files indexed, bytes indexed, and the current path."""
 
 
 def index_selection(  # noqa: PLR0913
@@ -90,7 +81,8 @@ def index_selection(  # noqa: PLR0913
                 break
             one_pass.take(entry)
             if on_progress is not None:
-                on_progress(one_pass.progress(entry))
+                bytes_indexed = one_pass.bulk.bytes_indexed
+                on_progress(one_pass.taken, one_pass.added, bytes_indexed, entry.relative)
     return one_pass.report(
         one_pass.forget(one_pass.find_gone()),
         one_pass.forget(one_pass.find_ignored()),
@@ -246,9 +238,6 @@ class _Pass:
             self.store.forget(state.source_id)
             del self._unmet[state.path]
         return tuple(sorted(self._relative(state.path) for state in states))
-
-    def progress(self, entry: WalkEntry) -> DirectoryProgress:
-        return DirectoryProgress(self.taken, self.added, self.bulk.bytes_indexed, entry.relative)
 
     def report(
         self, removed: tuple[str, ...], ignored: tuple[str, ...], *, truncated: bool

@@ -15,7 +15,6 @@ from base.bounded_run import (
     NEUTRAL_SETTINGS,
     UNATTENDED,
     BoundedRunError,
-    Bounds,
     run_bounded,
 )
 from base.globs import parse_name, parse_shell_name, to_expression
@@ -319,7 +318,7 @@ def list_ignored(top: Path, seconds: float) -> frozenset[str] | None:
         return None
     # Git looks for no repository above: the folder is one itself, or none.
     environment = {**UNATTENDED, "GIT_CEILING_DIRECTORIES": str(top.parent)}
-    bounds = Bounds(max(min(seconds, LISTING_S), 0.1), LISTING_BYTES)
+    bounds = (max(min(seconds, LISTING_S), 0.1), LISTING_BYTES)
     try:
         done = run_bounded(
             [git, *_SETTINGS, *_LISTING], bounds, environment=environment, folder=top

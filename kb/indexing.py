@@ -58,26 +58,14 @@ MIN_SLICE_BYTES = 8192
 """A slice must be longer than any chunk, so that it ends where one may end."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """One part of a source, ready to be stored: secrets are out, and counted where they begin."""
+_Cut = tuple[ChunkedDocument, tuple[str | bytes, ...], int]
+"""One part of a source, ready to be stored: secrets are out, and counted where they begin.
 
-    chunks: tuple[Chunk, ...]
-    bodies: tuple[str | bytes, ...]
-    """Their texts as they are stored: made before the database is held, for it takes a while."""
-    vocabulary: frozenset[str]
-    notes: tuple[str, ...]
-    redactions: int
-    state: str | None = None
+Its chunks, their texts as they are stored, and the secrets. The texts are made before the database
+is held, for it takes a while."""
 
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A whole source, converted, cut and without its secrets, which only remains to be stored."""
-
-    spec: SourceSpec
-    content: StoredContent
-    cut: _Cut
+Prepared = tuple[SourceSpec, StoredContent, _Cut]
+"""A whole source, converted, cut and without its secrets, which only remains to be stored."""
 
 
 def add(access: Access, spec: SourceSpec, data: bytes, *, wait_s: float | None = None) -> Indexed:
@@ -93,7 +81,7 @@ def prepare(access: Access, spec: SourceSpec, data: bytes) -> Prepared:
     text = _convert(spec, data)
     part = spool_queue.SpoolPart(text.data, 0, 1)
     cut = _cut(part, text.chunked_as, redaction.spans(access.redact, text.data))
-    return Prepared(spec, _content(spec, data, text), cut)
+    return spec, _content(spec, data, text), cut
 
 
 def prepare_all(access: Access, sources: Sequence[tuple[SourceSpec, bytes]]) -> list[Prepared]:
@@ -103,14 +91,14 @@ def prepare_all(access: Access, sources: Sequence[tuple[SourceSpec, bytes]]) -> 
     found = [redaction.spans(access.redact, text.data) for text in texts]
     plain = [(t.data, t.chunked_as) for t, spans in zip(texts, found, strict=True) if not spans]
     together = iter(chunk_together(plain))
-    prepared = []
+    prepared: list[Prepared] = []
     for (spec, data), text, spans in zip(sources, texts, found, strict=True):
         if spans:
             part = spool_queue.SpoolPart(text.data, 0, 1)
             cut = _cut(part, text.chunked_as, spans, chunk_in_worker)
         else:
             cut = _finish(next(together))
-        prepared.append(Prepared(spec, _content(spec, data, text), cut))
+        prepared.append((spec, _content(spec, data, text), cut))
     return prepared
 
 
@@ -152,12 +140,12 @@ def _convert(spec: SourceSpec, data: bytes) -> Converted:
 
 def store(access: Access, db: sqlite3.Connection, prepared: Sequence[Prepared]) -> list[Indexed]:
     """Store sources in this order, within the caller's transaction."""
-    added = [writing.insert_source(db, source.spec, source.content) for source in prepared]
+    added = [writing.insert_source(db, spec, content) for spec, content, _ in prepared]
     ids = [source_id for source_id, _ in added]
-    _store(access, db, list(zip(ids, (source.cut for source in prepared), strict=True)))
+    _store(access, db, list(zip(ids, (cut for _, _, cut in prepared), strict=True)))
     return [
-        _answer(source.spec, source.content, (source_id, version), [source.cut])
-        for source, (source_id, version) in zip(prepared, added, strict=True)
+        _answer(spec, content, row, [cut])
+        for (spec, content, cut), row in zip(prepared, added, strict=True)
     ]
 
 
@@ -179,7 +167,7 @@ def add_spool(
         source_id, version = writing.insert_source(db, spec, content)
         _store(access, db, [(source_id, cut) for cut in cuts])
         if tail is not None:
-            spool_queue.enqueue(db, source_id, spool.absolute(), head, tail, cuts[0].state)
+            spool_queue.enqueue(db, source_id, spool.absolute(), head, tail, cuts[0][0].state)
     if tail is None:
         spool.unlink(missing_ok=True)
     return _answer(spec, content, (source_id, version), cuts)
@@ -221,14 +209,9 @@ def _finish(document: ChunkedDocument, redactions: int = 0) -> _Cut:
         pairs = zip(document.chunks, bodies, strict=True)
         document = replace(document, chunks=tuple(starmap(_leave_out_noise, pairs)))
         vocabulary = None
-    return _Cut(
-        document.chunks,
-        bodies,
-        words.vocabulary_of(document.chunks) if vocabulary is None else vocabulary,
-        document.notes,
-        redactions,
-        document.state,
-    )
+    if vocabulary is None:
+        vocabulary = words.vocabulary_of(document.chunks)
+    return replace(document, vocabulary=vocabulary), bodies, redactions
 
 
 def _leave_out_noise(chunk: Chunk, body: str | bytes) -> Chunk:
@@ -242,30 +225,32 @@ def _leave_out_noise(chunk: Chunk, body: str | bytes) -> Chunk:
 
 def _store(access: Access, db: sqlite3.Connection, parts: Sequence[tuple[int, _Cut]]) -> None:
     """Store parts of sources, whose words together."""
-    writing.insert_chunks(db, ((source_id, cut.chunks, cut.bodies) for source_id, cut in parts))
-    vocabulary = frozenset().union(*(cut.vocabulary for _, cut in parts))
+    rows = ((source_id, document.chunks, bodies) for source_id, (document, bodies, _) in parts)
+    writing.insert_chunks(db, rows)
+    vocabulary = frozenset().union(*(cut[0].vocabulary or () for _, cut in parts))
     writing.insert_words(db, vocabulary, access.known_words)
-    for source_id, cut in parts:
-        writing.count_redactions(db, source_id, cut.redactions)
+    for source_id, (_, _, redactions) in parts:
+        writing.count_redactions(db, source_id, redactions)
 
 
 def _answer(
     spec: SourceSpec, content: StoredContent, row: tuple[int, int], cuts: list[_Cut]
 ) -> Indexed:
-    done = sum(c.end_byte - c.start_byte for cut in cuts for c in cut.chunks)
+    chunks = [chunk for document, _, _ in cuts for chunk in document]
+    done = sum(chunk.end_byte - chunk.start_byte for chunk in chunks)
     return Indexed(
         source_id=row[0],
         label=writing.storable_text(spec.label),
         version=row[1],
         kind=content.kind,
         language=content.language,
-        chunks=sum(len(cut.chunks) for cut in cuts),
+        chunks=len(chunks),
         bytes_indexed=done,
         bytes_total=content.bytes_total,
         complete=done == content.bytes_total,
-        notes=tuple(note for cut in cuts for note in cut.notes),
+        notes=tuple(note for document, _, _ in cuts for note in document.notes),
         converted=content.converted,
-        redactions=sum(cut.redactions for cut in cuts),
+        redactions=sum(redactions for _, _, redactions in cuts),
     )
 
 
@@ -305,8 +290,8 @@ def _index_next(access: Access, limit: int, only: int | None, wait_s: float | No
             spool_queue.drop(db, queued)
             return limit
         _store(access, db, [(queued.source_id, cut) for _, cut in slices])
-        last, cut = slices[-1]
-        done = spool_queue.advance(db, queued, last, cut.state)
+        last, (document, _, _) = slices[-1]
+        done = spool_queue.advance(db, queued, last, document.state)
     if done:
         queued.spool.unlink(missing_ok=True)
     return sum(len(part.data) for part, _ in slices)
@@ -330,7 +315,7 @@ def _next_slices(
         cut = _cut(part, detected, secrets, partial(chunk_next, state=at.state))
         yield part, cut
         limit -= len(part.data)
-        at = at.behind(part, cut.state)
+        at = at.behind(part, cut[0].state)
 
 
 def step_behind(access: Access, limit_bytes: int) -> bool:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from math import log
-from typing import NamedTuple
 
 from kb.candidates import WEIGHTS
 from kb.filters import Filters, inline
@@ -28,16 +27,11 @@ from kb.words import index_terms, with_name_parts
 COLUMNS = "leaf, crumb, body, ident, label"
 
 
-class Merged(NamedTuple):
-    """The answer to one query."""
-
-    result: QueryResult
-    places: tuple[int, ...]  # the store of each of its hits, in their order
-
-
-def merge(results: Sequence[QueryResult], *, limit: int, budget_bytes: int | None) -> Merged:
+def merge(
+    results: Sequence[QueryResult], *, limit: int, budget_bytes: int | None
+) -> tuple[QueryResult, tuple[int, ...]]:
     """Join what several stores found for one query to one answer of at most `limit` hits, whose
-    texts take at most `budget_bytes` together."""
+    texts take at most `budget_bytes` together. Returns it with the store of each hit, in order."""
     text = results[0].query if results else ""
     query = parse(inline(text, Filters())[0])
     lists = [result.hits for result in results]
@@ -60,7 +54,7 @@ def merge(results: Sequence[QueryResult], *, limit: int, budget_bytes: int | Non
         omitted=len(ranked) - len(shown),
         incomplete_sources=tuple(one for result in results for one in result.incomplete_sources),
     )
-    return Merged(result, tuple(store for store, _ in ranked[: len(shown)]))
+    return result, tuple(store for store, _ in ranked[: len(shown)])
 
 
 _BEST_FIRST = (SearchState.MATCH, SearchState.NO_MATCH)

@@ -7,7 +7,6 @@ import hashlib
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from kb import purging
@@ -25,23 +24,15 @@ Version: TypeAlias = tuple[SourceSpec, bytes]
 """What is known of a text of a label, and the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mirrored:
-    """All versions of a label that its truth has, the oldest first. Without any it is to go."""
+Mirrored: TypeAlias = tuple[str, str, tuple[Version, ...]]
+"""A label, its origin, and all versions that its truth has, the oldest first. Without any it is to
+go."""
 
-    label: str
-    origin: str
-    versions: tuple[Version, ...] = ()
+_There: TypeAlias = tuple[tuple[int, bytes], ...]
+"""The versions of a label in the store, by id and digest."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is to be done to a label."""
-
-    wanted: Mirrored
-    there: tuple[tuple[int, bytes], ...]  # its versions in the store, by id and digest
-    gone: tuple[int, ...]
-    new: tuple[Version, ...]
+_Plan: TypeAlias = tuple[_There, tuple[int, ...], tuple[Version, ...]]
+"""What is to be done to a label: its versions in the store, which of them go, and new ones."""
 
 
 def read_marks(store: Store) -> Mapping[str, str]:
@@ -95,21 +86,22 @@ def follow(  # noqa: PLR0913 - how a step is taken
     access = store.access
     with access.reading() as db:
         plans = [_plan(db, one) for one in wanted]
-    new = [version for plan in plans for version in plan.new]
+    new = [version for _, _, versions in plans for version in versions]
     if new:
         eviction.admit(access, sum(len(data) for _, data in new))
     prepared = [indexing.prepare(access, *version) for version in new]
-    gone = [source_id for plan in plans for source_id in plan.gone]
+    gone = [source_id for _, going, _ in plans for source_id in going]
     with access.writing(wait_s=wait_s) as db:
         is_first = _read_mark(db, name) == seen
-        if not is_first or any(_read_there(db, plan.wanted) != plan.there for plan in plans):
+        pairs = zip(wanted, plans, strict=True)
+        if not is_first or any(_read_there(db, one) != there for one, (there, *_) in pairs):
             return None
         if gone:
             purging.purge(db, gone)
             access.known_words.clear()
         indexing.store(access, db, prepared)
-        for plan in plans:
-            _tell_newest(db, plan.wanted)
+        for one in wanted:
+            _tell_newest(db, one)
         # Without a new mark the old one stays; a row tells that there may be something to take out.
         upto = seen if mark is None else mark
         db.execute("INSERT OR REPLACE INTO mirror (name, upto) VALUES (?, ?)", (name, upto))
@@ -167,20 +159,21 @@ def follow_in_batches(  # noqa: PLR0913 - what is compared, and how far it goes
 def _plan(db: sqlite3.Connection, wanted: Mirrored) -> _Plan:
     """Find what to take out and what to add: as little as may be, for the newest version stands
     last, and each supersedes the one before."""
-    there = _read_there(db, wanted)
-    digests = [text_digest(data) for _, data in wanted.versions]
+    there, (_, _, versions) = _read_there(db, wanted), wanted
+    digests = [text_digest(data) for _, data in versions]
     for first in range(len(there)):
         kept = [one for _, one in there[first:]]
         if kept == digests[: len(kept)]:
             gone = tuple(source_id for source_id, _ in there[:first])
-            return _Plan(wanted, there, gone, wanted.versions[len(kept) :])
-    return _Plan(wanted, there, tuple(source_id for source_id, _ in there), wanted.versions)
+            return there, gone, versions[len(kept) :]
+    return there, tuple(source_id for source_id, _ in there), versions
 
 
-def _read_there(db: sqlite3.Connection, wanted: Mirrored) -> tuple[tuple[int, bytes], ...]:
+def _read_there(db: sqlite3.Connection, wanted: Mirrored) -> _There:
+    label, origin, _ = wanted
     rows = db.execute(
         "SELECT id, sha256 FROM source WHERE label = ? AND origin = ? ORDER BY version",
-        (storable_text(wanted.label), wanted.origin),
+        (storable_text(label), origin),
     )
     return tuple(rows.fetchall())
 
@@ -192,9 +185,10 @@ def _read_mark(db: sqlite3.Connection, name: str) -> str:
 
 def _tell_newest(db: sqlite3.Connection, wanted: Mirrored) -> None:
     """Note who said the newest version, when and for how long: that may change without the text."""
-    if not wanted.versions:
+    label, origin, versions = wanted
+    if not versions:
         return
-    spec, _ = wanted.versions[-1]
+    spec, _ = versions[-1]
     db.execute(
         "UPDATE source SET author = ?, said_at = ?, expires_at = ?"
         " WHERE label = ? AND origin = ? AND superseded_by IS NULL",
@@ -202,7 +196,7 @@ def _tell_newest(db: sqlite3.Connection, wanted: Mirrored) -> None:
             None if spec.author is None else storable_text(spec.author),
             spec.said_at,
             None if spec.ttl_s is None else time.time() + spec.ttl_s,
-            storable_text(wanted.label),
-            wanted.origin,
+            storable_text(label),
+            origin,
         ),
     )

@@ -282,18 +282,6 @@ class RankExplanation:
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
-    """Counts over the whole store, in sources, chunks and bytes."""
-
-    sources: int
-    superseded: int
-    chunks: int
-    text_bytes: int
-    file_bytes: int
-    pending_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class Purged:
     """What a purge removed: sources, chunks, bytes of text, and spool files now without owner."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kb.compression import restore
-from kb.model import Progress, Source, Stats, UnknownSourceError
+from kb.model import Progress, Source, UnknownSourceError
 
 if TYPE_CHECKING:
     from kb.store import Store
@@ -215,7 +215,7 @@ def text(db: sqlite3.Connection, source_id: int, start: int, end: int | None) ->
     return b"".join(pieces)
 
 
-def stats(db: sqlite3.Connection, path: Path) -> Stats:
+def stats(db: sqlite3.Connection, path: Path) -> dict[str, int]:
     total, superseded = db.execute("SELECT count(*), count(superseded_by) FROM source").fetchone()
     chunks, text_bytes = db.execute(
         "SELECT count(*), coalesce(sum(end_byte - start_byte), 0) FROM chunk"
@@ -223,7 +223,14 @@ def stats(db: sqlite3.Connection, path: Path) -> Stats:
     queued = db.execute("SELECT coalesce(sum(end_byte - next_byte), 0) FROM pending").fetchone()[0]
     files = [path, path.with_name(path.name + "-wal")]
     size = sum(file.stat().st_size for file in files if file.exists())
-    return Stats(total, superseded, chunks, text_bytes, size, queued)
+    return {
+        "sources": total,
+        "superseded": superseded,
+        "chunks": chunks,
+        "text_bytes": text_bytes,
+        "file_bytes": size,
+        "pending_bytes": queued,
+    }
 
 
 def check(db: sqlite3.Connection, *, index: bool) -> tuple[str, ...]:

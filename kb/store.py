@@ -20,7 +20,6 @@ from kb.model import (
     QueryResult,
     Source,
     SourceSpec,
-    Stats,
     translate_errors,
 )
 from kb.reading import FileState
@@ -360,8 +359,9 @@ class Store:
                 purging.compact(db)
         return purged
 
-    def stats(self) -> Stats:
-        """What the store holds and how large it is."""
+    def stats(self) -> dict[str, int]:
+        """How many `sources`, `superseded` ones and `chunks` the store has, its `text_bytes` and
+        `file_bytes`, and the `pending_bytes` that are still to be indexed."""
         with self._access.reading() as db:
             return reading.stats(db, self.path)
 

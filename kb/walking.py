@@ -106,15 +106,9 @@ class WalkEntry:
         return stat.S_ISDIR(self.status.st_mode)
 
 
-@dataclass(frozen=True, slots=True)
-class _PendingFolder:
-    """A folder still to be read."""
-
-    path: Path
-    relative: str
-    depth: int
-    ignores: Ignores
-    names: frozenset[str] | None = None  # its entries, where not all are asked for
+_PendingFolder = tuple[str, Ignores, frozenset[str] | None]
+"""A folder still to be read: its path below the root, what is ignored around it, and its entries
+where not all are asked for."""
 
 
 @dataclass(slots=True)
@@ -144,21 +138,21 @@ class Walk:
         """
         steps = None if self.only is None else _steps(self.root, self.only)
         ignores = above(self.root) if self.selection.respect_gitignore else Ignores()
-        waiting = [_PendingFolder(self.root, "", 0, ignores, _names(steps, self.root))]
+        waiting: list[_PendingFolder] = [("", ignores, _names(steps, self.root))]
         while waiting:
-            folder = waiting.pop()
+            relative, ignores, names = waiting.pop()
+            folder = self.root / relative
             if self.selection.respect_gitignore:
-                ignores = self._find_ignores(folder.ignores, folder.path)
-                for problem in ignores.problems(folder.path):
-                    self.skip(folder.path / ".gitignore", problem, Why.IGNORE_FILE)
-            below = []
-            for entry in self._entries(folder):
-                if not self._is_meant(entry, ignores, folder.depth):
+                ignores = self._find_ignores(ignores, folder)
+                for problem in ignores.problems(folder):
+                    self.skip(folder / ".gitignore", problem, Why.IGNORE_FILE)
+            below: list[_PendingFolder] = []
+            for entry in self._entries(folder, relative, names):
+                if not self._is_meant(entry, ignores, entry.relative.count("/")):
                     continue
                 if entry.is_folder:
-                    part = None if folder.names is None else _names(steps, entry.path)
-                    depth = folder.depth + 1
-                    below.append(_PendingFolder(entry.path, entry.relative, depth, ignores, part))
+                    part = None if names is None else _names(steps, entry.path)
+                    below.append((entry.relative, ignores, part))
                 else:
                     yield entry
             waiting.extend(reversed(below))
@@ -176,22 +170,24 @@ class Walk:
         relative = os.fsencode(path.relative_to(self.root))
         self.skipped.append(Skipped(relative.decode("utf-8", "backslashreplace"), reason, why))
 
-    def _entries(self, folder: _PendingFolder) -> Iterator[WalkEntry]:
+    def _entries(
+        self, folder: Path, relative: str, names: frozenset[str] | None
+    ) -> Iterator[WalkEntry]:
         try:
-            listed = sorted(os.listdir(folder.path) if folder.names is None else folder.names)
+            listed = sorted(os.listdir(folder) if names is None else names)
         except OSError as error:
-            self.skip(folder.path, f"unreadable: {error.strerror}", Why.UNREADABLE)
+            self.skip(folder, f"unreadable: {error.strerror}", Why.UNREADABLE)
             return
         for at, name in enumerate(listed):
             if at % _CLOCK_EVERY == 0 and time.monotonic() > self.until:
                 raise TimeoutError(f"{self.root} was not listed in time")
-            path = folder.path / name
+            path = folder / name
             if not is_utf8(name):
                 self.skip(path, "a name that is not UTF-8", Why.NAME)
                 continue
-            if folder.names is not None and not os.path.lexists(path):
+            if names is not None and not os.path.lexists(path):
                 continue  # asked for because it is gone
-            entry = self._entry(path, f"{folder.relative}/{name}" if folder.relative else name)
+            entry = self._entry(path, f"{relative}/{name}" if relative else name)
             if entry is not None:
                 yield entry
 

@@ -16,6 +16,7 @@ from repomap import ranking
 from repomap.model import (
     BUDGET_MAX,
     BUDGET_MIN,
+    NAMED_MAX,
     Item,
     Kind,
     LeftOut,
@@ -25,7 +26,7 @@ from repomap.model import (
 )
 from repomap.ranking import Ranked, find_neighbours
 from repomap.reading import Loader, Piece, cut_pieces, rate_pieces
-from repomap.rendering import NAMED_MAX, Draft, render, render_addition
+from repomap.rendering import render, render_addition
 from repomap.store import read_skeleton, read_symbols
 from repomap.words import cut_task, find_terms
 
@@ -119,7 +120,7 @@ def fit(  # noqa: PLR0913 - what a pack is made of
     near = find_neighbours(db, ranked)
     kept, excluded = _choose([*ranked, *(one for one in near if not one.score)], asked)
     task = _cut_to(asked.redact(cut_task(asked.task))[0], asked, TASK_SHARE)
-    empty = Draft(asked, task, (), (), (), notes)
+    empty = Pack(asked, task, notes=tuple(notes))
     room = FILLED_SHARE * asked.budget - asked.count(render(empty))
     filling = _Filling(asked, room - RESERVED_SHARE * asked.budget / 2)
     if asked.with_source:
@@ -130,22 +131,19 @@ def fit(  # noqa: PLR0913 - what a pack is made of
     _fill_lines(filling, db, kept, loader)
     order = {one.row.path: at for at, one in enumerate(kept)}
     items = sorted(filling.items.values(), key=lambda one: order[one.path])
-    out = [
-        LeftOut(one.row.path, "over the budget")
-        for one in kept
-        if one.row.path not in filling.items
-    ]
+    over = [one.row.path for one in kept if one.row.path not in filling.items]
+    out = [(path, "over the budget") for path in over]
     return _finish(replace(empty, items=tuple(items)), [*out, *excluded], loader)
 
 
 def _choose(ranked: Sequence[Ranked], asked: PackRequest) -> tuple[list[Ranked], list[LeftOut]]:
-    kept, out = [], []
+    kept, out = list[Ranked](), list[LeftOut]()
     for one in ranked:
         path = one.row.path
         if asked.paths and not any(_is_meant(path, glob) for glob in asked.paths):
-            out.append(LeftOut(path, "not among the paths that are asked for"))
+            out.append((path, "not among the paths that are asked for"))
         elif not asked.with_tests and ranking.is_test(path):
-            out.append(LeftOut(path, "a test"))
+            out.append((path, "a test"))
         else:
             kept.append(one)
     return kept, out
@@ -301,7 +299,7 @@ def _summarize(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
     return "; ".join(part for part in (purpose, shown) if part)
 
 
-def _finish(draft: Draft, excluded: list[LeftOut], loader: Loader) -> Pack:
+def _finish(draft: Pack, excluded: list[LeftOut], loader: Loader) -> Pack:
     """Render a pack, and take from its end until it is within the budget.
 
     Raises:
@@ -312,43 +310,38 @@ def _finish(draft: Draft, excluded: list[LeftOut], loader: Loader) -> Pack:
     named = NAMED_MAX
     while True:
         warnings = [w for one in items for w in loader.warnings.get(one.path, ())]
-        whole = replace(
-            draft, items=items, excluded=excluded, warnings=sorted(warnings), named=named
+        whole = _render_counted(
+            replace(
+                draft,
+                items=tuple(items),
+                excluded=tuple(excluded),
+                warnings=tuple(sorted(warnings)),
+                named=named,
+            )
         )
-        text, used = _render_counted(whole)
-        if used <= asked.budget:
-            break
+        if whole.used <= asked.budget:
+            return whole
         if items:
-            excluded.insert(0, LeftOut(items.pop().path, "over the budget"))
+            excluded.insert(0, (items.pop().path, "over the budget"))
         elif named:
             named = 0
         else:
             raise MapInputError(
-                f"a pack's head alone takes {used} tokens, over the budget of {asked.budget}",
-                f"Give a budget of at least {used + BUDGET_MIN}, or a shorter task.",
+                f"a pack's head alone takes {whole.used} tokens, over the budget of {asked.budget}",
+                f"Give a budget of at least {whole.used + BUDGET_MIN}, or a shorter task.",
             )
-    return Pack(
-        text=text,
-        budget=asked.budget,
-        used=used,
-        estimator=asked.estimator,
-        items=tuple(items),
-        excluded=tuple(excluded),
-        warnings=tuple(whole.warnings),
-        notes=tuple(draft.notes),
-    )
 
 
-def _render_counted(draft: Draft) -> tuple[str, int]:
-    """Render a pack that says its own size, and return the two: what it says is never less."""
+def _render_counted(draft: Pack) -> Pack:
+    """Render a pack that says its own size: what it says is never less."""
     asked = draft.asked
     text = render(draft)
     used = asked.count(text)
     if asked.format != "json":
-        return text, used
+        return replace(draft, used=used, text=text)
     while True:
         text = render(replace(draft, used=used))
         counted = asked.count(text)
         if counted <= used:
-            return text, used
+            return replace(draft, used=used, text=text)
         used = counted

@@ -12,7 +12,6 @@ from base.bounded_run import (
     GIT_PATH,
     NEUTRAL_SETTINGS,
     UNATTENDED,
-    Bounds,
     CannotStartError,
     TookTooLongError,
     TooMuchOutputError,
@@ -79,7 +78,7 @@ def run_git(
         raise MapError("there is no git here", "Install git.")
     settings = [part for one in _SETTINGS for part in ("-c", one)]
     environment = {**_ENVIRONMENT, **_overrule(overruled)}
-    bounds = Bounds(deadline_s, OUTPUT_BYTES_MAX)
+    bounds = (deadline_s, OUTPUT_BYTES_MAX)
     try:
         done = run_bounded(
             [git, *settings, *arguments], bounds, environment=environment, folder=root

@@ -89,13 +89,9 @@ class FileRow:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A path that is not in the map or a pack, and why: of the map by a key of
-    `repomap.walking.REASONS`."""
-
-    path: str
-    reason: str
+LeftOut = tuple[str, str]
+"""A path that is not in the map or a pack, and why: of the map by a key of
+`repomap.walking.REASONS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,15 +170,20 @@ class Item:
     language: str = ""
 
 
+NAMED_MAX = 12
+"""Files that are named among those left out; the others are counted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A finished pack."""
+    """A pack, and all that its text says."""
 
-    text: str
-    budget: int  # in tokens, the limit of `used`
-    used: int  # the tokens of `text`
-    estimator: str
-    items: tuple[Item, ...]
-    excluded: tuple[LeftOut, ...]
-    warnings: tuple[str, ...]
+    asked: PackRequest
+    task: str
+    items: tuple[Item, ...] = ()
+    excluded: tuple[LeftOut, ...] = ()
+    warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    used: int = 0  # the tokens of `text`
+    named: int = NAMED_MAX
+    text: str = ""  # empty until it is rendered

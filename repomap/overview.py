@@ -242,8 +242,8 @@ def _describe_packages(db: sqlite3.Connection) -> Section:
 
 def _describe_left_out(left_out: Sequence[LeftOut]) -> Section:
     counts: defaultdict[str, int] = defaultdict(int)
-    for one in left_out:
-        counts[one.reason] += 1
+    for _, reason in left_out:
+        counts[reason] += 1
     ordered = dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
     lines = [f"- {count}: {REASONS[reason]}" for reason, count in ordered.items()]
     return Section("left_out", "Not in the map", "\n".join(lines), ordered)

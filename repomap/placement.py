@@ -38,7 +38,7 @@ def find_placement(
         return Placement(path, "", _why_unranked(path, left_out), of=len(ranked))
     one = ranked[place - 1]
     item = next((item for item in pack.items if item.path == path), None)
-    out = next((out.reason for out in pack.excluded if out.path == path), "")
+    out = dict(pack.excluded).get(path, "")
     return Placement(
         path=path,
         kind=item.kind if item else "",
@@ -78,9 +78,9 @@ def render_explained(found: Sequence[Placement], total: int) -> str:
 
 
 def _why_unranked(path: str, left_out: Sequence[LeftOut]) -> str:
-    for one in left_out:
-        if path == one.path or path.startswith(f"{one.path}/"):
-            return f"left out of the map: {REASONS[one.reason]}"
+    for left, reason in left_out:
+        if path == left or path.startswith(f"{left}/"):
+            return f"left out of the map: {REASONS[reason]}"
     return "nothing speaks for it, or there is no such file"
 
 

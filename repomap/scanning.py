@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from base.plain_files import read_plain
 from kb import WalkEntry
@@ -63,17 +63,9 @@ class ScanRequest:
         return "denied" if self.is_denied(path) else ""
 
 
-class _Read(NamedTuple):
-    """What reading one file came to."""
-
-    entry: WalkEntry
-    reason: str
-    sha256: bytes = b""
-    language: str | None = None
-    lines: int = 0
-    structure: Structure = Structure()
-    body: str = ""
-    is_same: bool = False  # as in the map, which needs to hear of its new time alone
+_Read = tuple[FileRow, Structure, str] | str | None
+"""What reading a file came to: its row, structure and words; why it has no text; or None where it
+is as in the map, which needs to hear of its new time alone."""
 
 
 def scan(store: MapStore, asked: ScanRequest) -> ScanReport:
@@ -103,8 +95,8 @@ def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
     written, same, unread = _write_changed(store, changed, known, asked, until)
     present = {one.relative for one in entries}
     gone = [row for path, row in known.items() if path not in present]
-    left_out = sorted([*refused, *unread], key=lambda one: one.path)
-    left_now = {one.path: one.reason for one in left_out}
+    left_out = sorted([*refused, *unread])
+    left_now = dict(left_out)
     was_complete = marks.get(_COMPLETE) == "1"
     with store.writing() as db:
         for row in gone:
@@ -178,27 +170,26 @@ def _write_changed(
         with store.writing() as db:
             # A scan that is killed leaves files without their imports and history.
             write_marks(db, [(_COMPLETE, "0")])
-            for one in batch:
-                path = one.entry.relative
-                if one.is_same:
+            for entry, read in batch:
+                path = entry.relative
+                if read is None:
                     same += 1
-                    _write_status(db, known[path].id, one.entry)
-                    continue
-                if not one.reason:
+                    _write_status(db, known[path].id, entry)
+                elif isinstance(read, tuple):
                     written.add(path)
-                    _write(db, one)
-                    continue
-                unread.append(LeftOut(path, one.reason))
-                if path in known and one.reason != "late":
-                    remove_file(db, known[path].id)
+                    _write(db, *read)
+                else:
+                    unread.append((path, read))
+                    if path in known and read != "late":
+                        remove_file(db, known[path].id)
     return written, same, unread
 
 
 def _notes(left_out: Sequence[LeftOut], is_whole: bool) -> Iterator[str]:
-    late = sum(one.reason == "late" for one in left_out)
+    late = sum(reason == "late" for _, reason in left_out)
     if late:
         yield f"{late} files are not read yet: the time for one scan was over; the next goes on"
-    many = sum(one.reason == "too_many" for one in left_out)
+    many = sum(reason == "too_many" for _, reason in left_out)
     if many:
         more = "" if is_whole else "more than "
         yield f"{more}{many} files are over map.files, the most that a map has"
@@ -218,13 +209,13 @@ def _read_all(
     known: Mapping[str, FileRow],
     asked: ScanRequest,
     until: float,
-) -> Iterator[Sequence[_Read]]:
+) -> Iterator[Sequence[tuple[WalkEntry, _Read]]]:
     """Read files in threads, each of which has a parser's process to ask; in batches, in order."""
 
-    def read(entry: WalkEntry) -> _Read:
+    def read(entry: WalkEntry) -> tuple[WalkEntry, _Read]:
         if time.monotonic() > until:
-            return _Read(entry, "late")
-        return _read(entry, known.get(entry.relative), asked)
+            return entry, "late"
+        return entry, _read(entry, known.get(entry.relative), asked)
 
     with ThreadPoolExecutor(THREADS) as threads:
         for at in range(0, len(entries), BATCH):
@@ -235,22 +226,27 @@ def _read_all(
 def _read(entry: WalkEntry, known: FileRow | None, asked: ScanRequest) -> _Read:
     found = read_text(asked.root, entry.relative, asked.file_bytes)
     if isinstance(found, str):
-        return _Read(entry, found)
+        return found
     text, language = found
     sha256 = hashlib.sha256(text).digest()
     if known is not None and known.sha256 == sha256:
-        return _Read(entry, "", is_same=True)
+        return None
     data = asked.hide_secrets(text)
     structure = workers.describe(data, language)
-    return _Read(
-        entry=entry,
-        reason="",
+    status = entry.status
+    row = FileRow(
+        path=entry.relative,
+        id=0,
+        mtime_ns=status.st_mtime_ns,
+        size=status.st_size,
+        inode=status.st_ino,
         sha256=sha256,
         language=language,
         lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
-        structure=structure,
-        body=split_names(data.decode("utf-8", "replace")),
+        purpose=structure.purpose,
+        note=structure.note,
     )
+    return row, structure, split_names(data.decode("utf-8", "replace"))
 
 
 def _write_status(db: sqlite3.Connection, file: int, entry: WalkEntry) -> None:
@@ -261,23 +257,10 @@ def _write_status(db: sqlite3.Connection, file: int, entry: WalkEntry) -> None:
     )
 
 
-def _write(db: sqlite3.Connection, one: _Read) -> None:
-    status = one.entry.status
-    row = FileRow(
-        path=one.entry.relative,
-        id=0,
-        mtime_ns=status.st_mtime_ns,
-        size=status.st_size,
-        inode=status.st_ino,
-        sha256=one.sha256,
-        language=one.language,
-        lines=one.lines,
-        purpose=one.structure.purpose,
-        note=one.structure.note,
-    )
-    file = write_file(db, row, one.structure, one.body)
+def _write(db: sqlite3.Connection, row: FileRow, structure: Structure, body: str) -> None:
+    file = write_file(db, row, structure, body)
     index_words(db, file, "path", split_names(row.path.replace("/", " / ")))
-    names = " ".join(symbol.name for symbol in one.structure.symbols)
+    names = " ".join(symbol.name for symbol in structure.symbols)
     index_words(db, file, "symbols", split_names(names))
 
 

@@ -31,7 +31,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "late": "the time for one scan was over: the next goes on with it",
     }
 )
-"""Why a file is left out, by the names that `LeftOut.reason` has."""
+"""Why a file is left out, by the names that `LeftOut` has."""
 
 FILE_BYTES = 512 * 1024
 FILES = 20_000
@@ -85,15 +85,15 @@ def walk_files(
         if len(entries) < files:
             entries.append(entry)
         elif len(beyond) < files * (LISTED_TIMES - 1):
-            beyond.append(LeftOut(entry.relative, "too_many"))
+            beyond.append((entry.relative, "too_many"))
         else:
             is_whole = False
             break
     skipped = [
         # What is refused is refused by the name of a reason.
-        LeftOut(one.path, one.reason if one.why is Why.NOT_ALLOWED else _NAMES[one.why])
+        (one.path, one.reason if one.why is Why.NOT_ALLOWED else _NAMES[one.why])
         for one in walk.skipped
         if one.why is Why.NOT_ALLOWED or one.why in _NAMES
     ]
     entries.sort(key=lambda entry: entry.relative)
-    return entries, sorted([*skipped, *beyond], key=lambda one: one.path), is_whole
+    return entries, sorted([*skipped, *beyond]), is_whole

@@ -33,7 +33,7 @@ def run_verb(args: argparse.Namespace) -> int:
     try:
         return _run(args)
     except ContextModeError as error:
-        error.message, error.hint = redact(error.message).text, redact(error.hint).text
+        error.message, error.hint = redact(error.message)[0], redact(error.hint)[0]
         raise
 
 

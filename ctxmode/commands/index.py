@@ -100,9 +100,9 @@ def _index(library: Library, request: IndexRequest, *, as_json: bool) -> IndexAn
         sys.stderr.write("\r\x1b[K")
 
 
-def _progress(done: kb.DirectoryProgress) -> None:
-    if done.files % PROGRESS_EVERY == 0:
-        counts = f"{done.files} files, {done.indexed} indexed, {size(done.bytes_indexed)}"
+def _progress(files: int, indexed: int, bytes_indexed: int, _: str) -> None:
+    if files % PROGRESS_EVERY == 0:
+        counts = f"{files} files, {indexed} indexed, {size(bytes_indexed)}"
         sys.stderr.write(f"\r\x1b[K{counts}")
         sys.stderr.flush()
 

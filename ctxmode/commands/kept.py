@@ -244,13 +244,13 @@ def measure_store(asker: Asker) -> Answer:
         stats = library.stats()
     path = library.store.path
     lines = [
-        f"{path}: {size(stats.file_bytes)} on disk",
-        f"{stats.sources} sources ({stats.superseded} of them superseded), {stats.chunks} chunks,"
-        f" {size(stats.text_bytes)} of text",
+        f"{path}: {size(stats['file_bytes'])} on disk",
+        f"{stats['sources']} sources ({stats['superseded']} of them superseded),"
+        f" {stats['chunks']} chunks, {size(stats['text_bytes'])} of text",
     ]
-    if stats.pending_bytes:
-        lines.append(f"{size(stats.pending_bytes)} still to be indexed")
-    return Answer({"file": str(path)} | asdict(stats), "\n".join(lines), library.store.notices)
+    if stats["pending_bytes"]:
+        lines.append(f"{size(stats['pending_bytes'])} still to be indexed")
+    return Answer({"file": str(path)} | stats, "\n".join(lines), library.store.notices)
 
 
 OPERATIONS: dict[str, Operation] = {

@@ -41,6 +41,6 @@ def run_verb(args: argparse.Namespace) -> int:
     with waiting("reading the project"):
         pack = make_pack(config, asked).pack
     sys.stdout.write(pack.text)
-    shown = f"{len(pack.items)} files shown, {pack.used} of {pack.budget} tokens"
-    tell([*pack.notes, f"{shown} ({pack.estimator})"])
+    shown = f"{len(pack.items)} files shown, {pack.used} of {pack.asked.budget} tokens"
+    tell([*pack.notes, f"{shown} ({pack.asked.estimator})"])
     return exit_codes.OK

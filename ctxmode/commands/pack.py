@@ -98,7 +98,8 @@ def _report(
     verb = "kept" if args.allow_sensitive else "replaced"
     lines += [f"secret {verb}: {one}" for one in pack.warnings]
     lines += pack.notes
-    lines.append(f"{len(pack.items)} files, {used} of {pack.budget} tokens ({pack.estimator})")
+    asked = pack.asked
+    lines.append(f"{len(pack.items)} files, {used} of {asked.budget} tokens ({asked.estimator})")
     if output.path:
         below = output.path.is_relative_to(config.project)
         shown = output.path.relative_to(config.project) if below else output.path

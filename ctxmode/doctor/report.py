@@ -257,7 +257,7 @@ def anonymous(text: str, private: Mapping[str, str]) -> str:
     for word, stands in private.items():
         text = re.sub(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", stands, text)
     text = _ADDRESS.sub(r"\1://…", _HOMES.sub("~", text))
-    return redact(text).text
+    return redact(text)[0]
 
 
 def _versions(diagnosis: Diagnosis) -> Iterator[str]:

@@ -199,10 +199,10 @@ def word_question(verdict: Mapping[str, Any]) -> str:
     """Word what a person is asked: which rule says so, and about what; or the verdict's own
     question."""
     if question := verdict.get("question"):
-        return redact(str(question)).text
+        return redact(str(question))[0]
     asking = [match for match in verdict.get("matches", ()) if match["decision"] == "ask"]
     head = f"Run this? {verdict.get('message', '')}".rstrip()
-    return redact(with_lines(head, [f"- {match['text']}" for match in asking])).text
+    return redact(with_lines(head, [f"- {match['text']}" for match in asking]))[0]
 
 
 def _build_key(verdict: Mapping[str, Any]) -> str:
@@ -348,8 +348,8 @@ class Client:
         """Return what is made ready, or the latest whole line of output. That is redacted with the
         lines before it, and before it is cut: no secret is cut in two."""
         output = next(reversed(self._outputs.values()), b"").replace(b"\r", b"\n")
-        shown = redact(output.rpartition(b"\n")[0].decode("utf-8", "replace")).text
-        return (redact(self._note).text or shown.rstrip().rpartition("\n")[2])[:LINE_CHARS_MAX]
+        shown = redact(output.rpartition(b"\n")[0].decode("utf-8", "replace"))[0]
+        return (redact(self._note)[0] or shown.rstrip().rpartition("\n")[2])[:LINE_CHARS_MAX]
 
 
 def _folder(uri: str) -> Path | None:

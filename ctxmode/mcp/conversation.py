@@ -115,6 +115,6 @@ async def tell(
         word = record.levelname.lower()
         level = word if word in LEVELS else "notice"
         if level in wanted:
-            text = redact(record.getMessage()).text
+            text = redact(record.getMessage())[0]
             message = {"level": level, "logger": record.name, "data": text}
             await conversation.tell("notifications/message", message)

@@ -73,7 +73,7 @@ class ProtocolError(Exception):
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
         self.code = code
-        self.message = redact(message).text
+        self.message = redact(message)[0]
         self.data = data
 
 

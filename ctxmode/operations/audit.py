@@ -57,7 +57,7 @@ def cut_excerpt(text: str) -> str:
     """Cut the beginning of a text to one line, without secrets."""
     from base.secrets import redact  # noqa: PLC0415 - not every verdict is written
 
-    masked = redact(text[:SEARCHED_CHARS_MAX]).text
+    masked = redact(text[:SEARCHED_CHARS_MAX])[0]
     line = " ".join(masked.split())
     return line if len(line) <= EXCERPT_CHARS_MAX else f"{line[: EXCERPT_CHARS_MAX - 1]}…"
 

@@ -206,10 +206,10 @@ def search_facts(
             query, prefix=prefix, branch=branch or MAIN, is_exact=exact, limit=most
         )
     rows = [
-        describe_fact(one.fact) | {"full_match": one.is_full_match, "matched": one.matched}
-        for one in found
+        describe_fact(fact) | {"full_match": match.is_full_match, "matched": match.matched}
+        for fact, match in found
     ]
-    return Answer({"facts": rows}, fact_texts.list_text([one.fact for one in found]))
+    return Answer({"facts": rows}, fact_texts.list_text([fact for fact, _ in found]))
 
 
 def list_facts(

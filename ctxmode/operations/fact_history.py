@@ -57,7 +57,7 @@ def trace_fact(asker: Asker, query: str, *, branch: Branch = "") -> Answer:
                 f"no fact answers {query[:80]!r}",
                 "List them: context-mode memory list",
             )
-    return blame_fact(asker, found[0].fact.path, branch=branch)
+    return blame_fact(asker, found[0][0].path, branch=branch)
 
 
 def list_changes(

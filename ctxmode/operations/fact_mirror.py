@@ -69,7 +69,7 @@ def _compare_all(
     standing = reading.list_standing(db, now=time.time())
     labels = {prefix + path for path in standing}
     there = mirrors.read_digests(store, kb.Origin.MEMORY, f"{prefix}/")
-    gone = [Mirrored(label, kb.Origin.MEMORY) for label in there if label not in labels]
+    gone: list[Mirrored] = [(label, kb.Origin.MEMORY, ()) for label in there if label not in labels]
     # Texts that were erased before they stood no more are in older versions.
     standing.sort(key=lambda path: prefix + path not in there)
     return mirrors.follow_in_batches(
@@ -88,7 +88,7 @@ def _compare_all(
 def _list_wanted(db: sqlite3.Connection, paths: Sequence[str], prefix: str) -> list[Mirrored]:
     found = reading.read_versions(db, paths, now=time.time())
     return [
-        Mirrored(
+        (
             prefix + path,
             kb.Origin.MEMORY,
             tuple(_make_version(prefix + path, one) for one in found[path]),

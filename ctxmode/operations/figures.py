@@ -31,7 +31,6 @@ from kb.tokens import BYTES_PER_TOKEN
 from memory.sessions import (
     STATUSES,
     TOKEN_KINDS,
-    CompactionPoint,
     Status,
     TokenCount,
     ToolCount,
@@ -296,20 +295,20 @@ def read_tool_uses(
         return reading.read_tool_counts(db, agent=agent)
 
     found, left_out = gather(config, look, everywhere=everywhere)
-    return reading.sum_tool_counts(_once(found.values())), left_out
+    return reading.sum_tool_counts(_once(found.values(), operator.itemgetter(0))), left_out
 
 
 def read_compactions(
     config: Config, *, agent: str = "", limit: int | None = 20, everywhere: bool = False
-) -> tuple[list[CompactionPoint], tuple[str, ...]]:
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Read where sessions were compacted, the latest first; and say what could not be read."""
 
-    def look(db: sqlite3.Connection) -> list[CompactionPoint]:
+    def look(db: sqlite3.Connection) -> list[dict[str, Any]]:
         return reading.read_all_compactions(db, agent=agent)
 
     of_stores, left_out = gather(config, look, everywhere=everywhere)
-    found = _once(of_stores.values())
-    found.sort(key=lambda point: point.at or 0.0, reverse=True)
+    found = _once(of_stores.values(), operator.itemgetter("session_id"))
+    found.sort(key=lambda point: point["at"] or 0.0, reverse=True)
     return found[:limit], left_out
 
 

@@ -340,7 +340,7 @@ class Library:
                 raise UsageError(str(error)) from error
             return target.stat().st_size
 
-    def stats(self) -> kb.Stats:
+    def stats(self) -> dict[str, int]:
         """Measure how much is kept."""
         with translate_errors():
             return self.store.stats()

@@ -252,14 +252,14 @@ def _compress(head: str, answer: PackAnswer, way: str, *, keeps: bool) -> tuple[
     """Compress all behind the mark; what comes back is redacted and counted as any other text."""
     pack = answer.pack
     start = f"{head}\n\n" if head else ""
-    body = COMPRESSORS[way](pack.text.removeprefix(start), budget=pack.budget)
+    body = COMPRESSORS[way](pack.text.removeprefix(start), budget=pack.asked.budget)
     text = start + (body if keeps else redact(body)[0])
     if not text.endswith("\n"):
         text += "\n"
-    used = estimate(text, pack.estimator)
-    if used > pack.budget:
+    used = estimate(text, pack.asked.estimator)
+    if used > pack.asked.budget:
         raise ContextModeError(
-            f"compressed it takes {used} tokens, over the budget of {pack.budget}",
+            f"compressed it takes {used} tokens, over the budget of {pack.asked.budget}",
             "Leave --compress out.",
         )
     return text, used

@@ -106,8 +106,10 @@ def write_page(
                     "the page has no text", "Give its Markdown, with or without fields."
                 )
         name, of_type = _split(slug, kind)
-        written = pages.write(name, file.text, of_type, given, agent=asker.agent, is_forced=force)
-    return _answer(asdict(written), texts.say_written(written))
+        written, parent = pages.write(
+            name, file.text, of_type, given, agent=asker.agent, is_forced=force
+        )
+    return _answer(asdict(written) | {"parent_sha": parent}, texts.say_written(written))
 
 
 def _split(slug: str, kind: AnyType) -> tuple[str, str]:

@@ -65,12 +65,12 @@ def _compare(
         if there.get(_label(path)) != mirrors.text_digest(text.encode())
     ]
     labels = set(map(_label, newest))
-    return paths, [Mirrored(label, kb.Origin.PAGE) for label in there if label not in labels]
+    return paths, [(label, kb.Origin.PAGE, ()) for label in there if label not in labels]
 
 
 def _list_wanted(repository: Repository, paths: Sequence[str], head: str) -> list[Mirrored]:
     return [
-        Mirrored(_label(path), kb.Origin.PAGE, tuple(_make_versions(path, found)))
+        (_label(path), kb.Origin.PAGE, tuple(_make_versions(path, found)))
         for path, found in history.read_versions(repository, paths, head).items()
     ]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from base.bounded_run import BoundedRunError, Bounds, run_bounded
+from base.bounded_run import BoundedRunError, run_bounded
 from base.secrets import find_secrets
 from ctxmode.config import file_names
 from ctxmode.config.locations import Config, prepare_storage
@@ -99,7 +99,7 @@ def not_begun() -> UsageError:
 def find_author(project: Path, environ: Mapping[str, str] = os.environ) -> str:
     """Find who a person is as an author: whom git knows, else the name of the account."""
     arguments = ("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
-    bounds = Bounds(IDENTITY_S_MAX, IDENTITY_BYTES_MAX)
+    bounds = (IDENTITY_S_MAX, IDENTITY_BYTES_MAX)
     with suppress(BoundedRunError, MemoryRoomError):
         command = (find_git(), *arguments)
         said = run_bounded(command, bounds, environment=environ, folder=project)

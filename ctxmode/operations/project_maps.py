@@ -95,13 +95,13 @@ def _is_denied(path: str, *, rules: policy.Rules, root: str) -> bool:
 
 def redact(text: str) -> Redaction:
     """Return a text with each secret replaced by its kind, and their lines."""
-    found = secrets.redact(text)
-    return (found.text, _list_lines(text, found.secrets))
+    shown, found = secrets.redact(text)
+    return (shown, _list_lines(text, found))
 
 
 def keep_secrets(text: str) -> Redaction:
     """Return a text as it is, and the lines of its secrets."""
-    return (text, _list_lines(text, secrets.redact(text).secrets))
+    return (text, _list_lines(text, secrets.redact(text)[1]))
 
 
 def _list_lines(text: str, found: Iterable[secrets.Secret]) -> tuple[tuple[int, str], ...]:

@@ -124,7 +124,7 @@ def mask(refusal: Refusal) -> Refusal:
     """Mask the secrets of a refusal."""
     from base.secrets import redact  # noqa: PLC0415 - most runs are refused nothing
 
-    texts = (redact(text).text for text in (refusal.target, refusal.by, refusal.remedy))
+    texts = (redact(text)[0] for text in (refusal.target, refusal.by, refusal.remedy))
     target, by, remedy = texts
     return Refusal(refusal.kind, target, by, refusal.certainty, refusal.count, remedy)
 

@@ -178,8 +178,7 @@ def list_compactions(
     found, left_out = figures.read_compactions(
         asker.config, agent=agent, limit=limit, everywhere=everywhere
     )
-    rows = [asdict(one) for one in found]
-    return _list("compactions", rows, "No such session was compacted.", left_out)
+    return _list("compactions", found, "No such session was compacted.", left_out)
 
 
 def build_snapshot(

@@ -51,7 +51,7 @@ def index_turns(sessions: SessionStore, store: kb.Store, *, deadline: float) -> 
     while True:
         with sessions.database.reading() as db:
             turns = list_changed_turns(db, BATCH)
-            texts = [read_turn(db, turn.session_id, turn.number) for turn in turns]
+            texts = [read_turn(db, session_id, number) for (session_id, number, _), _, _ in turns]
             left = count_changed_turns(db)
         if not turns:
             return 0
@@ -59,22 +59,23 @@ def index_turns(sessions: SessionStore, store: kb.Store, *, deadline: float) -> 
         if mirrors.follow(store, NAME, wanted, seen=ALL, wait_s=WRITE_WAIT_S) is None:
             return left  # another process is at it
         with sessions.database.writing() as db:
-            for turn in turns:
-                mark_indexed(db, turn)
+            for state, _, _ in turns:
+                mark_indexed(db, state)
         if time.monotonic() >= deadline:  # once some are done, whatever came before
             return max(left - len(turns), 0)
 
 
 def _mirror_turn(turn: ChangedTurn, text: str) -> Mirrored:
+    (session_id, _, _), at, label = turn
     spec = kb.SourceSpec(
-        turn.label,
+        label,
         kb.Origin.SESSION,
         kind="text",
-        session=turn.session_id,
-        author=turn.session_id.partition(":")[0],
-        said_at=turn.at,
+        session=session_id,
+        author=session_id.partition(":")[0],
+        said_at=at,
     )
-    return Mirrored(turn.label, spec.origin, ((spec, text.encode()),) if text else ())
+    return label, spec.origin, ((spec, text.encode()),) if text else ()
 
 
 def follow(config: Config, store: kb.Store, path: Path, seen: str, deadline: float) -> int:

@@ -69,21 +69,21 @@ def parse_call(name: str, params: Any, cwd: str) -> Deed | None:  # noqa: ANN401
     if own and isinstance(params, Mapping) and (deed := _parse_own(own, params)):
         return deed
     call = tool_call(name, params, cwd)
-    return None if call is None else Deed(call.kind, call.values, call.edits)
+    return None if call is None else (call.kind, call.values, call.edits)
 
 
 def _parse_own(name: str, params: Mapping[str, Any]) -> Deed | None:
     """Read a call of one of our tools; None of one that only looks something up."""
     language, code, path = (_text(params, key) for key in ("language", "code", "path"))
     if name == "execute" and code:
-        return Deed("command", (_PREFIXES.get(language, f"{language}: ") + code,))
+        return "command", (_PREFIXES.get(language, f"{language}: ") + code,), ()
     if name == "execute_file" and path:
-        return Deed("read", (path,))
+        return "read", (path,), ()
     if name == "batch_execute" and isinstance(listed := params.get("commands"), list):
         items = (one for one in listed if isinstance(one, Mapping))
-        return Deed("command", tuple(filter(None, (_text(one, "command") for one in items))))
+        return "command", tuple(filter(None, (_text(one, "command") for one in items))), ()
     if name == "fetch_and_index" and (url := _text(params, "url")):
-        return Deed("fetch", (url,))
+        return "fetch", (url,), ()
     return None
 
 

@@ -64,7 +64,7 @@ async def run_pipeline(app: App, pipeline: Pipeline, options: PipelineOptions) -
             nursery.start_soon(running.step, step)
     outcomes = tuple(o for step in pipeline.steps for o in running.outcomes[step.name])
     tier = next((outcome.tier for outcome in outcomes if outcome.tier), "")
-    shown = replace(pipeline, name=redact(pipeline.name).text, path=redact(pipeline.path).text)
+    shown = replace(pipeline, name=redact(pipeline.name)[0], path=redact(pipeline.path)[0])
     return PipelineReport(shown, outcomes, time.monotonic() - started, tier)
 
 
@@ -146,7 +146,7 @@ class _PipelineRun:
             return None
 
     async def _run(self, case: PipelineCase, folder: Path) -> Outcome:
-        self._options.on_begin(redact(case.name).text)
+        self._options.on_begin(redact(case.name)[0])
         outcome = Outcome(case.name, case.step.name, case.step.line, CaseStatus.FAILED)
         project = self._app.config.project
         try:
@@ -206,7 +206,7 @@ def _judge(case: PipelineCase, answer: Answer, outcome: Outcome) -> Outcome:
         exit_code=result.exit_code,
         wall_s=round(result.usage.wall_s, 3),
         # Before it is cut: a secret of several lines is not known by its end.
-        output=cut_output(redact(result.stdout.text).text, redact(result.stderr.text).text),
+        output=cut_output(redact(result.stdout.text)[0], redact(result.stderr.text)[0]),
         tier=result.isolation.tier,
         artifacts=tuple(a.path for a in result.artifacts if a.path is not None),
     )
@@ -214,8 +214,8 @@ def _judge(case: PipelineCase, answer: Answer, outcome: Outcome) -> Outcome:
 
 def _redact_outcome(outcome: Outcome) -> Outcome:
     """Return an outcome as reports and logs have it. An earlier version may have stored secrets."""
-    texts = {name: redact(getattr(outcome, name)).text for name in ("name", "reason", "output")}
-    return replace(outcome, **texts, step=redact(outcome.step).text)
+    texts = {name: redact(getattr(outcome, name))[0] for name in ("name", "reason", "output")}
+    return replace(outcome, **texts, step=redact(outcome.step)[0])
 
 
 def _is_found(pattern: str, names: Sequence[str]) -> bool:

@@ -20,13 +20,13 @@ def redact_answer(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]
     # All the texts at once: most answers hold no secret, and each search costs something.
     if not find_secrets("\n".join((text, *_texts(data)))):
         return text, data
-    redacted = redact(text)
+    shown, secrets = redact(text)
     kinds: Counter[str] = Counter()
     clean: dict[str, Any] = without_secrets(data, kinds)
-    counts = dict(redacted.kinds) or dict(kinds)
+    counts = dict(Counter(secret.kind for secret in secrets)) or dict(kinds)
     if not counts:
         return text, data
-    return f"{redacted.text}\n[{describe_redactions(counts)}]", clean | {"redactions": counts}
+    return f"{shown}\n[{describe_redactions(counts)}]", clean | {"redactions": counts}
 
 
 def describe_redactions(counts: Mapping[str, int]) -> str:
@@ -53,9 +53,9 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
 def without_secrets(value: Any, kinds: Counter[str]) -> Any:  # noqa: ANN401 - JSON
     """Redact every text of a JSON value; `kinds` counts what was replaced."""
     if isinstance(value, str):
-        redacted = redact(value)
-        kinds.update(redacted.kinds)
-        return redacted.text
+        shown, secrets = redact(value)
+        kinds.update(secret.kind for secret in secrets)
+        return shown
     if isinstance(value, Mapping):
         return dict([without_secrets(one, kinds) for one in pair] for pair in value.items())
     if _is_words(value):

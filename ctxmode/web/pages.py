@@ -188,7 +188,7 @@ class _PageFetcher:
             with translate_errors():
                 return await self._fetch(wanted)
         except ContextModeError as error:
-            return PageAnswer(redact(wanted[0]).text, PageStatus.FAILED, error=str(error))
+            return PageAnswer(redact(wanted[0])[0], PageStatus.FAILED, error=str(error))
 
     async def _fetch(self, wanted: Wanted) -> PageAnswer:
         self._judge(wanted[0])  # a rule holds for what is kept already, too
@@ -230,7 +230,7 @@ class _PageFetcher:
                 "nobody is asked about a page" if verdict.decision is policy.Decision.ASK else ""
             )
             why = "; ".join(filter(None, (verdict.message, nobody, problem)))
-            shown = cut(redact(url).text, 100)
+            shown = cut(redact(url)[0], 100)
             raise FetchError(fit(f"{shown} may not be fetched: {why}"))
         if problem:
             sys.stderr.write(f"context-mode: {problem}\n")
@@ -255,7 +255,7 @@ class _PageFetcher:
             wanted[0],
             indexed.source_id,
             final_url=response.url,
-            title=None if content.title is None else redact(content.title).text,
+            title=None if content.title is None else redact(content.title)[0],
             etag=response.etag,
             last_modified=response.last_modified,
             converted=content.converted,
@@ -273,7 +273,7 @@ class _PageFetcher:
         text = partial(self.library.store.text, source.id, 0, 2 * PREVIEW_BYTES)
         preview = (await trio.to_thread.run_sync(text)).decode("utf-8", "ignore")
         return PageAnswer(
-            url=redact(wanted[0]).text,
+            url=redact(wanted[0])[0],
             status=status,
             source=source.label,
             source_id=source.id,
@@ -293,5 +293,5 @@ class _PageFetcher:
 
 def label_of(wanted: Wanted) -> str:
     """Name a page by its address without secrets, after the label that was given."""
-    url, label = redact(wanted[0]).text, wanted[1]
+    url, label = redact(wanted[0])[0], wanted[1]
     return f"{label}::{url}" if label else url

@@ -193,9 +193,9 @@ def _proven(hierarchy: Hierarchy) -> Hierarchy:
 
 
 def _mount_point(kind: str, controller: str | None) -> Path:
-    for mount in mounts.read_mounts(MOUNT_TABLE):
-        if mount.kind == kind and (controller is None or controller in mount.options):
-            return Path(mount.path)
+    for path, its_kind, options in mounts.read_mounts(MOUNT_TABLE):
+        if its_kind == kind and (controller is None or controller in options):
+            return Path(path)
     raise OSError(f"no {kind} file system is mounted" + (f" with {controller}" * bool(controller)))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -182,26 +181,21 @@ _NAMING_KEY = re.compile(r"(?:name|id|title|key|label|path|slug)$")
 
 def yaml_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
     """A mark for each key or list item that outgrew its parent's chunk."""
-    keys = [(key.start, key.depth, key.name) for key in _Keys(data).found]
-    return outline_marks(nest_parts(keys, len(data)))
-
-
-@dataclass(slots=True)
-class _Key:
-    """A key or list item. Depth is twice the column, and one more for an item. So an item lies
-    within a key of the same column, and outside one right of it."""
-
-    start: int
-    depth: int
-    name: str
+    return outline_marks(nest_parts(_Keys(data).found, len(data)))
 
 
 class _Keys:
-    """Every key and list item of a source in order; comments and block scalars hold none."""
+    """Every key and list item of a source in order; comments and block scalars hold none.
+
+    Attributes:
+        found: the start, depth and name of each. Depth is twice the column, and one more for an
+            item. So an item lies within a key of the same column, and outside one right of it.
+    """
 
     def __init__(self, data: bytes) -> None:
-        self.found: list[_Key] = []
-        self._items: list[tuple[_Key, int]] = []
+        self.found: list[tuple[int, int, str]] = []
+        # The items that are open: where in `found`, their depth, and their numbers.
+        self._items: list[tuple[int, int, int]] = []
         position, scalar_indent = 0, -1
         while position < len(data) and len(self.found) < PARTS_MAX:
             end = data.find(b"\n", position) + 1 or len(data)
@@ -221,32 +215,29 @@ class _Keys:
         for dash in _DASH.finditer(line["dashes"] + (line["item"] or b"")):
             self._item(start, 2 * (indent + dash.start()) + 1)
         if line["key"]:
-            key = _Key(
-                start,
-                2 * (indent + len(line["dashes"])),
-                line["key"].decode("utf-8", "replace").strip("\"'"),
-            )
-            self._leave(key.depth)
-            self.found.append(key)
-            if _NAMING_KEY.match(key.name):
-                self._identify(key, line["value"].decode("utf-8", "replace").strip(" \r\"'"))
+            depth = 2 * (indent + len(line["dashes"]))
+            name = line["key"].decode("utf-8", "replace").strip("\"'")
+            self._leave(depth)
+            self.found.append((start, depth, name))
+            if _NAMING_KEY.match(name):
+                self._identify(depth, line["value"].decode("utf-8", "replace").strip(" \r\"'"))
 
     def _item(self, start: int, depth: int) -> None:
         self._leave(depth + 1)
         number = 0
-        if self._items and self._items[-1][0].depth == depth:
-            number = self._items.pop()[1] + 1
-        item = _Key(start, depth, f"[{number}]")
-        self._items.append((item, number))
-        self.found.append(item)
+        if self._items and self._items[-1][1] == depth:
+            number = self._items.pop()[2] + 1
+        self._items.append((len(self.found), depth, number))
+        self.found.append((start, depth, f"[{number}]"))
 
     def _leave(self, depth: int) -> None:
-        while self._items and self._items[-1][0].depth >= depth:
+        while self._items and self._items[-1][1] >= depth:
             self._items.pop()
 
-    def _identify(self, key: _Key, value: str) -> None:
+    def _identify(self, depth: int, value: str) -> None:
         """An item is told by the first name or id directly within it."""
         if value and self._items:
-            item, number = self._items[-1]
-            if item.name == f"[{number}]" and key.depth - item.depth <= _WITHIN_ITEM:
-                item.name = f"{item.name} {value}"
+            at, item_depth, number = self._items[-1]
+            start, _, name = self.found[at]
+            if name == f"[{number}]" and depth - item_depth <= _WITHIN_ITEM:
+                self.found[at] = (start, item_depth, f"{name} {value}")

@@ -18,7 +18,6 @@ from kb.html_markdown import bare_text
 from kb.packing import ChunkedDocument
 from kb.workers.wire import (
     Text,
-    TextOrder,
     decode_documents,
     encode_job,
 )
@@ -172,11 +171,7 @@ def chunk_all(texts: Sequence[Text]) -> list[ChunkedDocument]:
     Raises:
         WorkerDiedError: one of them cannot be chunked so.
     """
-    order = tuple(
-        TextOrder(detected.kind, detected.language, len(data), base_byte, base_line)
-        for data, detected, base_byte, base_line in texts
-    )
-    reply = _pool.exchange(encode_job(order), b"".join(text.data for text in texts))
+    reply = _pool.exchange(encode_job(texts), b"".join(text.data for text in texts))
     try:
         return decode_documents(reply, texts)
     except (ValueError, TypeError, KeyError, IndexError) as error:

@@ -23,28 +23,32 @@ class Text(NamedTuple):
     base_line: int = 1
 
 
-class TextOrder(NamedTuple):
-    """The same without its bytes."""
-
-    kind: str
-    language: str | None
-    size: int  # how many bytes there are
-    base_byte: int
-    base_line: int
-
-
-Job = tuple[TextOrder, ...] | str | None
-"""Texts to be chunked together, which travel beside it, one after the other; or the base URL, if
-any, of HTML that is to become Markdown."""
+Job = Sequence[Text] | str | None
+"""Texts to be chunked together, whose bytes travel beside it, one after the other; or the base URL,
+if any, of HTML that is to become Markdown."""
 
 
 def encode_job(job: Job) -> bytes:
-    return json.dumps(job).encode()
+    if job is None or isinstance(job, str):
+        return json.dumps(job).encode()
+    rows = [
+        (detected.kind, detected.language, len(data), base_byte, base_line)
+        for data, detected, base_byte, base_line in job
+    ]
+    return json.dumps(rows).encode()
 
 
-def decode_job(frame: bytes) -> Job:
+def decode_job(frame: bytes, data: bytes) -> list[Text] | str | None:
+    """The job of a frame, its texts with their bytes, which are `data`."""
     order: list[Any] | str | None = json.loads(frame)
-    return tuple(TextOrder(*one) for one in order) if isinstance(order, list) else order
+    if order is None or isinstance(order, str):
+        return order
+    texts, at = list[Text](), 0
+    for kind, language, size, base_byte, base_line in order:
+        detected = Detected(kind, language, "said")
+        texts.append(Text(data[at : at + size], detected, base_byte, base_line))
+        at += size
+    return texts
 
 
 def encode_documents(documents: Sequence[ChunkedDocument], vocabulary: Iterable[str]) -> bytes:

@@ -23,6 +23,7 @@ from memory.facts.model import (
     name_fact,
 )
 from memory.facts.priming import prime
+from memory.facts.ranking import Match
 from memory.facts.reading import (
     find_newest,
     read_changes,
@@ -31,7 +32,7 @@ from memory.facts.reading import (
     require_branch,
     unknown_branch,
 )
-from memory.facts.recalling import Recall, Recalled, RecallRequest, recall, search
+from memory.facts.recalling import Recall, RecallRequest, recall, search
 from memory.facts.store import FactStore
 from memory.facts.writing import find_wanted, forget, pin, purge_expired, remember, unpin
 
@@ -39,7 +40,7 @@ Answer = TypeVar("Answer")
 # The class has a method of the name `list`.
 Facts: TypeAlias = list[Fact]
 Changes: TypeAlias = list[Change]
-Recalls: TypeAlias = list[Recalled]
+Found: TypeAlias = list[tuple[Fact, Match]]
 
 
 class Memory:
@@ -229,7 +230,7 @@ class Memory:
         branch: str = MAIN,
         is_exact: bool = False,
         limit: int = 50,
-    ) -> Recalls:
+    ) -> Found:
         """List what answers a query, the best first."""
         self._require_branch(branch)
         return self._read_all(

@@ -82,15 +82,8 @@ class RecallRequest:
     limit: int = 0  # 0 is none
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """A fact as it is shown, and why."""
-
-    fact: Fact
-    text: str
-    is_full_match: bool = False
-    score: float = 0.0
-    matched: tuple[str, ...] = ()
+Recalled = tuple[Fact, str, Match | None]
+"""A fact, its text as it is shown, and why: None of one that is pinned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +126,7 @@ def recall(
     filling = _Filling(asked.budget, estimate)
     for fact in pinned:
         filling.add_pinned(fact)
-    shown = {one.fact.sha256 for one in filling.facts}
+    shown = {fact.sha256 for fact, *_ in filling.facts}
     pinned_shown = len(filling.facts)
     wanted = [
         one
@@ -184,20 +177,20 @@ def counterfactual(sent_tokens: int, live_tokens: int) -> dict[str, Any]:
 
 
 def _fact_json(one: Recalled, now: float) -> dict[str, Any]:
-    fact = one.fact
+    fact, text, match = one
     return {
         "id": fact.id,
         "path": fact.path,
         "title": fact.title,
-        "text": one.text,
+        "text": text,
         "pinned": fact.is_pinned,
-        "full_match": one.is_full_match,
-        "score": round(one.score, 4),
+        "full_match": match is not None and match.is_full_match,
+        "score": round(match.score if match else 0.0, 4),
         "age_s": max(0, round(now - fact.at)),
         "agent": fact.agent,
         "confidence": fact.confidence,
         "scope": fact.scope,
-        "matched": list(one.matched),
+        "matched": list(match.matched if match else ()),
     }
 
 
@@ -296,7 +289,7 @@ class _Filling:
         self._is_first = False
         if block and self._fits_pinned(block):
             self._pinned.append(block)
-            self.facts.append(Recalled(fact, text))
+            self.facts.append((fact, text, None))
 
     def add_match(self, match: Match, fact: Fact) -> bool:
         """Add a fact if it fits, and tell so."""
@@ -304,9 +297,7 @@ class _Filling:
         if self._estimate(write_all(self._pinned, [*self._matches, block])) > self._budget:
             return False
         self._matches.append(block)
-        self.facts.append(
-            Recalled(fact, fact.text, match.is_full_match, match.score, match.matched)
-        )
+        self.facts.append((fact, fact.text, match))
         return True
 
     def _fits_pinned(self, block: str) -> bool:
@@ -335,7 +326,7 @@ def search(  # noqa: PLR0913 - what may be asked for
     branch: str = MAIN,
     is_exact: bool = False,
     limit: int = 50,
-) -> list[Recalled]:
+) -> list[tuple[Fact, Match]]:
     """List what answers a query below `prefix`, the best first; with `is_exact` what holds it
     letter by letter."""
     found: list[Match] = []
@@ -348,7 +339,5 @@ def search(  # noqa: PLR0913 - what may be asked for
             )
             found += some
     wanted = choose(match for match in found if match.path.startswith(prefix))
-    return [
-        Recalled(fact, fact.text, match.is_full_match, match.score, match.matched)
-        for match, fact in read_matches(stores, wanted[: max(limit, 0)], branch)
-    ]
+    asked = read_matches(stores, wanted[: max(limit, 0)], branch)
+    return [(fact, match) for match, fact in asked]

@@ -19,14 +19,13 @@ PushReason = Literal["", "merge_required", "distill_required", "nothing", "from_
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A draft that was written."""
+    """A page that was written as a draft, or is of a push."""
 
     path: str
     slug: str
     type: PageType
-    is_new: bool
+    is_new: bool  # whether no draft and no commit had it before
     redactions: int = 0  # how many secrets were taken out
-    parent_sha: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +101,11 @@ class PushRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PushedPage:
-    """A page of a push, and whether it is new in the repository."""
-
-    path: str
-    slug: str
-    type: PageType
-    is_new: bool
-    redactions: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Pushed:
     """The outcome of a push."""
 
     commit: str = ""  # empty where nothing was committed, and of a dry run
-    pages: tuple[PushedPage, ...] = ()
+    pages: tuple[Written, ...] = ()
     redactions: int = 0
     reason: PushReason = ""  # why nothing was committed; else empty
     directive: str = ""  # what to do where there is a reason

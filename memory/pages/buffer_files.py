@@ -162,12 +162,11 @@ def _text(value: object) -> str:
     return value.encode(errors="ignore").decode() if isinstance(value, str) else ""
 
 
-class Note(NamedTuple):
-    """Knowledge of a turn before its end."""
+Note = tuple[str, str, int]
+"""Knowledge of a turn before its end: what the user asked, the host's own name of the turn, and the
+turn's number once it has a record. Later answers of the same name amend that."""
 
-    user: str = ""
-    key: str = ""  # the host's own name of the turn
-    turn: int = 0  # its number once it has a record; later answers of the same key amend that
+_NO_NOTE: Note = ("", "", 0)
 
 
 def read_note(folder: StrPath, name: str) -> Note:
@@ -177,9 +176,9 @@ def read_note(folder: StrPath, name: str) -> Note:
         told = json.loads(data)
         user, key, turn = told["user"], told["key"], told["turn"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        return Note()
+        return _NO_NOTE
     is_note = isinstance(user, str) and isinstance(key, str) and type(turn) is int
-    return Note(user.encode(errors="ignore").decode(), key, turn) if is_note else Note()
+    return (user.encode(errors="ignore").decode(), key, turn) if is_note else _NO_NOTE
 
 
 def find_noted_at(folder: StrPath, name: str) -> float:
@@ -196,7 +195,8 @@ def write_note(folder: StrPath, name: str, note: Note) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    text = json.dumps(note._asdict(), ensure_ascii=False, separators=(",", ":"))
+    fields = dict(zip(("user", "key", "turn"), note, strict=True))
+    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
     replace_file(os.path.join(folder, f"{name}{PROMPT}"), text.encode(errors="ignore"))
 
 

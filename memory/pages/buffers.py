@@ -21,7 +21,6 @@ from memory.pages.buffer_files import (
     KEY_CHARS_MAX,
     TOOLS_MAX,
     Buffer,
-    Note,
     TurnRecord,
     add_tool,
     add_turn,
@@ -165,27 +164,27 @@ class Buffers:
             is_new = not os.path.lexists(f"{folder}/{name}{BUFFER}")
             read = read_buffer(folder, name)
             archived = find_archived(folder, name)
-            note = read_note(folder, name)
+            asked, noted_key, noted_turn = read_note(folder, name)
             last = read.turns[-1] if read.turns else None
-            is_same = bool(key and last and note.turn == last.turn and note.key == key)
+            is_same = bool(key and last and noted_turn == last.turn and noted_key == key)
             record = make_record(
                 self._gate,
                 turn=turn or max(read.last, archived, read.dropped) + 1,
                 ts=ts or write_time(self._clock()),
-                user=user or (note.user if not note.turn else ""),
+                user=user or (asked if not noted_turn else ""),
                 assistant=assistant,
                 tools=[*take_tools(folder, name), *tools],
             )
             if is_same and last and not turn:
                 return _amend(folder, name, read, record)
-            is_noted = bool(note.user and not note.turn) or bool(key and note.key not in ("", key))
+            is_noted = bool(asked and not noted_turn) or bool(key and noted_key not in ("", key))
             if not (record.user or record.assistant or record.tools):
                 return False
             if _was_told(record, read, archived, is_numbered=bool(turn), is_noted=is_noted):
                 return False
             add_turn(folder, name, read, record)
             if key:
-                write_note(folder, name, Note("", key, record.turn))
+                write_note(folder, name, ("", key, record.turn))
             else:
                 drop_note(folder, name)
             if is_new:
@@ -199,13 +198,14 @@ class Buffers:
             OSError: a folder is missing or a link, or the note cannot be written.
         """
         record = make_record(self._gate, turn=1, ts="", user=text, assistant="", tools=())
-        note = Note(record.user, self._clean_key(key))
-        if not note.user:
+        note = (record.user, self._clean_key(key), 0)
+        if not record.user:
             return
         with self._locked(create=True) as folder:
             name = name_buffer(session)
             before = read_note(folder, name)
-            if note.key and note.key == before.key and before.turn:
+            _, key_before, turn_before = before
+            if note[1] and note[1] == key_before and turn_before:
                 return  # it is told again, after the turn's end
             if before != note:
                 take_tools(folder, name)
@@ -216,8 +216,8 @@ class Buffers:
         where none is."""
         with suppress(OSError), self._opened() as folder:
             name = name_buffer(session)
-            note = read_note(folder, name)
-            if note.user and not note.turn:
+            asked, _, turn = read_note(folder, name)
+            if asked and not turn:
                 return find_noted_at(folder, name)
         return 0.0
 

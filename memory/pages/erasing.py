@@ -11,7 +11,6 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,13 +35,8 @@ _MARKS = "context-mode-marks"
 _ERASED_SUBJECT = "Push pages, of which one was erased"
 
 
-@dataclass(slots=True)
-class _Commit:
-    """A commit of an export: its lines before its message, the message, and its changes."""
-
-    head: list[bytes]
-    message: bytes
-    changes: list[bytes]
+_Commit = tuple[list[bytes], bytes, list[bytes]]
+"""A commit of an export: its lines before its message, the message, and its changes."""
 
 
 _Ref = tuple[str, str, str]
@@ -180,9 +174,9 @@ def _rewrite(repository: Repository, path: str) -> int:
     marks: dict[bytes, bytes] = {}
     originals: dict[str, bytes] = {}
     pieces = list[bytes]()
-    for commit in _read_commits(stream):
-        mark, original, parents = _look(commit.head)
-        kept = [line for line in commit.changes if not _is_of(line, (path, INDEX, TAGS))]
+    for head, message, changes in _read_commits(stream):
+        mark, original, parents = _look(head)
+        kept = [line for line in changes if not _is_of(line, (path, INDEX, TAGS))]
         parents = [marks.get(one, one) for one in parents]
         if not kept and len([one for one in parents if one]) < 2:
             marks[mark] = parents[0] if parents else b""
@@ -190,9 +184,9 @@ def _rewrite(repository: Repository, path: str) -> int:
             continue
         marks[mark] = mark
         originals[original] = mark
-        is_page = any(_is_of(line, (path,)) for line in commit.changes)
-        message = _hide_subject(commit.message) if is_page else commit.message
-        pieces += _write(commit, mark, [one for one in parents if one], message, kept)
+        is_page = any(_is_of(line, (path,)) for line in changes)
+        shown = _hide_subject(message) if is_page else message
+        pieces += _write(head, mark, [one for one in parents if one], shown, kept)
     new = {}
     if pieces:
         marks_file = repository.folder / _MARKS
@@ -203,10 +197,10 @@ def _rewrite(repository: Repository, path: str) -> int:
         )
         lines = marks_file.read_bytes().splitlines()
         new = {line.split(b" ")[0]: line.split(b" ")[1].decode() for line in lines}
-    changes = {old: new.get(mark, "") for old, mark in originals.items()}
-    add_rewritten(repository, changes)
-    _move_refs(repository, refs, changes)
-    return sum(before != after for before, after in changes.items())
+    moves = {old: new.get(mark, "") for old, mark in originals.items()}
+    add_rewritten(repository, moves)
+    _move_refs(repository, refs, moves)
+    return sum(before != after for before, after in moves.items())
 
 
 def _move_refs(repository: Repository, refs: Sequence[_Ref], changes: Mapping[str, str]) -> None:
@@ -224,7 +218,8 @@ def _move_refs(repository: Repository, refs: Sequence[_Ref], changes: Mapping[st
 
 def _read_commits(stream: bytes) -> Iterator[_Commit]:
     """Divide an export into its commits. Data are counted, so that no message can be a command."""
-    at, current = 0, None
+    at = 0
+    current: _Commit | None = None
     while at < len(stream):
         end = stream.find(b"\n", at)
         end = len(stream) if end < 0 else end
@@ -233,16 +228,16 @@ def _read_commits(stream: bytes) -> Iterator[_Commit]:
             if current:
                 yield current
             # Refs are moved by their old commits, whatever the export says of them.
-            current = _Commit([], b"", []) if line.startswith(b"commit ") else None
+            current = ([], b"", []) if line.startswith(b"commit ") else None
         elif line.startswith(b"data "):
             size = int(line[5:])
             if current:
-                current.message = stream[at : at + size]
+                current = (current[0], stream[at : at + size], current[2])
             at += size
         elif current and line.startswith((b"M ", b"D ", b"deleteall")):
-            current.changes.append(line)
+            current[2].append(line)
         elif current and line and not line.startswith(b"done"):
-            current.head.append(line)
+            current[0].append(line)
     if current:
         yield current
 
@@ -261,9 +256,9 @@ def _look(head: list[bytes]) -> tuple[bytes, str, list[bytes]]:
 
 
 def _write(
-    commit: _Commit, mark: bytes, parents: list[bytes], message: bytes, kept: list[bytes]
+    head: list[bytes], mark: bytes, parents: list[bytes], message: bytes, kept: list[bytes]
 ) -> list[bytes]:
-    names = [one for one in commit.head if one.startswith((b"author ", b"committer "))]
+    names = [one for one in head if one.startswith((b"author ", b"committer "))]
     links = [
         (b"merge " if number else b"from ") + one
         for number, one in enumerate(dict.fromkeys(parents))

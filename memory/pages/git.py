@@ -14,7 +14,6 @@ from base.bounded_run import (
     GIT_PATH,
     NEUTRAL_SETTINGS,
     UNATTENDED,
-    Bounds,
     CannotStartError,
     TookTooLongError,
     TooMuchOutputError,
@@ -198,7 +197,7 @@ class Git:
         try:
             done = run_bounded(
                 command,
-                Bounds(self._seconds_max, bytes_max),
+                (self._seconds_max, bytes_max),
                 environment=self._environment,
                 given=given,
             )

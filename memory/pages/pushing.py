@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.gate import Gate
-from memory.pages.answers import Pushed, PushedPage, PushReason, PushRequest
+from memory.pages.answers import Pushed, PushReason, PushRequest, Written
 from memory.pages.buffers import FRESH_S, write_time
 from memory.pages.directives import (
     distill_directive,
@@ -326,9 +326,7 @@ def _answer(  # noqa: PLR0913 - what is told of a push
     warnings: tuple[str, ...] = (),
 ) -> Pushed:
     told = tuple(
-        PushedPage(
-            one.draft.path, one.draft.slug, one.draft.type, not one.head, one.draft.redactions
-        )
+        Written(one.draft.path, one.draft.slug, one.draft.type, not one.head, one.draft.redactions)
         for one in standings
     )
     return Pushed(

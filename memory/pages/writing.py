@@ -31,12 +31,13 @@ def write_draft(  # noqa: PLR0913 - what is said of a page
     *,
     agent: str = "",
     is_forced: bool = False,
-) -> Written:
+) -> tuple[Written, str]:
     """Write a page as a draft, without its secrets.
 
     `text` is a whole page with its frontmatter, or its Markdown alone; without any the page keeps
     its own. `fields` go before what stands in the frontmatter, and that before what the draft or
     the repository has. A draft whose edits were never pushed is replaced if that `is_forced`.
+    Returns what was written, and the commit that it was written upon.
 
     Raises:
         BadInputError: it can be no page, or its draft has edits that were never pushed.
@@ -63,7 +64,7 @@ def write_draft(  # noqa: PLR0913 - what is said of a page
     checked = prepare_draft(path, written, parse_page(written), pages.find_secrets)
     pages.drafts.write(path, render_page(checked.page))
     parent = checked.page.front.parent_sha
-    return Written(path, named[1], named[0], old is None, checked.redactions, parent)
+    return Written(path, named[1], named[0], old is None, checked.redactions), parent
 
 
 def check_replaceable(pages: Pages, path: str) -> None:

@@ -29,7 +29,6 @@ from .keeping import list_with_subagents as list_with_subagents
 from .keeping import read_summary as read_summary
 from .model import STATUSES as STATUSES
 from .model import TOKENS_BY as TOKENS_BY
-from .model import CompactionPoint as CompactionPoint
 from .model import Message as Message
 from .model import Session as Session
 from .model import SourceStatus as SourceStatus

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from memory.sessions.events import COMMANDS
@@ -32,15 +31,12 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedTurn:
-    """A turn that changed since it was last indexed."""
+TurnState = tuple[str, int, int]
+"""A turn's session, its number, and how often it changed, which tells one state of it from the
+next."""
 
-    session_id: str
-    number: int
-    at: float | None
-    changes: int  # tells one state of the turn from the next
-    label: str
+ChangedTurn = tuple[TurnState, float | None, str]
+"""A turn that changed since it was last indexed, its time and its label."""
 
 
 def list_changed_turns(db: sqlite3.Connection, limit: int) -> list[ChangedTurn]:
@@ -53,7 +49,7 @@ def list_changed_turns(db: sqlite3.Connection, limit: int) -> list[ChangedTurn]:
         (limit,),
     ).fetchall()
     return [
-        ChangedTurn(session_id, number, at, changes, f"{_label(db, agent, host_id)}#{number}")
+        ((session_id, number, changes), at, f"{_label(db, agent, host_id)}#{number}")
         for session_id, number, at, changes, agent, host_id in rows
     ]
 
@@ -68,11 +64,11 @@ def mark_all_changed(db: sqlite3.Connection) -> None:
     db.execute("UPDATE turn SET changed = 1 WHERE changed = 0")
 
 
-def mark_indexed(db: sqlite3.Connection, turn: ChangedTurn) -> None:
+def mark_indexed(db: sqlite3.Connection, state: TurnState) -> None:
     """Note that a turn was indexed, unless it has changed since it was read."""
     db.execute(
         "UPDATE turn SET changed = 0 WHERE session_id = ? AND number = ? AND changed = ?",
-        (turn.session_id, turn.number, turn.changes),
+        state,
     )
 
 

@@ -41,15 +41,9 @@ COMMANDS = ("command", "git", "look")
 """Categories whose text is a command line."""
 
 
-class Deed(NamedTuple):
-    """What a tool call does: `command`, `read`, `search`, `edit`, `fetch` or `tool`, and the
-    commands, paths or addresses that it is about. `edits` are files that a command's patch
-    names."""
-
-    kind: str
-    values: tuple[str, ...]
-    edits: tuple[str, ...] = ()
-
+Deed = tuple[str, tuple[str, ...], tuple[str, ...]]
+"""What a tool call does: `command`, `read`, `search`, `edit`, `fetch` or `tool`; the commands,
+paths or addresses that it is about; and the files that a command's patch names."""
 
 ParseCall = Callable[[str, Any, str], Deed | None]
 """Reads a call from its tool's name, its arguments and the working directory; None is unknown."""
@@ -180,25 +174,26 @@ def task_event(key: str, text: str, *, is_open: bool) -> Event:
 
 
 def _of_deed(record: MessageRecord, deed: Deed) -> Iterator[Event]:
-    if deed.kind == "command":
-        for value in deed.values:
+    kind, values, edits = deed
+    if kind == "command":
+        for value in values:
             line = cut_bytes(" ".join(value.split()), COMMAND_BYTES_MAX)
             if line:
                 yield Event(_classify(line), line, target=f"$ {line}")
-        yield from (_edit(path, "modified") for path in deed.edits)
-    elif deed.kind == "edit":
+        yield from (_edit(path, "modified") for path in edits)
+    elif kind == "edit":
         action = guess_action(record.tool.lower())
-        yield from (_edit(path, action) for path in deed.values if path)
-    elif deed.kind == "read":
-        for value in deed.values:
+        yield from (_edit(path, action) for path in values if path)
+    elif kind == "read":
+        for value in values:
             if path := cut_bytes(value, PATH_BYTES_MAX):
                 yield Event("file_read", path, target=path)
-    elif deed.kind == "fetch":
-        for value in deed.values[:5]:
+    elif kind == "fetch":
+        for value in values[:5]:
             yield Event("fetch", cut_bytes(value, COMMAND_BYTES_MAX), target=value[:200])
-    elif deed.kind == "search":
+    elif kind == "search":
         params = record.params if isinstance(record.params, Mapping) else {}
-        pattern = _first_text(params, "pattern", "query", "regex", "glob") or " ".join(deed.values)
+        pattern = _first_text(params, "pattern", "query", "regex", "glob") or " ".join(values)
         yield Event("search", cut_bytes(pattern, 150))
     else:
         yield Event("tool", cut_bytes(record.tool, 100))

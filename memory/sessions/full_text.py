@@ -121,6 +121,6 @@ def _read_records(importer: Importer, session: Session, preparer: Preparer) -> I
         if size > TRANSCRIPT_BYTES_MAX:
             return
         yield SessionRecord(session.host_id)
-        for line in read_lines(file, 0, size, is_complete=True):
+        for _, _, data in read_lines(file, 0, size, is_complete=True):
             with suppress(*EXPECTED_ERRORS, RecursionError):
-                yield from list(importer.parse_line(json.loads(line.data or b""), state))
+                yield from list(importer.parse_line(json.loads(data or b""), state))

@@ -180,7 +180,7 @@ class _Reading:
         ends_at = min(time.monotonic() + BATCH_S, deadline)
         is_complete = bool(self._found.form)
         for line in read_lines(self._file, offset, limit, is_complete=is_complete):
-            offset = line.end
+            _, offset, _ = line
             try:
                 prepared.extend(self._prepare(self._parse(parse_line, line, state)))
             except (*EXPECTED_ERRORS, RecursionError) as error:
@@ -193,11 +193,12 @@ class _Reading:
         self, parse_line: Callable[..., Iterator[Record]], line: Line, state: State
     ) -> Iterator[Record]:
         """Yield a line's records, up to what is unknown in it."""
-        if line.data is None:
+        _, _, data = line
+        if data is None:
             self._bad.append((line, "it is too long"))
-        elif line.data.strip():
+        elif data.strip():
             try:
-                value = json.loads(line.data)
+                value = json.loads(data)
             except (ValueError, RecursionError):
                 self._bad.append((line, "it is no JSON"))
                 return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -85,31 +85,9 @@ class Message:
     tokens_after: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCount:
-    """The calls of one tool in one session."""
-
-    session_id: str
-    tool: str
-    calls: int
-    errors: int
-    responses: int  # how many have such calls and record their output tokens
-    output_tokens: int  # of `responses` together
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionPoint:
-    """A place where a session was compacted, seen among all sessions."""
-
-    session_id: str
-    agent: str
-    title: str
-    sequence: int
-    at: float | None
-    trigger: str | None
-    tokens_before: int | None
-    tokens_after: int | None
-    summary: str | None  # what the host kept
+ToolCount = tuple[str, str, Sequence[int]]
+"""A session, a tool, and the numbers of its calls there: calls, errors, responses that have such
+calls and record their output tokens, and those tokens together."""
 
 
 @dataclass(frozen=True, slots=True)

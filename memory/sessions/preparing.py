@@ -15,7 +15,7 @@ from base.named_tuples import NamedTuple
 from memory.gate import Gate
 from memory.sessions import events
 from memory.sessions.cues import END_CHARS_READ
-from memory.sessions.events import Deed, Event, ParseCall
+from memory.sessions.events import Event, ParseCall
 from memory.sessions.records import (
     TOKEN_KINDS,
     CompactionRecord,
@@ -150,10 +150,9 @@ class Preparer:
     def _call(self, record: MessageRecord, cleaned: MessageRecord) -> Prepared:
         deed = self._parse_call(record.tool, record.params, self._folder)
         if deed is not None:
-            clean = self._path if deed.kind in ("read", "edit") else self._head
-            deed = Deed(
-                deed.kind, tuple(map(clean, deed.values)), tuple(map(self._path, deed.edits))
-            )
+            kind, values, edits = deed
+            clean = self._path if kind in ("read", "edit") else self._head
+            deed = (kind, tuple(map(clean, values)), tuple(map(self._path, edits)))
         params = self._params(record.params)
         told = islice(record.files, events.EVENTS_OF_CALL_MAX)
         files = tuple((self._path(path), action) for path, action in told)

@@ -13,7 +13,6 @@ from itertools import chain
 from typing import Any
 
 from memory.sessions.model import (
-    CompactionPoint,
     Message,
     Session,
     SourceStatus,
@@ -139,8 +138,10 @@ def read_compactions(db: sqlite3.Connection, session_id: str) -> list[Message]:
     return [_message(row) for row in rows]
 
 
-def read_all_compactions(db: sqlite3.Connection, *, agent: str = "") -> list[CompactionPoint]:
-    """Read where any session was compacted, or those of an agent, the latest first."""
+def read_all_compactions(db: sqlite3.Connection, *, agent: str = "") -> list[dict[str, Any]]:
+    """Read where any session was compacted, or those of an agent, the latest first: each with its
+    session, its message's number and time, what started it, its tokens before and after, and the
+    summary that the host stored."""
     rows = _rows(
         db,
         "SELECT s.id AS session_id, s.agent, s.title, m.sequence, m.at,"
@@ -149,7 +150,7 @@ def read_all_compactions(db: sqlite3.Connection, *, agent: str = "") -> list[Com
         " WHERE m.is_compaction AND ?1 IN ('', s.agent) ORDER BY m.at DESC, s.id, m.sequence DESC",
         agent,
     )
-    return [CompactionPoint(**dict(row) | {"summary": unpack(row["summary"])}) for row in rows]
+    return [dict(row) | {"summary": unpack(row["summary"])} for row in rows]
 
 
 def read_states(
@@ -195,7 +196,7 @@ def read_tool_counts(
         (session_id, agent),
     )
     return [
-        ToolCount(session, tool, calls, errors, *tokens.get((session, tool), (0, 0)))
+        (session, tool, (calls, errors, *tokens.get((session, tool), (0, 0))))
         for session, tool, calls, errors in rows
     ]
 
@@ -210,9 +211,8 @@ def sum_tool_counts(counts: Iterable[ToolCount]) -> list[dict[str, Any]]:
     """Add up the calls of each tool, the most used first; with the average of the output tokens of
     the responses with such calls, None where the host records none."""
     sums: dict[str, list[int]] = {}
-    for one in counts:
-        numbers = (one.calls, one.errors, one.responses, one.output_tokens)
-        sums[one.tool] = list(map(operator.add, sums.get(one.tool, [0] * 4), numbers))
+    for _, tool, numbers in counts:
+        sums[tool] = list(map(operator.add, sums.get(tool, [0] * 4), numbers))
     uses = [
         {
             "tool": tool,

@@ -106,10 +106,11 @@ class UsageRecord(NamedTuple):
     group: str = ""  # that of the message that it is of
 
 
-class CutRecord(NamedTuple):
-    """A person took the session back: the message of this group and all after it are gone."""
+class CutRecord(str):
+    """The group of a message to which a person took the session back: that message and all after
+    it are gone."""
 
-    group: str
+    __slots__ = ()
 
 
 class TaskRecord(NamedTuple):

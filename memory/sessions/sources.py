@@ -71,9 +71,9 @@ def read_folder(importer: Importer, found: Transcript) -> str:
         if importer.find_folder is not None:
             return importer.find_folder(found, file)
         state = State()
-        for line in read_lines(file, 0, HEAD_BYTES):
+        for _, _, data in read_lines(file, 0, HEAD_BYTES):
             with suppress(*EXPECTED_ERRORS, RecursionError):
-                value = json.loads(line.data or b"")
+                value = json.loads(data or b"")
                 for record in importer.parse_line(value, state) if isinstance(value, dict) else ():
                     if isinstance(record, SessionRecord) and record.working_directory:
                         return record.working_directory
@@ -256,11 +256,11 @@ def note_bad_lines(
     db: sqlite3.Connection, source_id: int, bad: Sequence[tuple[Line, str]], gate: Gate
 ) -> None:
     """Note the lines that could not be read, each with why."""
-    for line, reason in bad:
-        excerpt = gate.clean_head(_read_excerpt(line.data or b""), EXCERPT_BYTES)
+    for (start, end, data), reason in bad:
+        excerpt = gate.clean_head(_read_excerpt(data or b""), EXCERPT_BYTES)
         db.execute(
             "INSERT OR REPLACE INTO import_error VALUES (?, ?, ?, ?, ?)",
-            (source_id, line.start, line.end - line.start, reason, excerpt),
+            (source_id, start, end - start, reason, excerpt),
         )
 
 

@@ -33,12 +33,8 @@ class FilePlace(NamedTuple):
     offset: int = 0
 
 
-class Line(NamedTuple):
-    """One line: where it begins and ends, and what is in it; None of a line that is too long."""
-
-    start: int
-    end: int
-    data: bytes | None
+Line = tuple[int, int, bytes | None]
+"""One line: where it begins and ends, and what is in it; None of a line that is too long."""
 
 
 class HeldError(Exception):
@@ -100,14 +96,14 @@ def read_lines(
         block = os.pread(file.fileno(), BLOCK_BYTES, at + len(rest))
         if not block:
             if is_complete and (rest or is_too_long):
-                yield Line(start, at + len(rest), None if is_too_long else rest)
+                yield start, at + len(rest), None if is_too_long else rest
             elif _is_object(rest):
-                yield Line(start, at + len(rest), rest)
+                yield start, at + len(rest), rest
             return
         *lines, rest = (rest + block).split(b"\n")
         for data in lines:
             at += len(data) + 1
-            yield Line(start, at, None if is_too_long or len(data) > line_bytes_max else data)
+            yield start, at, None if is_too_long or len(data) > line_bytes_max else data
             start, is_too_long = at, False
             if start >= end:
                 return

@@ -65,9 +65,9 @@ def read_tail_events(
         )
         if found.session_id:
             prepared.append(preparer.prepare(SessionRecord(found.session_id)))
-        for line in lines:
+        for _, _, data in lines:
             with suppress(*EXPECTED_ERRORS, RecursionError):
-                value = json.loads(line.data or b"")
+                value = json.loads(data or b"")
                 prepared += map(preparer.prepare, importer.parse_line(value, state))
     with write_in_memory(importing, importer, prepared) as db:
         return read_events(db, session_id)

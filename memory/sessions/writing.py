@@ -101,7 +101,7 @@ class Writer:
             elif isinstance(record, OutcomeRecord):
                 self._current.outcome = record
             elif isinstance(record, CutRecord):
-                cut(self._db, self._current, self._key(self._current, record.group))
+                cut(self._db, self._current, self._key(self._current, record))
             elif not self._is_copy:  # the result that reports a task is new
                 for event in one.events:
                     self._events.write_task(self._current, event, self._current.last_at)

@@ -18,7 +18,7 @@ from base.bounded_run import (
 )
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
-ROOMY = Bounds(60.0, 8 << 20)
+ROOMY = (60.0, 8 << 20)
 
 
 def run(script: str, bounds: Bounds = ROOMY, **more):
@@ -76,7 +76,7 @@ def test_what_cannot_start_is_told(command, folder):
 
 def test_output_without_end_is_refused():
     with pytest.raises(TooMuchOutputError):
-        run("exec cat /dev/zero", Bounds(60.0, 1 << 20))
+        run("exec cat /dev/zero", (60.0, 1 << 20))
 
 
 def assert_is_gone(process: int) -> None:
@@ -97,7 +97,7 @@ def assert_is_gone(process: int) -> None:
 def test_at_the_deadline_it_ends_with_what_it_started(tmp_path: Path, rest):
     child = tmp_path / "child"
     with pytest.raises(TookTooLongError):
-        run(f"sleep 600 & echo $! > {child}; {rest}", Bounds(0.5, 1 << 20))
+        run(f"sleep 600 & echo $! > {child}; {rest}", (0.5, 1 << 20))
     assert_is_gone(int(child.read_text()))
 
 

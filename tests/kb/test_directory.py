@@ -246,8 +246,8 @@ def test_utf16_is_text_and_progress_is_told_file_by_file(store: Store, tmp_path:
     write(root, **{"a.txt": "one", "b.txt": "two"})
     (root / "wide.txt").write_bytes("the walrus".encode("utf-16"))
     seen: list = []
-    index_paths(store, root, on_progress=seen.append)
-    assert [(step.files, step.path) for step in seen] == [
+    index_paths(store, root, on_progress=lambda *step: seen.append(step))
+    assert [(files, path) for files, _, _, path in seen] == [
         (1, "a.txt"), (2, "b.txt"), (3, "wide.txt"),
     ]  # fmt: skip
     assert store.search("walrus")[0].hits

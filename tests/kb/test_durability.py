@@ -180,7 +180,7 @@ def test_a_spool_that_vanished_leaves_its_source_incomplete(tmp_path: Path) -> N
         spool.unlink()
         store.index_pending()
         assert not store.source(added.source_id).complete
-        assert store.stats().pending_bytes == 0
+        assert store.stats()["pending_bytes"] == 0
 
 
 def test_a_queued_source_that_is_superseded_is_still_indexed_as_history(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_what_is_queued_goes_with_its_file_when_it_is_the_oldest(tmp_path: Path)
         assert "output 0" not in labels(store)
         assert "output 3" in labels(store)
         assert eviction.of_store(store.path).total > QUOTA // 2
-        assert store.stats().pending_bytes == 0
+        assert store.stats()["pending_bytes"] == 0
         assert store.check() == ()
 
 

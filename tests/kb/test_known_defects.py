@@ -138,7 +138,7 @@ def test_two_thirds_of_the_file_is_not_index(tmp_path: Path) -> None:
             )
         store.checkpoint()
         stats = store.stats()
-        assert stats.file_bytes <= 2.2 * stats.text_bytes
+        assert stats["file_bytes"] <= 2.2 * stats["text_bytes"]
 
 
 def test_deleting_a_source_finds_its_chunks_by_an_index(tmp_path: Path) -> None:

@@ -4,14 +4,13 @@ import pytest
 
 import kb
 from kb import mirrors
-from kb.mirrors import Mirrored
 
 LABEL = "memory:/memory/a"
 
 
 def mirrored(*texts, label=LABEL, **known):
     spec = kb.SourceSpec(label, kb.Origin.MEMORY, kind="text", **known)
-    return Mirrored(label, kb.Origin.MEMORY, tuple((spec, one.encode()) for one in texts))
+    return label, kb.Origin.MEMORY, tuple((spec, one.encode()) for one in texts)
 
 
 def texts(store):

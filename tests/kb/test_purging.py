@@ -96,8 +96,8 @@ def test_the_file_shrinks_to_what_an_empty_one_takes(tmp_path: Path) -> None:
     with Store.open(tmp_path / "empty.db") as empty, filled(tmp_path / "kb.db") as store:
         empty.checkpoint()
         store.purge(everything=True, pinned=True)
-        assert store.stats().sources == 0
-        assert store.stats().file_bytes <= empty.stats().file_bytes + 16_384
+        assert store.stats()["sources"] == 0
+        assert store.stats()["file_bytes"] <= empty.stats()["file_bytes"] + 16_384
         assert b"elephant" not in store.path.read_bytes()
 
 

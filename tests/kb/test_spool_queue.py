@@ -61,7 +61,7 @@ def test_of_a_spool_that_was_cut_off_meanwhile_the_slices_before_are_kept(tmp_pa
         (source,) = store.sources()
         assert 10_000 + 5000 + 8000 < source.bytes_indexed < 25_000 + 5000
         assert not source.complete
-        assert store.stats().pending_bytes == 0
+        assert store.stats()["pending_bytes"] == 0
         assert store.check() == ()
 
 

@@ -159,7 +159,7 @@ def test_submodules_and_further_repositories_are_folders_without_their_git(store
         "full/lib.py",
         "nested/n.py",
     ]
-    assert {one.path: one.reason for one in report.left_out} == dict.fromkeys(
+    assert dict(report.left_out) == dict.fromkeys(
         [".git", "dirty/.git", "full/.git", "nested/.git"], "excluded"
     )
     assert count_commits(store) == 2
@@ -200,7 +200,7 @@ def test_any_name_is_kept_apart_and_what_is_no_text_is_left_out(store, root):
         with open(path, "wb") as file:
             file.write(b"n = 0\n")
     commit_all(root, "Add names")
-    left = {one.path: one.reason for one in scan_folder(store, root).left_out}
+    left = dict(scan_folder(store, root).left_out)
     assert sorted(read_files(store.db)) == sorted(names)
     assert left == {".git": "excluded", "\\xff.py": "encoding", "d\\xfe": "encoding"}
     changed = {path for (path,) in store.db.execute("SELECT path FROM commit_file")}
@@ -216,7 +216,7 @@ def test_folders_too_deep_for_a_path_are_left_out(store, root):
         os.close(at)
         at = below
     os.close(at)
-    assert [one.reason for one in scan_folder(store, root).left_out] == ["permission"]
+    assert [reason for _, reason in scan_folder(store, root).left_out] == ["permission"]
     assert list(read_files(store.db)) == ["a.py"]
 
 
@@ -235,7 +235,7 @@ def test_what_is_no_plain_file_is_left_out_and_never_opened(store, root, monkeyp
         os.mknod(root / "dev.py", stat.S_IFCHR | 0o666, os.makedev(1, 5))
         kinds["dev.py"] = "special"
     report = scan_folder(store, root)
-    assert {one.path: one.reason for one in report.left_out} == kinds
+    assert dict(report.left_out) == kinds
     assert sorted(read_files(store.db)) == sorted(APP)
 
 
@@ -245,8 +245,8 @@ from pathlib import Path
 from repomap.store import MapStore
 from tests.repomap.repositories import scan_folder
 store = MapStore(Path(sys.argv[1]))
-for one in scan_folder(store, Path(sys.argv[2])).left_out:
-    print(one.path, one.reason)
+for path, reason in scan_folder(store, Path(sys.argv[2])).left_out:
+    print(path, reason)
 store.close()
 """
 
@@ -284,9 +284,9 @@ def test_what_changes_between_the_list_and_its_reading_is_left_to_the_next_scan(
         return False
 
     report = scan(store, ScanRequest(root, change, hide_nothing))
-    assert {one.path for one in report.left_out if one.reason == "vanished"} == {*names[:5]}
+    assert {path for path, reason in report.left_out if reason == "vanished"} == {*names[:5]}
     assert sorted(read_files(store.db)) == ["new.py", "z/last.py"]
-    left = {one.path: one.reason for one in scan_folder(store, root).left_out}
+    left = dict(scan_folder(store, root).left_out)
     assert left == {
         "grown.py": "too_large", "fifo.py": "special", "linked.py": "link", "folder": "link"
     }  # fmt: skip
@@ -320,7 +320,7 @@ def test_a_text_that_is_no_program_costs_seconds_and_itself_alone(store, root, n
     path, data, reason = TEXTS[name]
     write_files(root, {path: data, "b.py": "def good():\n    pass\n"})
     began = time.monotonic()
-    left = {one.path: one.reason for one in scan_folder(store, root).left_out}
+    left = dict(scan_folder(store, root).left_out)
     assert left == ({path: reason} if reason else {})
     assert not reason or reason in REASONS
     good = read_files(store.db)["b.py"]

@@ -12,7 +12,7 @@ def test_a_pack_that_was_written_into_the_project_is_in_no_map(store, root, head
     write_files(root, {"pack.md": f"{head}\n\n# Files\n", "other.md": "# Files\n"})
     report = scan_folder(store, root)
     assert list(read_files(store.db)) == ["other.md"]
-    assert [(one.path, one.reason) for one in report.left_out] == [("pack.md", "pack")]
+    assert [*report.left_out] == [("pack.md", "pack")]
 
 
 @pytest.mark.parametrize("text", ["", f" {MARK}", f"# A\n{MARK}", f'MARK = "{MARK}"\n', "---\n"])

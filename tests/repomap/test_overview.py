@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 
 from repomap.fitting import fit
-from repomap.model import LeftOut
 from repomap.overview import OVERVIEW_SHARE, make_overview
 from repomap.ranking import rank_by_centrality
 from tests.repomap.repositories import APP, ask, count_bytes, scan_folder, write_files
@@ -14,7 +13,7 @@ CIRCLE = {"src/app/mail.py": "import app.cart\n", "src/app/prices.py": "import a
 def make(store, root, budget=4000, files=APP):
     write_files(root, files)
     scan_folder(store, root)
-    left_out = [LeftOut("a.bin", "binary"), LeftOut("b.bin", "binary"), LeftOut(".env", "denied")]
+    left_out = [("a.bin", "binary"), ("b.bin", "binary"), (".env", "denied")]
     return make_overview(store.db, left_out, budget=budget, count=count_bytes)
 
 

@@ -59,7 +59,7 @@ def _pack(said: Ruling, verdicts: Sequence[Verdict]) -> bytes:
     if said.text:
         from base.secrets import redact  # noqa: PLC0415 - most calls pass in silence
 
-        said = said._replace(text=redact(said.text).text)
+        said = said._replace(text=redact(said.text)[0])
     return json.dumps((said, [verdict.to_json() for verdict in verdicts])).encode()
 
 

@@ -209,7 +209,7 @@ def parse_refs(said: bytes) -> dict[str, str]:
     return found
 
 
-LINKED_BOUNDS: Final = Bounds(seconds=5.0, output_bytes=1 << 16)
+LINKED_BOUNDS: Final[Bounds] = (5.0, 1 << 16)
 
 
 def find_linked(project: Path) -> tuple[str, ...]:

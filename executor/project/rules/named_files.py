@@ -113,7 +113,7 @@ def _by_variables() -> Iterator[tuple[str, str]]:
             yield place.removeprefix("~/"), real_path(target)
 
 
-BOUNDS: Final = Bounds(seconds=5.0, output_bytes=1 << 20)
+BOUNDS: Final[Bounds] = (5.0, 1 << 20)
 """What one question to git may take; past that nothing is known of its working tree."""
 WORDS_MAX: Final = 20_000  # that git is told
 TREES_MAX, FILES_MAX, FOLDERS_MAX, FILE_BYTES_MAX = 256, 256, 16, 1 << 16

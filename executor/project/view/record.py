@@ -150,7 +150,9 @@ def is_trusted(project: str) -> bool:
     except OSError:
         return False
     inside = f"{project}/".startswith
-    above = [(len(m.path), at, m.kind) for at, m in mounts if inside(m.path.rstrip("/") + "/")]
+    above = [
+        (len(path), at, kind) for at, (path, kind, _) in mounts if inside(path.rstrip("/") + "/")
+    ]
     return bool(above) and max(above)[-1] in TRUSTED  # of two at one path the later one is seen
 
 

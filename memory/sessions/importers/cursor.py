@@ -148,11 +148,11 @@ def _list_folders(name: str) -> Iterator[str]:
 def _list_spoken(file: BinaryIO, name: str) -> set[str]:
     """List the folders of this name that paths in the calls of a session are in."""
     spoken: set[str] = set()
-    for line in read_lines(file, 0, _EVIDENCE_BYTES_MAX):
-        if line.data is None or b'"tool_use"' not in line.data:
+    for _, _, data in read_lines(file, 0, _EVIDENCE_BYTES_MAX):
+        if data is None or b'"tool_use"' not in data:
             continue
         try:
-            blocks = listed(fields(fields(json.loads(line.data)).get("message")).get("content"))
+            blocks = listed(fields(fields(json.loads(data)).get("message")).get("content"))
         except (ValueError, RecursionError):
             continue
         for block in blocks:

@@ -102,9 +102,9 @@ def _read_values(path: str) -> list[dict[str, object]]:
     values = list[dict[str, object]]()
     with open_plain(path, follow=False) as file:
         lines = read_lines(file, 0, LOOKED_AT_BYTES, is_complete=True)
-        for line in islice(lines, LOOKED_AT_LINES):
+        for _, _, data in islice(lines, LOOKED_AT_LINES):
             with suppress(*_EXPECTED_ERRORS):
-                value = json.loads(line.data or b"")
+                value = json.loads(data or b"")
                 if isinstance(value, dict):
                     values.append(value)
     return values
@@ -163,9 +163,9 @@ def _read_records(path: str, row: Importer) -> Iterator[Record]:
     assert row.parse_line is not None
     with open_plain(path, follow=False) as file:
         size = file.seek(0, 2)
-        for line in read_lines(file, 0, size, is_complete=True):
+        for _, _, data in read_lines(file, 0, size, is_complete=True):
             with suppress(*_EXPECTED_ERRORS):
-                value = json.loads(line.data or b"")
+                value = json.loads(data or b"")
                 if isinstance(value, dict):
                     yield from list(row.parse_line(value, state))
 

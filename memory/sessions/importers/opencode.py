@@ -27,7 +27,6 @@ from memory.sessions.importers.opencode_rows import (
     HostDatabase,
     MessageRow,
     Rows,
-    SessionRow,
     is_damage,
 )
 from memory.sessions.importers.stranger import (
@@ -37,7 +36,6 @@ from memory.sessions.importers.stranger import (
     first_text,
     is_file,
     objects,
-    one_line,
     scan,
     seconds,
     size,
@@ -55,7 +53,6 @@ from memory.sessions.records import (
 )
 
 _NAME = re.compile(r"opencode(?:-[\w.-]+)?\.db")
-_NO_TITLE = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT")
 _DENIED = ("The user rejected permission", "The user has specified a rule which prevents")
 _ACTIONS: Mapping[str, FileAction] = {"add": "created", "delete": "deleted"}
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
@@ -94,24 +91,15 @@ def read_sessions(
         db.require(TABLES)
         rows = Rows(db, state)
         is_first = True
-        for session in rows.find_session(only) if only else rows.list_sessions():
+        for row, session in rows.find_session(only) if only else rows.list_sessions():
             if not is_first:
                 yield None
             is_first = False
-            record = SessionRecord(
-                session.id,
-                session.parent_id,
-                "subagent" if session.parent_id else "",
-                "" if _NO_TITLE.match(session.title) else one_line(session.title),
-                session.version,
-                session.directory,
-                started_at=seconds(session.created),
-            )
-            if not wants(record):
+            if not wants(session):
                 continue
-            yield record
+            yield session
             try:
-                yield from _read_session(rows, session)
+                yield from _read_session(rows, row, session)
             except sqlite3.DatabaseError as error:
                 if not is_damage(error):
                     raise
@@ -120,8 +108,8 @@ def read_sessions(
         raise damage
 
 
-def _read_session(rows: Rows, session: SessionRow) -> Iterator[Record | None]:
-    mark = rows.mark(session)
+def _read_session(rows: Rows, row: int, session: SessionRecord) -> Iterator[Record | None]:
+    mark = rows.mark(row)
     if removed := rows.find_removed(session, mark):
         yield CutRecord(removed)
         at = mark["prompts"].index(removed)
@@ -140,7 +128,7 @@ def _read_session(rows: Rows, session: SessionRow) -> Iterator[Record | None]:
 
 def _read_message(
     rows: Rows,
-    session: SessionRow,
+    session: SessionRecord,
     message: MessageRow,
     data: object,
     listed_parts: list[tuple[str, object]],

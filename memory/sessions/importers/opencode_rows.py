@@ -13,6 +13,7 @@ beside the database.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import stat
 import time
@@ -20,10 +21,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from base.named_tuples import NamedTuple
 from base.plain_files import open_plain
 from memory.sessions.importers.importer import State
-from memory.sessions.importers.stranger import count, text
+from memory.sessions.importers.stranger import count, one_line, seconds, text
+from memory.sessions.records import SessionRecord
 
 WAIT_S = 0.2
 STATEMENT_S = 5.0
@@ -32,6 +33,7 @@ STATEMENT_S = 5.0
 VALUE_BYTES_MAX = 64 << 20
 _STEPS = 100_000
 _HEADER_BYTES = 20
+_NO_TITLE = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT")
 _IS_LOGGED = b"\x02\x02"  # the header's two versions, of a database with a write-ahead log
 
 OVERLAP_MS = 10_000
@@ -130,17 +132,8 @@ def _refuse_unless_plain(path: str) -> None:
         raise ValueError("no plain file is beside it")
 
 
-class SessionRow(NamedTuple):
-    """A session, as far as its columns have the right types."""
-
-    row: int
-    id: str
-    parent_id: str
-    directory: str
-    title: str
-    version: str
-    created: int | None
-
+SessionRow = tuple[int, SessionRecord]
+"""The number of a session's row, and what its columns have of the right types."""
 
 MessageRow = tuple[int, str, int | None]
 """A message: the number of its row, its id, and when it was made."""
@@ -210,27 +203,31 @@ class Rows:
             row,
         ):
             if text(id_):
-                yield SessionRow(
+                parent = text(parent_id)
+                yield (
                     row,
-                    id_,
-                    text(parent_id),
-                    text(directory),
-                    text(title),
-                    text(version),
-                    count(created),
+                    SessionRecord(
+                        id_,
+                        parent,
+                        "subagent" if parent else "",
+                        "" if _NO_TITLE.match(text(title)) else one_line(text(title)),
+                        text(version),
+                        text(directory),
+                        started_at=seconds(count(created)),
+                    ),
                 )
 
-    def mark(self, session: SessionRow) -> dict[str, Any]:
+    def mark(self, row: int) -> dict[str, Any]:
         """Return what is kept of a session from one reading to the next."""
         marks: dict[str, Any] = self._state.setdefault("marks", {})
-        mark: dict[str, Any] = marks.pop(str(session.row), None) or {}
-        marks[str(session.row)] = mark
+        mark: dict[str, Any] = marks.pop(str(row), None) or {}
+        marks[str(row)] = mark
         while len(marks) > MARKS_MAX:
             del marks[next(iter(marks))]
         return mark
 
     def read_session(
-        self, session: SessionRow, mark: dict[str, Any]
+        self, session: SessionRecord, mark: dict[str, Any]
     ) -> Iterator[tuple[MessageRow, object, list[tuple[str, object]]]]:
         """Yield the messages that changed since the mark, each with its data and its parts'. What
         was yielded last counts as read with the next."""
@@ -258,7 +255,7 @@ class Rows:
         )
         return [(id_, value) for id_, value in parts if text(id_)]
 
-    def _list_messages(self, session: SessionRow) -> list[tuple[MessageRow, int]]:
+    def _list_messages(self, session: SessionRecord) -> list[tuple[MessageRow, int]]:
         listed = self._db.rows(
             "SELECT rowid, id, time_created, time_updated FROM message WHERE session_id = ?"
             " ORDER BY time_created, id",
@@ -271,7 +268,7 @@ class Rows:
         ]
 
     def _find_changed(
-        self, session: SessionRow, listed: list[tuple[MessageRow, int]], mark: dict[str, Any]
+        self, session: SessionRecord, listed: list[tuple[MessageRow, int]], mark: dict[str, Any]
     ) -> list[MessageRow]:
         """List the messages that changed, without those that a reading that did not end had."""
         since = _from(count(mark.get("time")) or 0)
@@ -288,7 +285,7 @@ class Rows:
         reached = next((n for n, one in enumerate(changed) if one[0] == mark.get("at")), -1)
         return changed[reached + 1 :]
 
-    def find_removed(self, session: SessionRow, mark: dict[str, Any]) -> str:
+    def find_removed(self, session: SessionRecord, mark: dict[str, Any]) -> str:
         """Return the first of the last prompts that are gone, as a person's going back leaves them;
         empty where none are. One that went from between others was deleted alone."""
         known = mark.get("prompts", [])

@@ -80,7 +80,7 @@ def test_what_is_no_file_leads_nowhere_and_is_not_waited_for(project: Path, targ
 
 @pytest.mark.parametrize("name", ["config", "HEAD", "commondir", "gitdir"])
 def test_a_repository_that_never_ends_is_given_up(project: Path, other: Path, monkeypatch, name):
-    monkeypatch.setattr(host, "LINKED_BOUNDS", host.Bounds(0.5, 1 << 16))
+    monkeypatch.setattr(host, "LINKED_BOUNDS", (0.5, 1 << 16))
     git(other, "worktree", "add", "-q", str(project / "tree"))
     assert find_linked(project / "tree")  # the control
     folder = other / ".git/worktrees/tree"

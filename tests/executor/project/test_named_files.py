@@ -447,7 +447,7 @@ def test_settings_that_start_nothing_of_the_project_hold_nothing(project: Path, 
 
 @pytest.mark.parametrize("told", ["printf '[core' >> .git/config", "ln -sf /dev/zero .git/config"])
 def test_where_git_fails_all_is_held(project: Path, person, monkeypatch, told: str):
-    monkeypatch.setattr(named_files, "BOUNDS", named_files.Bounds(0.5, 1 << 16))
+    monkeypatch.setattr(named_files, "BOUNDS", (0.5, 1 << 16))
     assert not why(project, "src/main.c")
     person(told)
     assert "can't say" in why(project, "src/main.c")

@@ -89,7 +89,7 @@ def test_only_the_branch_of_the_current_node_is_read_and_the_other_taken_back():
     tail = node("y", "x", "assistant", "first answer")
     value = conversation(left, tail, *CHAT)
     assert "first wording" not in [one.text for one in messages(value)]
-    cuts = [one.group for one in parse_conversation(value) if isinstance(one, CutRecord)]
+    cuts = [one for one in parse_conversation(value) if isinstance(one, CutRecord)]
     assert cuts == ["m-x"]
     older = messages(conversation(left, tail, *CHAT, current="y"))
     assert [one.text for one in older] == ["first wording", "first answer"]
