@@ -19,7 +19,7 @@ def result(*hits, query="retry timeout", state=SearchState.MATCH, corrections=()
 
 
 def texts(merged):
-    return [one.text for one in merged.result.hits]
+    return [one.text for one in merged[0].hits]
 
 
 words = st.lists(st.sampled_from(("retry", "timeout", "waits", "日本語", "x")), max_size=8)
@@ -35,15 +35,15 @@ def test_the_order_of_each_store_stays_and_scores_fall(hits, limit):
     ]
     whole = merge(found, limit=100, budget_bytes=None)
     for store in range(len(hits)):
-        of_store = [one.chunk_id for one, at in zip(whole.result.hits, whole.places, strict=True)
+        of_store = [one.chunk_id for one, at in zip(whole[0].hits, whole[1], strict=True)
                     if at == store]  # fmt: skip
         assert of_store == sorted(of_store)
-    scores = [one.score for one in whole.result.hits]
+    scores = [one.score for one in whole[0].hits]
     assert scores == sorted(scores, reverse=True)
     assert len(scores) == sum(map(len, hits))
     some = merge(found, limit=limit, budget_bytes=None)
-    assert some.result.hits == whole.result.hits[:limit]
-    assert some.places == whole.places[:limit]
+    assert some[0].hits == whole[0].hits[:limit]
+    assert some[1] == whole[1][:limit]
 
 
 def test_what_one_store_has_as_typed_is_no_mistake_in_another():
@@ -56,7 +56,7 @@ def test_what_one_store_has_as_typed_is_no_mistake_in_another():
     ]
     merged = merge(found, limit=5, budget_bytes=None)
     assert texts(merged) == ["the kettle boils"]
-    assert merged.result.corrections == ()
+    assert merged[0].corrections == ()
 
 
 def test_a_hit_with_both_words_goes_before_those_with_one_of_whatever_store():
@@ -65,7 +65,7 @@ def test_a_hit_with_both_words_goes_before_those_with_one_of_whatever_store():
     third = result(hit("retry once"))
     merged = merge([first, second, third], limit=5, budget_bytes=None)
     assert texts(merged)[0] == "the timeout of a retry"
-    assert merged.places[0] == 1
+    assert merged[1][0] == 1
     assert len(texts(merged)) == 5
 
 
@@ -85,7 +85,7 @@ def test_whatever_a_store_found_is_ranked(query):
         budget_bytes=None,
     )
     assert texts(merged)[0] == said
-    assert merged.result.hits[0].score > 0
+    assert merged[0].hits[0].score > 0
 
 
 def test_what_a_mistyped_word_meant_counts_too():
@@ -93,7 +93,7 @@ def test_what_a_mistyped_word_meant_counts_too():
     found = [result(hit("noise"), query="retyr"), result(hit("a retry"), corrections=meant)]
     merged = merge(found, limit=2, budget_bytes=None)
     assert texts(merged) == ["a retry", "noise"]
-    assert merged.result.corrections == meant
+    assert merged[0].corrections == meant
 
 
 def test_the_budget_is_of_all_stores_together():
@@ -101,8 +101,8 @@ def test_the_budget_is_of_all_stores_together():
     found = [result(hit(long, number=at)) for at in range(4)]
     merged = merge(found, limit=4, budget_bytes=600)
     assert sum(len(text.encode()) for text in texts(merged)) <= 600
-    assert len(merged.places) == len(merged.result.hits)
-    assert merged.result.omitted == 4 - len(merged.result.hits)
+    assert len(merged[1]) == len(merged[0].hits)
+    assert merged[0].omitted == 4 - len(merged[0].hits)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_the_budget_is_of_all_stores_together():
 )
 def test_nothing_found_is_told_as_it_is(states, state):
     found = [result(state=SearchState(one)) for one in states]
-    assert merge(found, limit=3, budget_bytes=None).result.state == state
+    assert merge(found, limit=3, budget_bytes=None)[0].state == state
 
 
 def test_what_is_still_being_indexed_adds_up():
     found = [result(hit("retry"), incomplete=(1, 2)), result(incomplete=(1,))]
-    assert merge(found, limit=3, budget_bytes=None).result.incomplete_sources == (1, 2, 1)
+    assert merge(found, limit=3, budget_bytes=None)[0].incomplete_sources == (1, 2, 1)

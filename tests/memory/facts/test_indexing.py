@@ -30,7 +30,7 @@ def write_five(store, author=ADA, branch=MAIN):
 
 
 def find(store, query, branch=MAIN):
-    return {one.fact.path.rsplit("/", 1)[1] for one in search([store], query, branch=branch)}
+    return {fact.path.rsplit("/", 1)[1] for fact, _ in search([store], query, branch=branch)}
 
 
 @pytest.mark.parametrize("branch", [MAIN, "side"])
@@ -38,10 +38,10 @@ def test_two_neighbours_on_each_side_are_found_by_the_words_of_a_fact(store, bra
     create_branch(store, "side", author=ADA)
     write_five(store, branch=branch)
     found = search([store], "zyzzogeton", branch=branch)
-    assert found[0].fact.path.endswith("/k2")
-    assert found[0].matched == ("zyzzogeton",)
-    assert {one.fact.path[-2:] for one in found} == {"k0", "k1", "k2", "k3", "k4"}
-    assert found[1].matched == ()
+    assert found[0][0].path.endswith("/k2")
+    assert found[0][1].matched == ("zyzzogeton",)
+    assert {fact.path[-2:] for fact, _ in found} == {"k0", "k1", "k2", "k3", "k4"}
+    assert found[1][1].matched == ()
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_each_fact_is_in_the_file_of_its_scope_and_the_nearest_is_first(memory):
     assert [fact.text for fact in memory.list(prefix="/sessions/")] == ["of the session"]
     assert memory.find("port").text == "of the project"
     assert memory.recall(RecallRequest("port")).shadowed == 1
-    assert {one.fact.scope for one in memory.search("port")} == {"session", "project"}
+    assert {fact.scope for fact, _ in memory.search("port")} == {"session", "project"}
 
 
 @pytest.mark.parametrize("scope", ["project", "user"])

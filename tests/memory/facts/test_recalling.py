@@ -35,7 +35,7 @@ def put(store, key, text, *, title="", branch=MAIN, scope="project", pinned=Fals
 
 
 def keys(found):
-    return [one.fact.path.rsplit("/", 1)[1] for one in found]
+    return [fact.path.rsplit("/", 1)[1] for fact, *_ in found]
 
 
 @pytest.mark.parametrize("branch", [MAIN, "side"])
@@ -51,8 +51,8 @@ def test_x4_a_phrase_outranks_any_count_and_substrings_match_nothing(store, bran
     found = recall([store], RecallRequest("deploy on friday", branch=branch))
     assert keys(found.facts)[:2] == ["phrase", "count"]
     assert set(keys(found.facts)) == {"phrase", "count", "one", "camel"}
-    assert found.facts[0].is_full_match
-    assert found.facts[1].matched == ("deploy", "friday")
+    assert found.facts[0][2].is_full_match
+    assert found.facts[1][2].matched == ("deploy", "friday")
 
 
 def test_x4_pinned_take_half_at_most_and_the_first_is_cut_at_a_line(store):
@@ -61,7 +61,7 @@ def test_x4_pinned_take_half_at_most_and_the_first_is_cut_at_a_line(store):
     found = recall([store], RecallRequest("deploy", budget=200))
     assert keys(found.facts) == ["long", "match"]
     assert "[cut here]" in found.text
-    assert found.facts[0].text.splitlines()[-1].endswith("of it")
+    assert found.facts[0][1].splitlines()[-1].endswith("of it")
     assert (found.pinned_shown, found.pinned_total, found.matches_shown) == (1, 1, 1)
 
 
@@ -131,7 +131,7 @@ def test_rarer_words_choose_what_is_scored_and_all_that_hold_one_are_counted(sto
         recall([store], RecallRequest("deploy friday zebra yak", budget)) for budget in (60, 1500)
     )
     assert keys(few.facts)[0] == "0"
-    assert few.facts[0].matched == ("deploy", "zebra", "yak")
+    assert few.facts[0][2].matched == ("deploy", "zebra", "yak")
     assert few.matches_total == many.matches_total == many.matches_shown == 60
     assert keys(many.facts)[:2] == ["0", "30"]
 
