@@ -6,7 +6,7 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import starmap
 from pathlib import Path
@@ -23,35 +23,6 @@ from kb.packing import Chunk, ChunkedDocument
 from kb.workers import to_markdown
 
 MARKDOWN = Detected("markdown", "markdown", "converted")
-
-
-@dataclass(frozen=True, slots=True)
-class Converted:
-    """The text to keep."""
-
-    data: bytes
-    detected: Detected  # what the source is
-    chunked_as: Detected  # what `data` is
-    steps: tuple[str, ...] = ()  # what was done, in words; none where `data` is the source's own
-
-
-def convert(  # noqa: PLR0913 - all that may be known of a source
-    data: bytes,
-    *,
-    name: str | None = None,
-    media_type: str | None = None,
-    kind: str | None = None,
-    language: str | None = None,
-    base_url: str | None = None,
-) -> Converted:
-    """`data` as text that can be cut into exact chunks; `base_url` resolves a page's links."""
-    text, encoding = as_utf8(data)
-    steps = () if encoding is None else (f"{encoding} to UTF-8",)
-    detected = detect(text, name=name, media_type=media_type, kind=kind, language=language)
-    if detected.kind != "html" or not text.strip() or len(text) > MAX_HTML_BYTES:
-        return Converted(text, detected, detected, steps)
-    markdown = to_markdown(text.decode("utf-8", "replace"), base_url=base_url)
-    return Converted(markdown.encode(), detected, MARKDOWN, (*steps, "HTML to Markdown"))
 
 
 MIN_SLICE_BYTES = 8192
@@ -78,39 +49,31 @@ def add(access: Access, spec: SourceSpec, data: bytes, *, wait_s: float | None =
 
 def prepare(access: Access, spec: SourceSpec, data: bytes) -> Prepared:
     """All that can be done before the database is needed."""
-    text = _convert(spec, data)
-    part = spool_queue.SpoolPart(text.data, 0, 1)
-    cut = _cut(part, text.chunked_as, redaction.spans(access.redact, text.data))
-    return spec, _content(spec, data, text), cut
+    content, text, chunked_as = _convert(spec, data)
+    part = spool_queue.SpoolPart(text, 0, 1)
+    return spec, content, _cut(part, chunked_as, redaction.spans(access.redact, text))
 
 
 def prepare_all(access: Access, sources: Sequence[tuple[SourceSpec, bytes]]) -> list[Prepared]:
     """The same for several. Workers do what takes long, so that other threads of this process get
     on; those without secrets are cut together."""
     texts = [_convert(spec, data) for spec, data in sources]
-    found = [redaction.spans(access.redact, text.data) for text in texts]
-    plain = [(t.data, t.chunked_as) for t, spans in zip(texts, found, strict=True) if not spans]
+    found = [redaction.spans(access.redact, text) for _, text, _ in texts]
+    plain = [
+        (text, chunked_as)
+        for (_, text, chunked_as), spans in zip(texts, found, strict=True)
+        if not spans
+    ]
     together = iter(chunk_together(plain))
     prepared: list[Prepared] = []
-    for (spec, data), text, spans in zip(sources, texts, found, strict=True):
+    for (spec, _), (content, text, chunked_as), spans in zip(sources, texts, found, strict=True):
         if spans:
-            part = spool_queue.SpoolPart(text.data, 0, 1)
-            cut = _cut(part, text.chunked_as, spans, chunk_in_worker)
+            part = spool_queue.SpoolPart(text, 0, 1)
+            cut = _cut(part, chunked_as, spans, chunk_in_worker)
         else:
             cut = _finish(next(together))
-        prepared.append((spec, _content(spec, data, text), cut))
+        prepared.append((spec, content, cut))
     return prepared
-
-
-def _content(spec: SourceSpec, data: bytes, text: Converted) -> StoredContent:
-    return StoredContent(
-        text.detected.kind,
-        text.detected.language,
-        len(text.data),
-        None if spec.path is None else len(data),
-        hashlib.sha256(data).digest(),
-        "; ".join(text.steps) or None,
-    )
 
 
 def _detect(spec: SourceSpec, beginning: bytes) -> Detected:
@@ -123,19 +86,28 @@ def _detect(spec: SourceSpec, beginning: bytes) -> Detected:
     )
 
 
-def _convert(spec: SourceSpec, data: bytes) -> Converted:
-    """What is kept of `data`: of a run, every byte of it."""
-    if spec.origin == Origin.RUN:
-        detected = _detect(spec, data)
-        return Converted(data, detected, detected)
-    return convert(
-        data,
-        name=spec.name,
-        media_type=spec.media_type,
-        kind=spec.kind,
-        language=spec.language,
-        base_url=spec.base_url,
+def _convert(spec: SourceSpec, data: bytes) -> tuple[StoredContent, bytes, Detected]:
+    """`data` as text that can be cut into exact chunks: what the source is, the text, and what that
+    is. Of a run every byte is kept."""
+    text, steps = data, list[str]()
+    if spec.origin != Origin.RUN:
+        text, encoding = as_utf8(data)
+        steps += [] if encoding is None else [f"{encoding} to UTF-8"]
+    detected = chunked_as = _detect(spec, text)
+    is_html = spec.origin != Origin.RUN and detected.kind == "html"
+    if is_html and text.strip() and len(text) <= MAX_HTML_BYTES:
+        markdown = to_markdown(text.decode("utf-8", "replace"), base_url=spec.base_url)
+        text, chunked_as = markdown.encode(), MARKDOWN
+        steps.append("HTML to Markdown")
+    content = StoredContent(
+        detected.kind,
+        detected.language,
+        len(text),
+        None if spec.path is None else len(data),
+        hashlib.sha256(data).digest(),
+        "; ".join(steps) or None,
     )
+    return content, text, chunked_as
 
 
 def store(access: Access, db: sqlite3.Connection, prepared: Sequence[Prepared]) -> list[Indexed]:

@@ -93,7 +93,7 @@ def say_status(status: PagesStatus) -> Iterator[str]:
     for one in changed:
         yield f"  {one_line(one.path)}: {STATES[one.state]}"
         if one.problem is not None:
-            said = (one.problem.message, one.problem.remedy)
+            said = (one.problem["message"], one.problem["remedy"])
             yield from (f"    {one_line(line)}" for line in said if line)
     yield from _list_buffers(status.buffers)
 

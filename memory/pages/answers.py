@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -55,21 +56,13 @@ class PageRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with a page, and what to do."""
-
-    path: str
-    message: str
-    remedy: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class DraftStatus:
-    """A draft and how it stands. `problem` says why it is broken."""
+    """A draft and how it stands. `problem` says why it is broken, as `path`, `message` and
+    `remedy`."""
 
     path: str
     state: DraftState
-    problem: Problem | None = None
+    problem: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

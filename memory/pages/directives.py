@@ -310,18 +310,10 @@ def _merge(
     text, conflicts = merge_sections(*texts)
     page = try_parse(text)
     text = text if page is None else render_page(with_fields(page, parent_sha=theirs))
-    told = [
-        (
-            f"field {conflict.field}"
-            if conflict.field
-            else conflict.heading or "text before the first"
-        )
-        for conflict in conflicts
-    ]
-    lines = [f"Sections and fields in conflict: {len(told)}\n"]
-    share = bytes_max // 2 // max(len(told), 1)
-    for where, conflict in zip(told, conflicts, strict=True):
-        sides = (("base", conflict.base), ("mine", conflict.mine), ("theirs", conflict.theirs))
+    lines = [f"Sections and fields in conflict: {len(conflicts)}\n"]
+    share = bytes_max // 2 // max(len(conflicts), 1)
+    for where, texts_there in conflicts:
+        sides = zip(("base", "mine", "theirs"), texts_there, strict=True)
         quoted = [f"{side}:\n{framer.quote(said, share // 3 - 32)}" for side, said in sides]
         block = [framer.quote(where, 300), *quoted]
         if sum(map(size_bytes, [*lines, *block])) > bytes_max // 2:

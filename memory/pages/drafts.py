@@ -19,7 +19,6 @@ from base.plain_files import open_plain
 from base.whole_files import new_file_mode, replace_file
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.gate import FindSecrets
-from memory.pages.answers import Problem
 from memory.pages.buffer_files import enter_folder
 from memory.pages.cleaning import clean_page, drop_private_parts, redact, sanitize
 from memory.pages.frontmatter import parse_page, render_page
@@ -31,6 +30,7 @@ from memory.pages.model import (
     BadPagesError,
     Page,
     PageType,
+    Problem,
     slug_of,
 )
 from memory.pages.section_merging import MERGE_MARKS
@@ -212,7 +212,7 @@ def read_drafts(
             draft = read_draft(drafts, path, find_secrets)
         except BadInputError as error:
             message = sanitize(redact(error.message, find_secrets)[0])
-            problems.append(Problem(path, message, error.remedy))
+            problems.append((path, BadInputError(message, error.remedy)))
         else:
             if draft is not None:
                 read.append(draft)
@@ -276,11 +276,11 @@ def check_marks(text: str) -> None:
 
 def bad_pages(problems: Sequence[Problem]) -> BadPagesError:
     """Return the error that tells all problems."""
-    lines = [f"{DRAFTS_FOLDER}/{one.path}: {one.message}" for one in problems[:_SHOWN_MAX]]
+    lines = [f"{DRAFTS_FOLDER}/{path}: {error.message}" for path, error in problems[:_SHOWN_MAX]]
     if len(problems) > _SHOWN_MAX:
         lines.append(f"… and {len(problems) - _SHOWN_MAX} more")
     count = f"{len(problems)} pages have problems" if len(problems) > 1 else "a page has a problem"
-    remedies = "; ".join(dict.fromkeys(filter(None, (one.remedy for one in problems))))
+    remedies = "; ".join(dict.fromkeys(filter(None, (error.remedy for _, error in problems))))
     message = "\n  ".join([f"{count}, and nothing was committed:", *lines])
     return BadPagesError(message, remedies[:1000] or "mend them, then push again", problems)
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from memory.errors import BadInputError, MemoryRoomError
-
-if TYPE_CHECKING:
-    from memory.pages.answers import Problem
 
 PageType = Literal["concept", "entity", "source", "analysis"]
 PAGE_TYPES: tuple[PageType, ...] = get_args(PageType)
@@ -43,6 +40,10 @@ class GitError(MemoryRoomError):
 
 class MovedError(MemoryRoomError):
     """The branch has moved since its head was read; nothing was committed."""
+
+
+Problem = tuple[str, BadInputError]
+"""The path of a page, and what is wrong with it."""
 
 
 class BadPagesError(BadInputError):

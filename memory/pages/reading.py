@@ -140,7 +140,10 @@ def compare_all(pages: Pages, paths: list[str]) -> list[Standing]:
 def _status(pages: Pages) -> list[DraftStatus]:
     paths = pages.drafts.list_paths()
     _, problems = read_drafts(pages.drafts, paths, pages.find_secrets)
-    broken = {one.path: one for one in problems}
+    broken = {
+        path: {"path": path, "message": error.message, "remedy": error.remedy}
+        for path, error in problems
+    }
     states = {one.draft.path: one.state for one in compare_all(pages, paths)}
     return [
         DraftStatus(path, states.get(path, "broken"), broken.get(path))

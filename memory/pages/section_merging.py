@@ -7,7 +7,6 @@ the marks that git writes, and are told as a conflict.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from memory.pages.field_yaml import write_fields
@@ -29,16 +28,11 @@ _LATEST = ("updated", "parent_sha")
 """Every push changes them: they are no conflict, and the later text stands for both."""
 
 
-@dataclass(frozen=True, slots=True)
-class SectionConflict:
-    """What both sides changed: a section, the text before the first (no heading), or a field.
-    A text that is missing there is empty."""
+SectionConflict = tuple[str, tuple[str, str, str]]
+"""What both sides changed: the heading of a section, or the name of the field or of the text before
+the first; and the texts of the base, mine and theirs. A text that is missing there is empty."""
 
-    heading: str
-    base: str
-    mine: str
-    theirs: str
-    field: str = ""
+_PREAMBLE = "text before the first"
 
 
 Merged = tuple[str, tuple[SectionConflict, ...]]
@@ -54,7 +48,7 @@ def merge_sections(base: str, mine: str, theirs: str) -> Merged:
         return (mine, ())
     versions = [read_version(text) for text in (base, mine, theirs)]
     if any(fields is None for fields, _ in versions):
-        return _conflict_whole("", base, mine, theirs)
+        return _conflict_whole(base, mine, theirs)
     end = _line_end(base, mine, theirs)
     bodies = [plain_lines(body) if end else body for _, body in versions]
     fields, conflicts = _merge_fields(*[read or {} for read, _ in versions])
@@ -91,7 +85,7 @@ def _merge_fields(
     base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[SectionConflict]]:
     found: dict[str, Any] = {}
-    conflicts = []
+    conflicts = list[SectionConflict]()
     others = sorted({*mine, *theirs} - {*FIELD_NAMES, *base})
     for name in dict.fromkeys([*FIELD_NAMES, *base, *others]):
         b, m, t = base.get(name), mine.get(name), theirs.get(name)
@@ -107,7 +101,7 @@ def _merge_fields(
         else:
             value, source = m, mine
             old, ours, other = (write_fields({name: one}).strip() for one in (b, m, t))
-            conflicts.append(SectionConflict(name, old, ours, other, field=name))
+            conflicts.append((f"field {name}", (old, ours, other)))
         if name in source:
             found[name] = value
     return found, conflicts
@@ -137,7 +131,7 @@ def _merge_bodies(base: str, mine: str, theirs: str) -> Merged:
     names = [name_of(one.heading) for one in split_sections(text)[1]]
     if not merger.conflicts and names != [name_of(one.heading) for one in pieces[1:]]:
         # Something of one side is left open, such as a fence, and swallows what follows.
-        return _conflict_whole("", base, mine, theirs)
+        return _conflict_whole(base, mine, theirs)
     return text, tuple(merger.conflicts)
 
 
@@ -215,10 +209,10 @@ class _Merger:
     def _conflict(
         self, base: Section | None, mine: Section | None, theirs: Section | None
     ) -> Section:
-        texts = [one.text if one else "" for one in (base, mine, theirs)]
+        base_text, own, other = (one.text if one else "" for one in (base, mine, theirs))
         heading = next(one.heading for one in (mine, theirs) if one)
-        self.conflicts.append(SectionConflict(heading, *texts))
-        return Section(heading, "", _marked(texts[1], texts[2]))
+        self.conflicts.append((heading or _PREAMBLE, (base_text, own, other)))
+        return Section(heading, "", _marked(own, other))
 
     def _order(self, kept: Mapping[int, Section]) -> list[int]:
         """Return the order of the base's sections: that of the side that changed it."""
@@ -310,9 +304,8 @@ def _marked(mine: str, theirs: str) -> str:
     return f"{begin}\n{ends[0]}{middle}\n{ends[1]}{end}\n"
 
 
-def _conflict_whole(heading: str, base: str, mine: str, theirs: str) -> Merged:
-    conflict = SectionConflict(heading, base, mine, theirs)
-    return _marked(mine, theirs), (conflict,)
+def _conflict_whole(base: str, mine: str, theirs: str) -> Merged:
+    return _marked(mine, theirs), ((_PREAMBLE, (base, mine, theirs)),)
 
 
 def _text_of(group: Sequence[Section]) -> str:

@@ -235,13 +235,13 @@ def test_all_problems_of_all_pages_are_told_at_once(tmp_path):
     draft(pages, "c").symlink_to(draft(pages, "good"))
     with pytest.raises(BadPagesError) as told:
         push(pages)
-    assert {one.path.split("/")[-1] for one in told.value.problems} == {
+    assert {path.split("/")[-1] for path, _ in told.value.problems} == {
         "no fields.md",
         "a.md",
         "b.md",
         "c.md",
     }
-    assert all(one.path in told.value.message for one in told.value.problems)
+    assert all(path in told.value.message for path, _ in told.value.problems)
     assert pages.log() == []
 
 

@@ -32,8 +32,8 @@ def test_c13_a_section_that_both_changed_is_a_conflict_and_the_rest_is_merged():
     mine = BASE.replace("one", "mine").replace("two", "zwei")
     merged = merge_sections(BASE, mine, BASE.replace("one", "theirs").replace("three", "drei"))
     (conflict,) = merged[1]
-    assert conflict.heading == "A"
-    assert [conflict.base, conflict.mine, conflict.theirs] == [
+    assert conflict[0] == "A"
+    assert [*conflict[1]] == [
         A,
         sec("A", "mine"),
         sec("A", "theirs"),
