@@ -32,6 +32,7 @@ from memory.facts import (
     compare_branches,
     create_branch,
     drop_branch,
+    find_status,
     list_branches,
     merge_branch,
 )
@@ -154,8 +155,8 @@ def diff_branches(
     with open_facts(asker, "project") as memory:
         found = compare_branches(_find_project(memory), a, b)
     rows = [
-        {"path": one.path, "status": one.status, "a": _text(one.ours), "b": _text(one.theirs)}
-        for one in found
+        {"path": path, "status": find_status(old, new), "a": _text(old), "b": _text(new)}
+        for path, old, new in found
     ]
     return Answer({"a": a, "b": b, "paths": rows}, fact_texts.diff_text(rows))
 
@@ -175,10 +176,9 @@ def merge_branches(
     with open_facts(asker, "project") as memory:
         store = _find_project(memory)
         merged, conflicts = merge_branch(store, name, into=into, take=sides, author=memory.author)
-    sides_of = ("base", "ours", "theirs")
     rows = [
-        {"path": one.path, **{side: _text(getattr(one, side)) for side in sides_of}}
-        for one in conflicts
+        {"path": path, **{side: _text(fact) for side, fact in there.items()}}
+        for path, there in conflicts
     ]
     data = {"into": into, "merged": list(merged), "conflicts": rows}
     return Answer(data, fact_texts.merge_text(data), is_failure=bool(rows))

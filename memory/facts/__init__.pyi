@@ -7,6 +7,7 @@ from .branching import SIDES as SIDES
 from .branching import compare_branches as compare_branches
 from .branching import create_branch as create_branch
 from .branching import drop_branch as drop_branch
+from .branching import find_status as find_status
 from .branching import list_branches as list_branches
 from .branching import merge_branch as merge_branch
 from .branching import read_branches as read_branches

@@ -165,25 +165,17 @@ def find_fork(ours: tuple[Sight, ...], theirs: tuple[Sight, ...]) -> tuple[Sight
     return tuple((branch, min(upto, ends[branch])) for branch, upto in theirs[first:])
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A path where two branches differ.
+Difference = tuple[str, Fact | None, Fact | None]
+"""A path where two branches differ, and what stands there on each; None is nothing."""
 
-    Attributes:
-        ours: what stands there on the branch that is compared, or merged into; None is nothing.
-        theirs: what stands there on the other.
-        base: what stood there when the two parted, of a conflict.
-    """
+Conflict = tuple[str, Mapping[str, Fact | None]]
+"""A path that two branches both changed, with what stands there by side: `ours` of the branch that
+is merged into, `theirs` of the other, `base` of when the two parted; None is nothing."""
 
-    path: str
-    ours: Fact | None
-    theirs: Fact | None
-    base: Fact | None = None
 
-    @property
-    def status(self) -> Status:
-        """Return what became of the path on the way from ours to theirs."""
-        return "changed" if self.ours and self.theirs else "removed" if self.ours else "added"
+def find_status(old: Fact | None, new: Fact | None) -> Status:
+    """Return what became of a path on the way from one branch to another."""
+    return "changed" if old and new else "removed" if old else "added"
 
 
 def compare_branches(store: FactStore, a: str, b: str) -> tuple[Difference, ...]:
@@ -198,8 +190,10 @@ def compare_branches(store: FactStore, a: str, b: str) -> tuple[Difference, ...]
             require_branch(db, name)
         old = {fact.path: fact for fact in read_facts(db, a, now=now)}
         new = {fact.path: fact for fact in read_facts(db, b, now=now)}
-    found = [Difference(path, old.get(path), new.get(path)) for path in sorted({**old, **new})]
-    return tuple(one for one in found if not is_same(one.ours, one.theirs))
+    found = ((path, old.get(path), new.get(path)) for path in sorted({**old, **new}))
+    return tuple(
+        (path, before, after) for path, before, after in found if not is_same(before, after)
+    )
 
 
 def is_same(one: Fact | None, other: Fact | None) -> bool:
@@ -239,7 +233,7 @@ def merge_branch(
     into: str = MAIN,
     take: Mapping[str, Side] = NO_CHOICES,
     author: Author,
-) -> tuple[tuple[str, ...], tuple[Difference, ...]]:
+) -> tuple[tuple[str, ...], tuple[Conflict, ...]]:
     """Merge a branch; it takes no more writes then, unless `into` began from it. `take` says whose
     value a path in conflict gets; "*" is all that it does not name. Return the paths that were
     taken, and those that both changed, and not alike: with such nothing is written.
@@ -254,15 +248,15 @@ def merge_branch(
             require_branch(db, name, writes=True)
         ours, theirs = read_lineage(db, into), read_lineage(db, branch)
         taken, conflicts = _choose(db, ours, theirs)
-        unknown = sorted(take.keys() - {ALL} - {one.path for one in conflicts})
+        unknown = sorted(take.keys() - {ALL} - dict(conflicts).keys())
         if unknown:
             raise BadInputError(
                 f"there is no conflict at {unknown[0][:200]!r}", "Name a path of a conflict."
             )
-        left = tuple(one for one in conflicts if _side(take, one.path) is None)
+        left = tuple(one for one in conflicts if _side(take, one[0]) is None)
         if left:
             return (), left
-        taken += [one.path for one in conflicts if _side(take, one.path) == "theirs"]
+        taken += [path for path, _ in conflicts if _side(take, path) == "theirs"]
         for path in sorted(taken):
             _take(db, theirs, path, into=into, at=store.clock(), author=author)
         if branch not in dict(ours):
@@ -287,13 +281,13 @@ def _side(take: Mapping[str, Side], path: str) -> Side | None:
 
 def _choose(
     db: sqlite3.Connection, into: tuple[Sight, ...], branch: tuple[Sight, ...]
-) -> tuple[list[str], list[Difference]]:
+) -> tuple[list[str], list[Conflict]]:
     """Return the paths whose value is theirs, and those that both changed.
 
     What one side changed, or both alike, is taken. Where the one went on from what the other has,
     as after an earlier merge, that is not a conflict either.
     """
-    taken, conflicts = list[str](), list[Difference]()
+    taken, conflicts = list[str](), list[Conflict]()
     seen = [read_seen(db, sights) for sights in (find_fork(into, branch), into, branch)]
     for path in sorted({path for values in seen for path in values}):
         base, ours, theirs = (values.get(path) for values in seen)
@@ -302,7 +296,7 @@ def _choose(
         if is_same(ours, base) or _had(db, branch, base, ours):
             taken.append(path)
         elif not _had(db, into, base, theirs):
-            conflicts.append(Difference(path, ours, theirs, base))
+            conflicts.append((path, {"base": base, "ours": ours, "theirs": theirs}))
     return taken, conflicts
 
 

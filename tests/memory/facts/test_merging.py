@@ -74,9 +74,9 @@ def test_x7_a_path_is_merged_three_way(store, case):
     found = merge_branch(store, "b", author=OTHER)
     if expected == "!":
         (conflict,) = found[1]
-        sides = (conflict.base, conflict.ours, conflict.theirs)
+        sides = [conflict[1][side] for side in ("base", "ours", "theirs")]
         assert [one and one.text for one in sides] == values
-        assert (conflict.path, found[0]) == (P, ())
+        assert (conflict[0], found[0]) == (P, ())
         assert (changes(store), states(store)["b"]) == (before, "open")
     else:
         assert (texts(store).get(P), found[1]) == (expected, ())
