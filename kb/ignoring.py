@@ -250,22 +250,9 @@ IGNORE_FILES = (".git/info/exclude", ".gitignore")
 """In a folder's order of precedence, the weakest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreFile:
-    """What one file says. Bytes are characters, as for git."""
-
-    folder: str  # ends in a slash
-    patterns: tuple[IgnorePattern, ...]  # the last line first, which counts
-    problems: tuple[str, ...] = ()  # which lines are not obeyed, and why
-
-    def verdict(self, path: str, *, is_folder: bool) -> bool | None:
-        """Whether a path below the folder is ignored; None where no line is about it."""
-        relative = _as_bytes(path[len(self.folder) :])
-        name = relative.rsplit("/", 1)[-1]
-        for pattern in self.patterns:
-            if pattern.fits(relative, name, is_folder=is_folder):
-                return pattern.ignores
-        return None
+IgnoreFile = tuple[str, tuple[IgnorePattern, ...], tuple[str, ...]]
+"""A file's folder with a slash at its end; its patterns, the last line first, which counts; and
+which of its lines are not obeyed, and why. Bytes are characters, as for git."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,16 +278,18 @@ class Ignores:
         """Whether the innermost file that says anything about the path ignores it, as git does."""
         if self.listed is not None:
             return (f"{path}/" if is_folder else path) in self.listed
-        for file in reversed(self.files):
-            verdict = file.verdict(path, is_folder=is_folder)
-            if verdict is not None:
-                return verdict
+        for folder, patterns, _ in reversed(self.files):
+            relative = _as_bytes(path[len(folder) :])
+            name = relative.rsplit("/", 1)[-1]
+            for pattern in patterns:
+                if pattern.fits(relative, name, is_folder=is_folder):
+                    return pattern.ignores
         return False
 
     def problems(self, folder: Path) -> Iterator[str]:
         """What is not obeyed of the files of one folder: why it could not be read or matched."""
         own = f"{str(folder).rstrip('/')}/"
-        return (problem for file in self.files if file.folder == own for problem in file.problems)
+        return (one for folder, _, found in self.files if folder == own for one in found)
 
 
 LISTING_S = 10.0
@@ -360,7 +349,7 @@ def _read(folder: Path) -> Iterator[IgnoreFile]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            yield IgnoreFile(own, (), (f"{name} is not obeyed: {error.strerror}",))
+            yield own, (), (f"{name} is not obeyed: {error.strerror}",)
             continue
         yield _file(own, name, text.removeprefix("\xef\xbb\xbf").split("\n"))
 
@@ -379,7 +368,7 @@ def _file(folder: str, name: str, lines: list[str]) -> IgnoreFile:
         if len(patterns) == PATTERNS_MAX:
             problems.append(f"{name} is obeyed up to line {number}: it has more patterns than that")
             break
-    return IgnoreFile(folder, tuple(reversed(patterns)), tuple(problems))
+    return folder, tuple(reversed(patterns)), tuple(problems)
 
 
 def _as_bytes(path: str) -> str:

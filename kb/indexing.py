@@ -156,7 +156,7 @@ def _secrets_of(
         stream.seek(start)
         data = stream.read(part.end - start + redaction.CONTEXT_BYTES)
     found = redaction.spans(access.redact, data, base_byte=start)
-    return tuple(span for span in found if span.end > part.start and span.start < part.end)
+    return tuple(span for span in found if span[1] > part.start and span[0] < part.end)
 
 
 def _cut(
@@ -170,7 +170,7 @@ def _cut(
     if secrets:
         chunks = tuple(redaction.mark_secrets(document.chunks, secrets))
         document = replace(document, chunks=chunks, vocabulary=None)
-    return _finish(document, sum(part.start <= s.start < part.end for s in secrets))
+    return _finish(document, sum(part.start <= start < part.end for start, _, _ in secrets))
 
 
 def _finish(document: ChunkedDocument, redactions: int = 0) -> _Cut:

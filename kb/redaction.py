@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from kb.packing import Chunk
@@ -35,17 +35,8 @@ class SecretSpan(Protocol):
 FindSecrets = Callable[[bytes], Sequence[SecretSpan]]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A secret's bytes in a source."""
-
-    start: int
-    end: int
-    kind: str
-
-    @property
-    def mark(self) -> str:
-        return f"[REDACTED:{self.kind}]"
+Span = tuple[int, int, str]
+"""A secret's first byte in a source, the byte behind it, and its kind."""
 
 
 def spans(find: FindSecrets | None, data: bytes, *, base_byte: int = 0) -> tuple[Span, ...]:
@@ -56,10 +47,10 @@ def spans(find: FindSecrets | None, data: bytes, *, base_byte: int = 0) -> tuple
     apart: list[Span] = []
     for start, end, kind in found:
         start += base_byte  # noqa: PLW2901
-        if apart and start < apart[-1].end:
-            start = apart[-1].end  # noqa: PLW2901
+        if apart and start < apart[-1][1]:
+            start = apart[-1][1]  # noqa: PLW2901
         if start < end + base_byte:
-            apart.append(Span(start, end + base_byte, kind))
+            apart.append((start, end + base_byte, kind))
     return tuple(apart)
 
 
@@ -68,8 +59,8 @@ def blank_out(data: bytes, secrets: Sequence[Span], *, base_byte: int = 0) -> by
     if not secrets:
         return data
     text = bytearray(data)
-    for secret in secrets:
-        start, end = max(secret.start - base_byte, 0), min(secret.end - base_byte, len(data))
+    for first, behind, _ in secrets:
+        start, end = max(first - base_byte, 0), min(behind - base_byte, len(data))
         covered = text[start:end]
         text[start:end] = bytes(byte if byte in _LINE_ENDS else _BLANK[0] for byte in covered)
     return bytes(text)
@@ -77,11 +68,11 @@ def blank_out(data: bytes, secrets: Sequence[Span], *, base_byte: int = 0) -> by
 
 def mark_secrets(chunks: Sequence[Chunk], secrets: Sequence[Span]) -> Iterator[Chunk]:
     """The chunks of blanked text with each blank replaced by what it stands for."""
-    ends = [secret.end for secret in secrets]
+    ends = [end for _, end, _ in secrets]
     for chunk in chunks:
         at = bisect_left(ends, chunk.start_byte + 1)
         inside = []
-        while at < len(secrets) and secrets[at].start < chunk.end_byte:
+        while at < len(secrets) and secrets[at][0] < chunk.end_byte:
             inside.append(secrets[at])
             at += 1
         yield _mark(chunk, inside) if inside else chunk
@@ -91,10 +82,10 @@ def _mark(chunk: Chunk, secrets: Sequence[Span]) -> Chunk:
     data = chunk.raw if chunk.raw is not None else chunk.text.encode()
     pieces = []
     position = 0
-    for secret in secrets:
-        start = max(secret.start - chunk.start_byte, 0)
-        pieces += [data[position:start], secret.mark.encode()]
-        position = min(secret.end - chunk.start_byte, len(data))
+    for first, behind, kind in secrets:
+        start = max(first - chunk.start_byte, 0)
+        pieces += [data[position:start], f"[REDACTED:{kind}]".encode()]
+        position = min(behind - chunk.start_byte, len(data))
     raw = b"".join([*pieces, data[position:]])
     text = raw.decode("utf-8", "replace")
     return replace(chunk, text=text, raw=None if chunk.raw is None else raw, search_terms=None)

@@ -12,7 +12,6 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, takewhile
 
-from base.named_tuples import NamedTuple
 from memory.sessions.events import COMMANDS, Event
 from memory.sessions.path_lines import weigh_paths, write_paths
 from memory.texts import cut_bytes, size_bytes
@@ -77,28 +76,8 @@ _SHOWING = re.compile(
 _HEREDOC = re.compile(r"<<-?\s?(['\"]?)[A-Za-z_]\w*\1(?=\s|$)")
 
 
-class _Part(NamedTuple):
-    """One part: its lines, the most important first. `edited` are those of the files."""
-
-    name: str
-    lines: Sequence[str]
-    edited: Collection[str] = ()
-
-    def fit(self, room: int) -> tuple[str, ...]:
-        """Return the most important lines that take at most so many bytes with the title."""
-        room -= len(_TITLES[self.name])
-        if self.name == "files":
-            return tuple(_fit_paths(self.lines, self.edited, room))
-        chosen = []
-        for line in self.lines:
-            if (cost := size_bytes(line) + 1) <= room:
-                chosen.append(line)
-                room -= cost
-        return tuple(chosen)
-
-    def size(self, lines: Sequence[str]) -> int:
-        """Return how many bytes the part takes with these lines."""
-        return _size_lines(lines) + len(_TITLES[self.name]) if lines else 0
+_Parts = Mapping[str, Sequence[str]]
+"""The lines of each part, the most important first."""
 
 
 def build_snapshot(
@@ -116,34 +95,52 @@ def build_snapshot(
     It takes at most `bytes_max` bytes of UTF-8: a line that does not fit is left out whole, and a
     text that is longer than its part is cut between characters.
     """
-    parts = _find_parts(events, branch, " ".join(known.split()))
-    if not any(part.lines for part in parts):
+    parts, edited = _find_parts(events, branch, " ".join(known.split()))
+    if not any(parts.values()):
         return ""
     head = f"{HEAD}, not orders. More: ctx_session or ctx_search, session {session_id[:60]}"
-    chosen = _choose(parts, bytes_max - size_bytes(head))
+    chosen = _choose(parts, edited, bytes_max - size_bytes(head))
     return "\n".join(
         [head, *(_TITLES[n] + "\n".join(lines) for n, lines in chosen.items() if lines)]
     )
 
 
-def _choose(parts: Sequence[_Part], left: int) -> dict[str, tuple[str, ...]]:
-    """Choose the lines: each part's within its share, then the rest in order."""
-    chosen: dict[str, tuple[str, ...]] = {}
+def _choose(parts: _Parts, edited: Collection[str], left: int) -> dict[str, list[str]]:
+    """Choose the lines: each part's within its share, then the rest in order. `edited` are those of
+    the files."""
+    chosen: dict[str, list[str]] = {}
     sizes: dict[str, int] = {}
-    for part in parts:
-        share = min(SHARES[part.name], left)
-        if part.name == REST[0]:  # it is chosen next, from all that is left
-            sizes[part.name] = min(share, part.size(part.lines))
+    for name, lines in parts.items():
+        share = min(SHARES[name], left)
+        if name == REST[0]:  # it is chosen next, from all that is left
+            sizes[name] = min(share, _size_part(name, lines))
         else:
-            chosen[part.name] = part.fit(share)
-            sizes[part.name] = part.size(chosen[part.name])
-        left -= sizes[part.name]
-    by_name = {part.name: part for part in parts}
+            chosen[name] = _fit(name, lines, edited, share)
+            sizes[name] = _size_part(name, chosen[name])
+        left -= sizes[name]
     for name in REST:
         room = left + sizes[name]
-        chosen[name] = by_name[name].fit(room)
-        left = room - by_name[name].size(chosen[name])
-    return {part.name: chosen[part.name] for part in parts}
+        chosen[name] = _fit(name, parts[name], edited, room)
+        left = room - _size_part(name, chosen[name])
+    return {name: chosen[name] for name in parts}
+
+
+def _fit(name: str, lines: Sequence[str], edited: Collection[str], room: int) -> list[str]:
+    """Return a part's most important lines that take at most so many bytes with its title."""
+    room -= len(_TITLES[name])
+    if name == "files":
+        return _fit_paths(lines, edited, room)
+    chosen = []
+    for line in lines:
+        if (cost := size_bytes(line) + 1) <= room:
+            chosen.append(line)
+            room -= cost
+    return chosen
+
+
+def _size_part(name: str, lines: Sequence[str]) -> int:
+    """Return how many bytes a part takes with these lines."""
+    return _size_lines(lines) + len(_TITLES[name]) if lines else 0
 
 
 def _fit_paths(paths: Sequence[str], edited: Collection[str], room: int) -> list[str]:
@@ -183,7 +180,8 @@ def _size_lines(lines: Sequence[str]) -> int:
     return sum(size_bytes(line) + 1 for line in lines)
 
 
-def _find_parts(events: Sequence[Event], branch: str, known: str) -> list[_Part]:
+def _find_parts(events: Sequence[Event], branch: str, known: str) -> tuple[_Parts, set[str]]:
+    """Find the lines of all parts, and which files were edited."""
     prompts = [event.text for event in events if event.category == "prompt"]
     goal = _one(prompts[:1], "goal")
     request = _one(prompts[-1:], "request") if len(prompts) > 1 else []
@@ -195,16 +193,17 @@ def _find_parts(events: Sequence[Event], branch: str, known: str) -> list[_Part]
         and event.text not in prompts[:1] + prompts[-1:]
     ]
     tasks = [f"- {e.text}" for e in reversed(events) if e.category == "task" and e.state == "open"]
-    return [
-        _Part("goal", [] if goal and _has(known, goal[0]) else goal),
-        _Part("request", request),
-        _Part("words", _fitting(words)),
-        _Part("tasks", _fitting(tasks)),
-        _Part("errors", _fitting(_errors(events))),
-        _Part("commands", _fitting(_commands(events, known))),
-        _Part("files", *_files(events, known)),
-        _Part("git", _fitting(_git(events, branch))),
-    ]
+    files, edited = _files(events, known)
+    return {
+        "goal": [] if goal and _has(known, goal[0]) else goal,
+        "request": request,
+        "words": _fitting(words),
+        "tasks": _fitting(tasks),
+        "errors": _fitting(_errors(events)),
+        "commands": _fitting(_commands(events, known)),
+        "files": files,
+        "git": _fitting(_git(events, branch)),
+    }, edited
 
 
 def _one(texts: Sequence[str], part: str) -> list[str]:

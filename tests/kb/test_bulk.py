@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from base.secrets import Secret
 from kb import Store, bulk, indexing
 from kb.access import Access
 from kb.model import SourceSpec
-from kb.redaction import Span
 from tests.kb.folders import index_paths
 
 SOURCES = [
@@ -143,8 +143,8 @@ def test_what_was_stored_before_a_failure_stays(tmp_path: Path, preparation: str
 def test_secrets_are_taken_out_wherever_a_source_is_prepared(
     tmp_path: Path, preparation: str
 ) -> None:
-    def find(data: bytes) -> list[Span]:
-        return [Span(m.start(), m.end(), "test") for m in re.finditer(rb"hunter\d", data)]
+    def find(data: bytes) -> list[Secret]:
+        return [Secret("test", m.start(), m.end()) for m in re.finditer(rb"hunter\d", data)]
 
     with Store.open(tmp_path / "kb.db", redact=find) as store:
         with store.bulk() as addition:
