@@ -6,7 +6,7 @@ The command line and the MCP server are two skins over `App`; neither knows the 
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ctxmode.operations.searching import SearchRequest
     from ctxmode.operations.usage import Recorder
     from ctxmode.web.model import PageAnswer
-    from ctxmode.web.pages import FetchRequest
+    from ctxmode.web.pages import Wanted
     from executor import Background, Backgrounds, Caller, Completed, LocalEngine, Request
     from executor.engine import PackagesAnswer
     from fleet import Fleet
@@ -193,14 +193,19 @@ class App:
         finally:
             self._keep.wake()
 
-    async def fetch(self, request: FetchRequest) -> tuple[PageAnswer, ...]:
+    async def fetch(
+        self, wanted: Sequence[Wanted], *, concurrency: int, ttl_s: float, force: bool
+    ) -> tuple[PageAnswer, ...]:
         """Fetch pages into what is kept; one that fails is a value."""
-        from ctxmode.web import http, pages  # noqa: PLC0415 - only who fetches pays for it
+        from ctxmode.web import http  # noqa: PLC0415 - only who fetches pays for it
         from ctxmode.web.model import Network  # noqa: PLC0415
+        from ctxmode.web.pages import PageFetcher  # noqa: PLC0415
 
         network = Network(http.resolve, allow_private=self.config.fetch_private)
+        writing = self._keep.writing
+        fetcher = PageFetcher(self.library, network, writing, ttl_s, force, concurrency)
         with translate_errors():
-            fetched = await pages.fetch(self.library, request, network, self._keep.writing)
+            fetched = await fetcher.fetch(wanted)
         self._keep.wake()
         return fetched
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from cryptography.exceptions import InvalidSignature
@@ -55,13 +54,8 @@ class SealError(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class ServedKey:
-    """A front's public key (32 bytes) that a worker serves, and the owners it may send for."""
-
-    name: str
-    public: bytes
-    owners: frozenset[str]
+ServedKeys = Mapping[str, tuple[bytes, frozenset[str]]]
+"""By a front's name its public key (32 bytes), and the owners that it may send for."""
 
 
 def _identify(public: bytes) -> str:
@@ -82,7 +76,7 @@ def seal_order(order: bytes, key: Ed25519PrivateKey, protocol: int) -> bytes:
 
 def open_order(
     sealed: bytes,
-    keys: Iterable[ServedKey],
+    keys: ServedKeys,
     protocol: int,
     now_s: float,
     read: Callable[[bytes], Order],
@@ -102,16 +96,17 @@ def open_order(
         raise SealError("unsealed", "the order has no seal of a front")
     _check_size(len(sealed) - line.end())
     order, identity = sealed[line.end() :], line[2].decode()
-    key = next((one for one in keys if _identify(one.public) == identity), None)
-    if key is None:
+    front = next((name for name, (key, _) in keys.items() if _identify(key) == identity), None)
+    if front is None:
         raise SealError("unknown_key", f"no front with the key {identity} is served here")
+    public, owners = keys[front]
     sealed_protocol = int(line[1])
     try:
-        Ed25519PublicKey.from_public_bytes(key.public).verify(
+        Ed25519PublicKey.from_public_bytes(public).verify(
             bytes.fromhex(line[3].decode()), _signed(sealed_protocol, order)
         )
     except InvalidSignature:
-        raise SealError("changed", f"the order is not as {key.name} has sealed it") from None
+        raise SealError("changed", f"the order is not as {front} has sealed it") from None
     if sealed_protocol != protocol:
         raise SealError(
             "protocol", f"the order has protocol {sealed_protocol}, this worker {protocol}"
@@ -119,14 +114,14 @@ def open_order(
     try:
         opened = read(order)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise SealError("unreadable", f"{key.name} sealed what is no order: {error}") from error
-    _check_terms(opened, key, now_s)
+        raise SealError("unreadable", f"{front} sealed what is no order: {error}") from error
+    if not {opened.owner, ANY_OWNER} & owners:
+        raise SealError("owner", f"{front} may not send orders for {opened.owner!r}")
+    _check_time(opened, now_s)
     return opened
 
 
-def _check_terms(order: Order, key: ServedKey, now_s: float) -> None:
-    if not {order.owner, ANY_OWNER} & key.owners:
-        raise SealError("owner", f"{key.name} may not send orders for {order.owner!r}")
+def _check_time(order: Order, now_s: float) -> None:
     if not order.not_after < math.inf:  # no number, too
         raise SealError("expired", "the order names no time after which it is not to be run")
     if now_s > order.not_after:
@@ -225,7 +220,7 @@ def load_key(path: Path) -> Ed25519PrivateKey:
     return key
 
 
-def load_served_keys(path: Path) -> tuple[ServedKey, ...]:
+def load_served_keys(path: Path) -> ServedKeys:
     """Return the keys that a worker serves, from its list.
 
     Raises:
@@ -238,13 +233,13 @@ def load_served_keys(path: Path) -> tuple[ServedKey, ...]:
     fronts = data.pop("fronts", None)
     if data or not isinstance(fronts, dict) or not fronts:
         raise KeyFileError(path, "it holds something else than [fronts.NAME]", _MAKE_LIST)
-    keys = tuple(_read_row(path, name, row) for name, row in fronts.items())
-    if len({key.public for key in keys}) < len(keys):
+    keys = {name: _read_row(path, name, row) for name, row in fronts.items()}
+    if len({public for public, _ in keys.values()}) < len(keys):
         raise KeyFileError(path, "two fronts have one key", "make a key for each front")
     return keys
 
 
-def _read_row(path: Path, name: str, row: object) -> ServedKey:
+def _read_row(path: Path, name: str, row: object) -> tuple[bytes, frozenset[str]]:
     where = f"[fronts.{name}]"
     if not isinstance(row, dict) or row.keys() != _ROW:
         raise KeyFileError(path, f"{where} is to have key and owners, nothing else", _MAKE_LIST)
@@ -257,7 +252,7 @@ def _read_row(path: Path, name: str, row: object) -> ServedKey:
         public = b""
     if len(public) != 32:
         raise KeyFileError(path, f"key of {where} is to be 32 bytes in base64", _MAKE_LIST)
-    return ServedKey(name, public, frozenset(owners))
+    return public, frozenset(owners)
 
 
 def _read(path: Path, others_may: int) -> bytes:

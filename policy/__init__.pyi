@@ -1,5 +1,6 @@
 # The names of this room, each loaded at its first use.
-from .cases import CaseReport as CaseReport
+from .cases import CaseResult as CaseResult
+from .cases import count_by_tag as count_by_tag
 from .cases import run_cases as run_cases
 from .decide import deny_undecided as deny_undecided
 from .decide import evaluate_fetch as evaluate_fetch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -50,28 +50,15 @@ class CaseResult(NamedTuple):
         }
 
 
-class CaseReport(NamedTuple):
-    """All results, in the order of the file."""
-
-    results: tuple[CaseResult, ...]
-
-    def by_tag(self) -> dict[str, tuple[int, int]]:
-        """Per tag, the bracketed word that opens the reason: right, and all."""
-        counts: dict[str, tuple[int, int]] = {}
-        for result in self.results:
-            match = _TAG.match(result.case.reason)
-            tag = match[1] if match else ""
-            right, total = counts.get(tag, (0, 0))
-            counts[tag] = (right + result.is_right, total + 1)
-        return counts
-
-    def misses(self) -> tuple[CaseResult, ...]:
-        """The results that are wrong."""
-        return tuple(result for result in self.results if not result.is_right)
-
-    def to_json(self) -> dict[str, object]:
-        """The rows as plain JSON values, in file order."""
-        return {"rows": [result.to_json() for result in self.results]}
+def count_by_tag(results: Iterable[CaseResult]) -> dict[str, tuple[int, int]]:
+    """Count the right and all results per tag, the bracketed word that opens a reason."""
+    counts: dict[str, tuple[int, int]] = {}
+    for result in results:
+        match = _TAG.match(result.case.reason)
+        tag = match[1] if match else ""
+        right, total = counts.get(tag, (0, 0))
+        counts[tag] = (right + result.is_right, total + 1)
+    return counts
 
 
 def decode(text: str) -> str:
@@ -102,8 +89,8 @@ def run_cases(
     project: Path | None = None,
     report: Report = repr,
     complete: Callable[[str], Complete | None] | None = None,
-) -> CaseReport:
-    """Judge every row under the rules of one file.
+) -> tuple[CaseResult, ...]:
+    """Judge every row under the rules of one file, in its order.
 
     Shell rows are what an agent would type in its shell; rows in another language are programs for
     the sandbox. Without a project the folders are made up, so that the answers do not depend on the
@@ -116,7 +103,7 @@ def run_cases(
     subjects = [subject_of(case, home, folder, complete) for case in cases]
     judged = partial(judge, rules=rules, on_disk=project is not None)
     verdicts = in_time(subjects, rules, judged, report, Verdict)
-    return CaseReport(tuple(map(CaseResult, cases, verdicts)))
+    return tuple(map(CaseResult, cases, verdicts))
 
 
 def subject_of(

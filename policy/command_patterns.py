@@ -321,6 +321,7 @@ def _match_operand(pattern: str, operand: str) -> Found | None:
 
 
 def _line(words: tuple[str, ...], names: OptionNames) -> _CommandLine:
+    canonical, operand_marks = names
     program = PROGRAMS.get(words[0])
     outer, start = _outer(words)
     short, long = outer_values(words[0]) or ("", ())
@@ -328,17 +329,17 @@ def _line(words: tuple[str, ...], names: OptionNames) -> _CommandLine:
         short, long = short + program.short, (*long, *program.long.split())
     parsed = parse(
         (words[0], *words[start:]),
-        "" if names.canonical else short,
-        () if names.canonical else long,
+        "" if canonical else short,
+        () if canonical else long,
         long_with_one_dash=words[0] in _LONG_WITH_ONE_DASH or interpreter(words[0]) is not None,
     )
     options, outer_options = (
-        {one for name, _ in given.options for one in canonical_names(names, name)}
+        {one for name, _ in given.options for one in canonical_names(canonical, name)}
         for given in (parsed, outer)
     )
     operands: list[tuple[str, bool]] = []
     for index, operand in parsed.operands:
-        if mark := names.operand_marks.get(operand[:1]):
+        if mark := operand_marks.get(operand[:1]):
             options.add(mark)
         operands.append((operand, _may_be_value(words[index + start - 2], operand)))
     # A file listing gives operands, not options; anything else that splits may be either, before

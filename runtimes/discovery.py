@@ -64,11 +64,8 @@ _ETC: Final = "/etc"
 _NUMBER: Final = re.compile(r"\d+\.\d+(?:\.\d+)*(?:[-+~.\w]*\w)?")
 
 
-class Discovery(NamedTuple):
-    """What was found for a language, and what was passed over, each with its reason."""
-
-    candidates: tuple[Candidate, ...]
-    passed_over: tuple[str, ...] = ()
+Discovery = tuple[tuple[Candidate, ...], tuple[str, ...]]
+"""Candidates that were found for a language, and what was passed over, each with its reason."""
 
 
 class _Place(NamedTuple):
@@ -98,7 +95,7 @@ def candidates(
 
     `environ` is where version managers look for a pinned version (PYENV_VERSION and the like).
     """
-    return discover(language, search_path, project, home, environ).candidates
+    return discover(language, search_path, project, home, environ)[0]
 
 
 def discover(
@@ -122,7 +119,7 @@ def discover(
         )
         for order, c in enumerate(found)
     )
-    return Discovery(ordered, tuple(dict.fromkeys(passed_over)))
+    return ordered, tuple(dict.fromkeys(passed_over))
 
 
 def missing(language: Language, passed_over: Sequence[str] = ()) -> tuple[str, str]:
@@ -214,11 +211,11 @@ def _on_path(names: Iterable[str], place: _Place, passed_over: list[str]) -> Ite
             path = Path(folder) / name
             if not _is_program(path):
                 continue
-            shim = places.resolve(path, place.project, place.home, place.environ)
-            if shim.reason:
-                passed_over.append(f"{path}: {shim.reason}")
-            for target in shim.targets:
-                yield _Executable(_past_alternatives(target), shim.watch)
+            targets, watch, reason = places.resolve(path, place.project, place.home, place.environ)
+            if reason:
+                passed_over.append(f"{path}: {reason}")
+            for target in targets:
+                yield _Executable(_past_alternatives(target), watch)
 
 
 def _mate(

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from base.plain_files import read_head
 
@@ -23,15 +23,8 @@ from base.plain_files import read_head
 # `rust-toolchain[.toml]` up the tree, the default in `settings.toml`.
 
 
-class Shim(NamedTuple):
-    """A resolved shim: the programs it may start, best first, or why there is none.
-
-    `watch` are the files that decided.
-    """
-
-    targets: tuple[Path, ...] = ()
-    watch: tuple[Path, ...] = ()
-    reason: str = ""
+Shim = tuple[tuple[Path, ...], tuple[Path, ...], str]
+"""A resolved shim: the programs it may start, best first, files that decided, why there is none."""
 
 
 _TABLE: Final = tomllib.loads(Path(__file__).with_name("places.toml").read_text("utf-8"))
@@ -52,7 +45,7 @@ def resolve(path: Path, project: Path | None, home: Path, environ: Mapping[str, 
             return _env_version(path.name, root, project, environ)
     if path.is_symlink() and path.resolve().name in ("rustup", "rustup-init"):
         return _rustup(path, project, home, environ)
-    return Shim((path,))
+    return (path,), (), ""
 
 
 def _env_version(name: str, root: Path, project: Path | None, environ: Mapping[str, str]) -> Shim:
@@ -73,9 +66,9 @@ def _env_version(name: str, root: Path, project: Path | None, environ: Mapping[s
         if (folder / "bin" / name).is_file()
     ]
     if targets:
-        return Shim(tuple(targets), tuple(watch))
+        return tuple(targets), tuple(watch), ""
     asked = ", ".join(filter(None, wanted)) or "no version"
-    return Shim((), tuple(watch), f"{root} is set to {asked}, which has no {name}")
+    return (), tuple(watch), f"{root} is set to {asked}, which has no {name}"
 
 
 def _tool_version(name: str, root: Path, project: Path | None, home: Path) -> Shim:
@@ -89,11 +82,11 @@ def _tool_version(name: str, root: Path, project: Path | None, home: Path) -> Sh
                 continue
             found = _targets(root, tools, versions, name)
             if found:
-                return Shim(tuple(found), tuple(watch))
+                return tuple(found), tuple(watch), ""
     # With nothing pinned the newest installed version is as good a guess as the manager's own.
     if found := _targets(root, tools, [""], name):
-        return Shim(tuple(found), tuple(watch))
-    return Shim((), tuple(watch), f"{root} has no installed version with {name}")
+        return tuple(found), tuple(watch), ""
+    return (), tuple(watch), f"{root} has no installed version with {name}"
 
 
 def _targets(root: Path, tools: Iterable[str], versions: Iterable[str], name: str) -> list[Path]:
@@ -119,12 +112,12 @@ def _rustup(path: Path, project: Path | None, home: Path, environ: Mapping[str, 
         or str(_toml(settings).get("default_toolchain", ""))
     )
     if not wanted or _leads_elsewhere(wanted):
-        return Shim((path,), watch)
+        return (path,), watch, ""
     folders = [root / "toolchains" / wanted, *sorted((root / "toolchains").glob(f"{wanted}-*"))]
     for folder in folders:
         if (folder / "bin" / path.name).is_file():
-            return Shim((folder / "bin" / path.name,), watch)
-    return Shim((path,), watch)
+            return (folder / "bin" / path.name,), watch, ""
+    return (path,), watch, ""
 
 
 def _read_pinned_toolchain(file: Path) -> str:

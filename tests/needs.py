@@ -43,7 +43,7 @@ def need_packages(ecosystem: str) -> None:
     need(ecosystem)
     (row,) = (row for row in ECOSYSTEMS if row.name == ecosystem)
     need(*(tool.name for tool in row.tools if not tool.folders and find_tool(tool) is None))
-    first = _discover(ecosystem).candidates[0]  # by which programs are run
+    first = _discover(ecosystem)[0][0]  # by which programs are run
     folder = os.path.dirname(os.path.realpath(first.path))
     for tool in row.beside:
         if shutil.which(tool.name, path=folder) is None:
@@ -57,5 +57,5 @@ def _discover(language: str) -> runtimes.Discovery:
 
 def _is_here(name: str) -> bool:
     if name in _LANGUAGES:
-        return bool(_discover(name).candidates)
+        return bool(_discover(name)[0])
     return shutil.which(name, path=f"{_PATH}:/usr/sbin:/sbin") is not None

@@ -13,7 +13,8 @@ from ctxmode import exit_codes
 from ctxmode.commands.run import ask_consent
 from ctxmode.errors import UsageError, or_all
 from ctxmode.launch import print_answer, with_app
-from ctxmode.operations.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest, run_batch
+from ctxmode.operations.answers import BatchCommand
+from ctxmode.operations.batch import CONCURRENCY_MAX, BatchRequest, run_batch
 from ctxmode.parsing import read_input
 from ctxmode.render.live_output import ignore_progress, waiting
 from ctxmode.render.results import BY_VERB, batch_text
@@ -79,7 +80,7 @@ def _command(number: int, item: object) -> BatchCommand:
         raise UsageError(f"command {number} has no text", 'Give {"label": "…", "command": "…"}.')
     label, language = given.get("label") or f"cmd_{number}", given.get("language") or "shell"
     packages = _strings(given.get("packages", []), "packages")
-    return BatchCommand(str(label), command, str(language), packages)
+    return BatchCommand(str(label), command, language=str(language), packages=packages)
 
 
 def _strings(value: object, key: str) -> tuple[str, ...]:

@@ -18,9 +18,7 @@ from ctxmode.render.live_output import waiting
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.web import http
 from ctxmode.web.model import Bounds, Network, PageAnswer, fetch_text
-from ctxmode.web.pages import DAY_S, FetchRequest, fetch
-
-CONCURRENCY = 4
+from ctxmode.web.pages import CONCURRENCY, DAY_S, PageFetcher, Wanted
 
 
 def run_verb(args: argparse.Namespace) -> int:
@@ -28,14 +26,9 @@ def run_verb(args: argparse.Namespace) -> int:
     if args.timeout is not None and not 0 < args.timeout <= 3600:
         raise UsageError(f"--timeout is {args.timeout}", "Give seconds, above 0, 3600 at most.")
     bounds = Bounds() if args.timeout is None else Bounds(total_s=args.timeout)
-    request = FetchRequest(
-        tuple((url, args.source) for url in _urls(args.paths)),
-        ttl_s=DAY_S if args.ttl is None else age_s(args.ttl),
-        force=args.force,
-        concurrency=CONCURRENCY if args.concurrency is None else args.concurrency,
-        bounds=bounds,
-    )
-    pages = launch.run_in_trio(lambda: _fetch(args, request))
+    ttl_s = DAY_S if args.ttl is None else age_s(args.ttl)
+    wanted = [(url, args.source) for url in _urls(args.paths)]
+    pages = launch.run_in_trio(lambda: _fetch(args, wanted, bounds, ttl_s))
     data = {
         "ok": any(page.ok for page in pages),
         "pages": [asdict(page) for page in pages],
@@ -49,10 +42,21 @@ def _urls(given: Sequence[str]) -> list[str]:
     return [url for word in given for url in (lines if word == "-" else [word])]
 
 
-async def _fetch(args: argparse.Namespace, request: FetchRequest) -> tuple[PageAnswer, ...]:
+async def _fetch(
+    args: argparse.Namespace, wanted: Sequence[Wanted], bounds: Bounds, ttl_s: float
+) -> tuple[PageAnswer, ...]:
     config = load_config(args.project)
     network = Network(http.resolve, allow_private=config.fetch_private)
     with open_library(config) as library:
         launch.tell(library.store.notices)
         with waiting("fetching") as on_progress:
-            return await fetch(library, request, network, trio.CapacityLimiter(1), on_progress)
+            fetcher = PageFetcher(
+                library,
+                network,
+                trio.CapacityLimiter(1),
+                ttl_s,
+                args.force,
+                CONCURRENCY if args.concurrency is None else args.concurrency,
+                bounds,
+            )
+            return await fetcher.fetch(wanted, on_progress)

@@ -100,16 +100,16 @@ def _test(args: argparse.Namespace, config: Config) -> int:
     try:
         cases = Path("/dev/stdin" if args.file == "-" else args.file)
         rules = Path(args.rules)
-        report = policy.run_cases(cases, rules, project, crash_report.report, _complete_snippet)
+        results = policy.run_cases(cases, rules, project, crash_report.report, _complete_snippet)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{args.file} cannot be read: {why(error)}", "Give a table of cases."
         ) from error
     if args.json:
-        print_json(report.to_json())
+        print_json({"rows": [result.to_json() for result in results]})
     else:
-        policy_tables.show_report(report)
-    return exit_codes.ERROR if report.misses() else exit_codes.OK
+        policy_tables.show_results(results)
+    return exit_codes.OK if all(one.is_right for one in results) else exit_codes.ERROR
 
 
 def _log(args: argparse.Namespace, config: Config) -> int:

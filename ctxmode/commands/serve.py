@@ -112,7 +112,7 @@ def _serve_http(
     file = Path(args.token_file) if args.token_file else None
     site = serving.Site(
         config,
-        gate.load_tokens(file, os.environ, config.state_dir / "http-token"),
+        *gate.load_tokens(file, os.environ, config.state_dir / "http-token"),
         frozenset(args.allow_host or ()),
         frozenset(args.allow_origin or ()),
         others,

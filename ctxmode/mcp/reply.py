@@ -47,7 +47,7 @@ def describe_run(answer: Answer) -> dict[str, Any]:
         data |= {"stdout": result.stdout.text, "stderr": result.stderr.text}
     else:
         data["sections"] = [
-            {"stream": s.stream, "title": s.title, "text": s.text} for s in answer.sections
+            {"stream": name, "title": hit.title, "text": hit.text} for name, hit in answer.sections
         ]
         data["sections_total"] = answer.sections_total
     if result.session is not None:
@@ -207,7 +207,7 @@ def count_produced_bytes(answer: Answer) -> int:
     much."""
     result, stored = answer.result, {}
     if answer.kept is not None and result.status is not Status.OUTPUT_LIMIT:
-        stored = {one.stream: one.bytes_total for one in answer.kept.streams}
+        stored = {name: one.bytes_total for name, one in answer.kept.streams.items()}
     streams = {"stdout": result.stdout, "stderr": result.stderr}
     return sum(
         stored.get(name, stream.bytes_total - stream.bytes_omitted)

@@ -73,13 +73,13 @@ def read_session(config: Config, wanted: str, given: tuple[int, int | None], hol
     refuse_if_off(config)
     with open_sessions(config) as store:
         session = find_session(store, wanted, list_owners(holder))
-        part = read_part(store, session, first, last, SESSION_BYTES_MAX)
-        text = "\n".join((store.clean(part.text), *list_notices(config)))
-    if not part.next_first:
+        shown, next_first, left = read_part(store, session, first, last, SESSION_BYTES_MAX)
+        text = "\n".join((store.clean(shown), *list_notices(config)))
+    if not next_first:
         return text
     end = "" if last is None else f"&end={last}"
-    more = f"{_session_uri(session)}?start={part.next_first}{end}"
-    return f"{text}\n[{inflect(part.left, 'message')} more: {more}]"
+    more = f"{_session_uri(session)}?start={next_first}{end}"
+    return f"{text}\n[{inflect(left, 'message')} more: {more}]"
 
 
 def _session_uri(session: Session) -> str:

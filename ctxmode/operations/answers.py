@@ -62,13 +62,15 @@ class IndexAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandAnswer:
-    """One command of a batch."""
+class BatchCommand:
+    """One command of a batch, and what came of it."""
 
-    label: str
+    label: str  # how the answer calls it
     command: str
-    answer: Answer | None  # None: its turn never came
-    skipped: str = ""
+    answer: Answer | None = None  # None: its turn has not come
+    skipped: str = ""  # why it never came
+    language: str = "shell"
+    packages: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         answer = None if self.answer is None else self.answer.to_json()
@@ -81,7 +83,7 @@ class CommandAnswer:
 class BatchAnswer:
     """All commands in the order given, and what the queries found in their outputs."""
 
-    commands: tuple[CommandAnswer, ...]
+    commands: tuple[BatchCommand, ...]
     queries: tuple[QueryResult, ...] = ()
     note: str = ""  # why queries were not answered
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import trio
 
 from ctxmode.app import App
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.operations.answers import BatchAnswer, CommandAnswer
+from ctxmode.operations.answers import BatchAnswer, BatchCommand
 from ctxmode.operations.side_by_side import work_through
 from ctxmode.render.live_output import OnProgress, ignore_progress
 from executor import Caller, Limits, Request
@@ -21,16 +21,6 @@ CONCURRENCY_MAX = 64
 RESERVE_SHARE = 0.1
 RESERVE_S_MAX = 2.0
 USED_UP = "the batch's time was used up"
-
-
-@dataclass(frozen=True, slots=True)
-class BatchCommand:
-    """One command."""
-
-    label: str  # how the answer calls it
-    command: str
-    language: str = "shell"
-    packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +79,7 @@ async def run_batch(
     if not ask:
         return BatchAnswer(commands)
     kept = [command.answer.kept for command in commands if command.answer]
-    ids = [stream.source_id for one in kept if one for stream in one.streams]
+    ids = [stream.source_id for one in kept if one for stream in one.streams.values()]
     scope = None if request.scope == "global" else ids
     with trio.move_on_at(deadline):
         found = await app.read(lambda it: it.search_in(request.queries, scope))
@@ -124,11 +114,11 @@ async def run_commands(
     deadline: float,
     workers: int,
     on_progress: OnProgress = ignore_progress,
-) -> tuple[CommandAnswer, ...]:
+) -> tuple[BatchCommand, ...]:
     """Run every command with `execute`, given the request and the label, so many at once; return
     the answers in order. At the deadline, on trio's clock, whatever is not finished is given up."""
 
-    async def run(command: BatchCommand) -> CommandAnswer:
+    async def run(command: BatchCommand) -> BatchCommand:
         return await _run_one(command, batch, deadline, execute)
 
     return await work_through(batch.commands, run, workers, on_progress)
@@ -153,20 +143,16 @@ async def _run_one(
     batch: BatchRequest,
     deadline: float,
     execute: Callable[[Request, str], Awaitable[Answer]],
-) -> CommandAnswer:
+) -> BatchCommand:
     left_s = deadline - trio.current_time() - min(RESERVE_S_MAX, RESERVE_SHARE * batch.total_s)
     if left_s <= 0:
-        return _skip(command, f"{USED_UP} by the commands before it")
+        return replace(command, skipped=f"{USED_UP} by the commands before it")
     answer = None
     with trio.move_on_at(deadline):
         try:
             answer = await execute(request_of(command, batch, left_s), command.label)
         except (ContextModeError, OSError) as error:  # the others' answers are not lost with it
-            return _skip(command, str(error))
+            return replace(command, skipped=str(error))
     if answer is None:
-        return _skip(command, f"{USED_UP} before it was done")
-    return CommandAnswer(command.label, command.command, answer)
-
-
-def _skip(command: BatchCommand, reason: str) -> CommandAnswer:
-    return CommandAnswer(command.label, command.command, None, reason)
+        return replace(command, skipped=f"{USED_UP} before it was done")
+    return replace(command, answer=answer)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from ctxmode.errors import UsageError
 from memory.sessions import (
@@ -68,19 +67,12 @@ def read_digest(store: SessionStore, session: Session) -> str:
     return build_digest(session, events, compactions, read_texts(store, session))
 
 
-class Part(NamedTuple):
-    """Messages in order, as text."""
-
-    text: str
-    next_first: int = 0  # the message at which what is left begins; 0 where nothing is
-    left: int = 0
-
-
 def read_part(
     store: SessionStore, session: Session, first: int, last: int | None, bytes_max: int
-) -> Part:
+) -> tuple[str, int, int]:
     """Read the messages between two sequence numbers, as many as take at most so many bytes: whole
-    ones, but for a first one that is larger by itself."""
+    ones, but for a first one that is larger by itself. Return their text, the message at which
+    what is left begins, and how many are left; 0 where none is."""
     chosen = [
         one
         for one in read_texts(store, session)
@@ -92,9 +84,9 @@ def read_part(
     for number, text in texts:
         size += len(text.encode()) + 1
         if size > bytes_max and shown:
-            return Part("\n".join(shown), number, len(texts) - len(shown))
+            return "\n".join(shown), number, len(texts) - len(shown)
         shown.append(cut_bytes(text, bytes_max))
-    return Part("\n".join(shown))
+    return "\n".join(shown), 0, 0
 
 
 def _describe(message: Message) -> str:

@@ -12,7 +12,16 @@ from rich.text import Text
 from ctxmode.render import terminal
 from ctxmode.render.highlight import harmless, one_line
 from ctxmode.render.results import with_lines
-from policy import ADDRESS_RULE, CaseReport, Explanation, Match, Rule, Rules, Verdict
+from policy import (
+    ADDRESS_RULE,
+    CaseResult,
+    Explanation,
+    Match,
+    Rule,
+    Rules,
+    Verdict,
+    count_by_tag,
+)
 
 COLOURS = {"allow": "green", "ask": "yellow", "redirect": "cyan", "deny": "red"}
 
@@ -99,20 +108,20 @@ def show_rules(rules: Rules) -> None:
         console.print(Text(f"warning: {harmless(warning)}", style="yellow"))
 
 
-def show_report(report: CaseReport) -> None:
+def show_results(results: Sequence[CaseResult]) -> None:
     """Show the right answers by tag, then every miss."""
     console = terminal.console()
     table = terminal.build_table("tag", "right", "of", "%")
-    for tag, (right, total) in report.by_tag().items():
+    for tag, (right, total) in count_by_tag(results).items():
         table.add_row(Text(tag or "-"), str(right), str(total), f"{100 * right / total:.1f}")
     console.print(table)
-    misses = report.misses()
+    misses = [result for result in results if not result.is_right]
     for miss in misses:
         case, verdict = miss.case, miss.verdict
         console.print(Text(f"line {case.line}, {case.language}: {case.code!r}", style="red"))
         expected = f"  expected {case.expected}, got {verdict.decision.word}"
         console.print(Text(f"{expected}: {verdict.message}\n  {case.reason}"))
-    total = len(report.results)
+    total = len(results)
     console.print(f"{total - len(misses)} of {total} as expected.")
 
 

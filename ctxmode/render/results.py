@@ -14,7 +14,7 @@ from executor import Refusal, Result, Status
 from policy.messages import BYTES_MAX, cut, fit
 
 if TYPE_CHECKING:
-    from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
+    from ctxmode.operations.answers import BatchAnswer, BatchCommand, IndexAnswer
     from executor import Background
     from executor.run import Answer
     from kb import Purged
@@ -138,7 +138,7 @@ def sections_text(answer: Answer) -> str:
     are."""
     if not answer.sections:
         return f"[no section of the output matches the intent]\n{streams_text(answer.result)}"
-    parts = [f"## {s.stream}: {s.title}\n{s.text.strip(chr(10))}" for s in answer.sections]
+    parts = [f"## {name}: {hit.title}\n{hit.text.strip(chr(10))}" for name, hit in answer.sections]
     more = answer.sections_total - len(answer.sections)
     if more > 0:
         parts.append(f"[{more} more sections match]")
@@ -244,11 +244,11 @@ def _describe_kept(answer: Answer, find: str) -> str:
     kept, result = answer.kept, answer.result
     assert kept is not None
     streams = {"stdout": result.stdout, "stderr": result.stderr}
-    if not any(streams[s.stream].truncated for s in kept.streams):
+    if not any(streams[name].truncated for name in kept.streams):
         return f"output_id {kept.output_id}"
     sizes = ", ".join(
-        f"{s.stream} {size(s.bytes_total)} in {streams[s.stream].lines_total} lines"
-        for s in kept.streams
+        f"{name} {size(source.bytes_total)} in {streams[name].lines_total} lines"
+        for name, source in kept.streams.items()
     )
     indexed = f"indexed: {kept.bytes_indexed} of {kept.bytes_total}"
     found = find.format(kept.output_id)
@@ -335,7 +335,7 @@ def show_outputs(answer: BatchAnswer) -> bool:
     return sum(stream.bytes_total for stream in streams) <= SMALL_BATCH_BYTES
 
 
-def _command_text(command: CommandAnswer, find: str, *, whole: bool) -> str:
+def _command_text(command: BatchCommand, find: str, *, whole: bool) -> str:
     if command.answer is None:
         return f"# {command.label}\n[skipped: {command.skipped}]"
     failed = not command.answer.result.ok

@@ -193,7 +193,7 @@ async def _list_and_search(app: App, corpus: bytes) -> Mapping[str, Any] | None:
     if answer.kept is None:
         return None
     printed = await trio.to_thread.run_sync(build_listing, corpus)
-    (stream,) = answer.kept.streams
+    (stream,) = answer.kept.streams.values()
     exact = await app.read(lambda library: library.store.text(stream.source_id)) == printed
     searches = []
     for word, line in find_rare_words(printed):

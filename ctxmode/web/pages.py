@@ -7,7 +7,7 @@ import codecs
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -136,79 +136,76 @@ T = TypeVar("T")
 DAY_S = 86_400.0
 CONCURRENCY_MAX = 8
 URLS_MAX = 50
-
+CONCURRENCY = 4
+"""How many addresses are fetched at once unless the caller says."""
 
 Wanted: TypeAlias = tuple[str, str | None]
 """An address, and under which label it is to be kept; none is the address itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class FetchRequest:
-    """Addresses to fetch."""
+class PageFetcher:
+    """Fetches addresses into what is kept.
 
-    wanted: tuple[Wanted, ...]
-    ttl_s: float = DAY_S  # no server is asked within this; later only what changed; 0 always asks
-    force: bool = False  # fetch anew, whatever is kept
-    concurrency: int = 4
-    bounds: Bounds = field(default_factory=Bounds)
-
-
-async def fetch(
-    library: Library,
-    request: FetchRequest,
-    network: Network,
-    writing: trio.CapacityLimiter,
-    on_progress: OnProgress = ignore_progress,
-) -> tuple[PageAnswer, ...]:
-    """Fetch every address, in the order asked; one that fails is a value. `writing` is held by
-    whoever writes to the store. A UsageError says that there is no address, or too many."""
-    if not request.wanted:
-        raise UsageError("no address is given", "Give a URL, such as https://example.org/docs.")
-    if len(request.wanted) > URLS_MAX:
-        raise UsageError(f"more than {URLS_MAX} addresses at once", "Ask for fewer.")
-    with translate_errors():
-        rules = await trio.to_thread.run_sync(library.rules)
-    fetcher = _PageFetcher(library, request, network, writing, rules)
-    workers = min(request.concurrency, CONCURRENCY_MAX)
-    return await work_through(request.wanted, fetcher.answer, workers, on_progress)
-
-
-@dataclass(frozen=True, slots=True)
-class _PageFetcher:
-    """Fetches the addresses of one request."""
+    Attributes:
+        writing: held by whoever writes to the store.
+        ttl_s: no server is asked within it; later only for what changed.
+        force: fetch again, whatever is kept.
+        concurrency: how many are fetched at once.
+    """
 
     library: Library
-    request: FetchRequest
     network: Network
     writing: trio.CapacityLimiter
-    rules: policy.Rules
+    ttl_s: float = DAY_S
+    force: bool = False
+    concurrency: int = CONCURRENCY
+    bounds: Bounds = field(default_factory=Bounds)
 
-    async def answer(self, wanted: Wanted) -> PageAnswer:
+    async def fetch(
+        self, wanted: Sequence[Wanted], on_progress: OnProgress = ignore_progress
+    ) -> tuple[PageAnswer, ...]:
+        """Fetch every address, in the order asked; one that fails is a value.
+
+        Raises:
+            UsageError: there is no address, or too many.
+        """
+        if not wanted:
+            hint = "Give a URL, such as https://example.org/docs."
+            raise UsageError("no address is given", hint)
+        if len(wanted) > URLS_MAX:
+            raise UsageError(f"more than {URLS_MAX} addresses at once", "Ask for fewer.")
+        with translate_errors():
+            rules = await trio.to_thread.run_sync(self.library.rules)
+        workers = min(self.concurrency, CONCURRENCY_MAX)
+        return await work_through(wanted, partial(self._answer, rules), workers, on_progress)
+
+    async def _answer(self, rules: policy.Rules, wanted: Wanted) -> PageAnswer:
         try:
             with translate_errors():
-                return await self._fetch(wanted)
+                return await self._fetch(wanted, partial(self._judge, rules))
         except ContextModeError as error:
             return PageAnswer(redact(wanted[0])[0], PageStatus.FAILED, error=str(error))
 
-    async def _fetch(self, wanted: Wanted) -> PageAnswer:
-        self._judge(wanted[0])  # a rule holds for what is kept already, too
+    async def _fetch(self, wanted: Wanted, judge: Callable[[str], None]) -> PageAnswer:
+        judge(wanted[0])  # a rule holds for what is kept already, too
         known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted[0])
-        if known is not None and not self.request.force:
+        if known is not None and not self.force:
             source = await self._source(known)
-            if source is not None and time.time() - known.fetched_at < self.request.ttl_s:
+            if source is not None and time.time() - known.fetched_at < self.ttl_s:
                 return await self._build_answer(wanted, known, source, PageStatus.CACHED)
             known = known if source is not None else None
 
         def validators(url: str) -> Validators | None:
-            if known is None or self.request.force or not known.came_from(url):
+            if known is None or self.force or not known.came_from(url):
                 return None
             return known.etag, known.last_modified
 
         response = await http.get(
             wanted[0],
-            judge=self._judge,
+            judge=judge,
             network=self.network,
-            bounds=self.request.bounds,
+            bounds=self.bounds,
             validators=validators,
         )
         if response.unchanged:
@@ -219,9 +216,9 @@ class _PageFetcher:
             return await self._build_answer(wanted, known, source, PageStatus.UNCHANGED)
         return await self._add(wanted, response, await content_of(response))
 
-    def _judge(self, url: str) -> None:
+    def _judge(self, rules: policy.Rules, url: str) -> None:
         allow_private = self.network.allow_private
-        verdict = policy.evaluate_fetch(url, self.rules, allow_private=allow_private)
+        verdict = policy.evaluate_fetch(url, rules, allow_private=allow_private)
         config = self.library.config
         entry = audit.build_entry("fetch", "url", url, verdict.to_json(), str(config.project))
         problem = audit.write_entry(config.log_dir, entry)

@@ -66,7 +66,7 @@ async def open_cells(
     search_path = os.environ.get("PATH", os.defpath).split(":")
     rows = _languages(settings.sole_language)
     found = await trio.to_thread.run_sync(_discover, rows, search_path, project, home)
-    binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
+    binds = {bind for candidates, _ in found.values() for c in candidates for bind in c.binds}
     shown = {path for profile in settings.profiles.values() for path in profile.read}
     repository = await trio.to_thread.run_sync(find_linked, project)
     shown.update(repository)

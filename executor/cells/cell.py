@@ -11,12 +11,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 
 import trio
 
 from executor.engine.box import UNPRIVILEGED_ID, Exit, LostError
-from executor.engine.orders import Stdio, anonymous_file, read_message, start_with_pipes
+from executor.engine.orders import anonymous_file, read_message, start_with_pipes
 from executor.instance.child_processes import SPAWNER, take
 from executor.model import SandboxError
 from executor.spawner.messages import (
@@ -50,7 +49,10 @@ class Cell:
         self.handed_over: HandedOver | None = None  # names of the descriptors
         self._upper: int | None = None
         self._fds: list[int] = []
-        self.stdio: Stdio | None = None  # of a program that is held here for its run
+        # Of a program that is held here for its run: the ends of its output by name, and a file
+        # in memory if it reads its input.
+        self.readers: dict[str, int] | None = None
+        self.stdin_file: int | None = None
 
     async def wait_started(self) -> None:
         """Until the cell's first process exists; `pid` is its number on the host.
@@ -108,14 +110,13 @@ class Cell:
         Raises:
             SandboxError: the cell died.
         """
-        if self.stdio is None:
+        if self.readers is None:
             return await start_with_pipes(self.run, packed, stdin, self.owner)
-        if stdin and self.stdio.stdin is not None:
+        if stdin and self.stdin_file is not None:
             for at in range(0, len(stdin), WRITE_BYTES):
-                os.pwrite(self.stdio.stdin, stdin[at : at + WRITE_BYTES], at)
+                os.pwrite(self.stdin_file, stdin[at : at + WRITE_BYTES], at)
         await self.order(b"run", packed)
-        readers = dict(self.stdio.readers)
-        self.stdio = replace(self.stdio, readers={})
+        readers, self.readers = self.readers, {}
         return readers
 
     async def run(self, packed: bytes, stdio: Sequence[int]) -> None:
@@ -189,9 +190,11 @@ class Cell:
         upper = self.take_upper()
         for fd in (*self.take_fds(), *(() if upper is None else (upper,))):
             os.close(fd)
-        if self.stdio:
-            self.stdio.close()
-            self.stdio = None
+        held = (*(self.readers or {}).values(), self.stdin_file)
+        self.readers = self.stdin_file = None
+        for fd in held:
+            if fd is not None:
+                os.close(fd)
 
     async def wait_ended(self) -> None:
         """Until the supervisor, and with it everything in the cell, is dead."""

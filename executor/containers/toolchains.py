@@ -133,8 +133,8 @@ def _parse_discovery(
 ) -> runtimes.Discovery:
     """The table's rows by their names; one that is not in the table any more is left out."""
     if said is None:
-        return runtimes.Discovery((), (f"image {reference} is not here: {BUILD}",))
-    return runtimes.Discovery(tuple(_candidates(row, said.get(row.name, ()))), ())
+        return (), (f"image {reference} is not here: {BUILD}",)
+    return tuple(_candidates(row, said.get(row.name, ()))), ()
 
 
 def _candidates(

@@ -100,18 +100,6 @@ def anonymous_file(content: bytes) -> int:
     return fd
 
 
-@dataclass(frozen=True, slots=True)
-class Stdio:
-    """The server's ends of a run's streams, made before the run is known."""
-
-    readers: Mapping[str, int]
-    stdin: int | None  # a file in memory; None if there is nothing to read
-
-    def close(self) -> None:
-        for fd in (*self.readers.values(), *(() if self.stdin is None else (self.stdin,))):
-            os.close(fd)
-
-
 async def start_with_pipes(
     run: Callable[[bytes, Sequence[int]], Awaitable[None]],
     packed: bytes,

@@ -16,7 +16,6 @@ from executor.engine import box
 from executor.engine.orders import (
     OUTPUTS,
     RunSpec,
-    Stdio,
     anonymous_file,
     nothing_to_read,
     pack_hold,
@@ -134,7 +133,7 @@ class Prewarmer:
         for name in OUTPUTS:
             readers[name], writer = pipe(cell.owner)
             writers.append(writer)
-        cell.stdio = Stdio(readers, stdin if purpose.has_stdin else None)
+        cell.readers, cell.stdin_file = readers, stdin if purpose.has_stdin else None
         try:
             return await cell.hold(purpose.hold, (stdin, *writers))
         finally:

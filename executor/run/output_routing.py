@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -48,39 +48,26 @@ FURTHER_S = 0.6
 """How long an answer with an intent waits for more than the beginning and the end to be indexed."""
 
 
-class KeptStream(NamedTuple):
-    """One stream of a run as a source of its own, and how far it is searchable already."""
-
-    stream: str
-    source_id: int
-    label: str
-    bytes_total: int
-    bytes_indexed: int
-
-
 class KeptOutput(NamedTuple):
     """What was kept of one run."""
 
     output_id: str
-    streams: tuple[KeptStream, ...]
+    streams: Mapping[str, Indexed]  # each a source of its own, by the stream's name
 
     @property
     def bytes_total(self) -> int:
-        return sum(stream.bytes_total for stream in self.streams)
+        return sum(stream.bytes_total for stream in self.streams.values())
 
     @property
     def bytes_indexed(self) -> int:
-        return sum(stream.bytes_indexed for stream in self.streams)
+        return sum(stream.bytes_indexed for stream in self.streams.values())
 
 
-class OutputSection(NamedTuple):
-    """A part of a kept stream that matches the intent."""
+OutputSection = tuple[str, "Hit"]
+"""A kept stream's name, and a part of it that matches the intent."""
 
-    stream: str
-    title: str
-    text: str  # made of its exact bytes
-    start_byte: int
-    end_byte: int
+_STREAM_KEYS = ("source_id", "label", "bytes_total", "bytes_indexed")
+_SECTION_KEYS = ("title", "text", "start_byte", "end_byte")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +86,7 @@ class Answer:
         return {
             "result": self.result.to_json(),
             "kept": None if self.kept is None else _to_json(self.kept),
-            "sections": None if self.sections is None else [s._asdict() for s in self.sections],
+            "sections": None if self.sections is None else _list(self.sections, _SECTION_KEYS),
             "sections_total": self.sections_total,
             "note": self.note,
         }
@@ -110,8 +97,12 @@ def _to_json(kept: KeptOutput) -> dict[str, Any]:
         "output_id": kept.output_id,
         "bytes_total": kept.bytes_total,
         "bytes_indexed": kept.bytes_indexed,
-        "streams": [stream._asdict() for stream in kept.streams],
+        "streams": _list(kept.streams.items(), _STREAM_KEYS),
     }
+
+
+def _list(parts: Iterable[tuple[str, object]], keys: Sequence[str]) -> list[dict[str, Any]]:
+    return [{"stream": name} | {key: getattr(part, key) for key in keys} for name, part in parts]
 
 
 class Keep:
@@ -183,15 +174,14 @@ class Keep:
         output_id = make_output_id()
         about = f"{request.language} {name}".strip()
         command = _identity(request)
-        added: list[KeptStream] = []
+        added: dict[str, Indexed] = {}
         note = ""
         try:
             for stream, (shown, spool) in wanted.items():
                 label = f"{output_id}/{stream} ({about})"
                 series = f"{stream} of {command}"
                 spec = SourceSpec(label, Origin.RUN, session=request.session, series=series)
-                indexed = await self._add(spec, shown, spool)
-                added.append(_describe_stream(stream, indexed))
+                added[stream] = await self._add(spec, shown, spool)
         except (StoreError, OSError) as error:
             _discard(spool for _, spool in wanted.values())
             note = f"the output could not be kept: {error}"
@@ -200,7 +190,7 @@ class Keep:
         self.wake()
         if request.intent is not None:
             added = await self._further_indexed(added)
-        kept = KeptOutput(output_id, tuple(added))
+        kept = KeptOutput(output_id, added)
         answer = Answer(replace(result, output_id=output_id), kept, note=note)
         return answer if request.intent is None else await self._filter(answer, request.intent)
 
@@ -208,20 +198,21 @@ class Keep:
         """Have `index_behind` look for what is to be indexed."""
         self._queued.set()
 
-    async def _further_indexed(self, streams: Sequence[KeptStream]) -> list[KeptStream]:
+    async def _further_indexed(self, streams: Mapping[str, Indexed]) -> dict[str, Indexed]:
         """Index more of these streams for FURTHER_S at most, and return them as they are then.
 
         The sections that match an intent are chosen from what is indexed.
         """
-        found = dict.fromkeys(streams, 0)
+        found = {name: stream.bytes_indexed for name, stream in streams.items()}
         with trio.move_on_after(FURTHER_S), suppress(StoreError):
-            for stream in streams:
-                found[stream] = stream.bytes_indexed
-                while found[stream] < stream.bytes_total:
+            for name, stream in streams.items():
+                while found[name] < stream.bytes_total:
                     step = partial(self.store.index_pending, INDEX_STEP_BYTES, stream.source_id)
                     progress = await trio.to_thread.run_sync(step, limiter=self.writing)
-                    found[stream] = progress.done
-        return [s._replace(bytes_indexed=max(found[s], s.bytes_indexed)) for s in streams]
+                    found[name] = max(progress.done, found[name])
+        return {
+            name: replace(stream, bytes_indexed=found[name]) for name, stream in streams.items()
+        }
 
     async def index_behind(self) -> None:
         """Index what answers left, in small steps, for ever; also what earlier processes left."""
@@ -273,9 +264,9 @@ class Keep:
     async def _filter(self, answer: Answer, intent: str) -> Answer:
         assert answer.kept is not None
         found: list[OutputSection] = []
-        for kept in answer.kept.streams:
+        for stream, kept in answer.kept.streams.items():
             best = partial(self.store.best_chunks, kept.source_id, intent, SECTIONS_COUNTED)
-            found += [_section(kept.stream, hit) for hit in await self._in_thread(best)]
+            found += [(stream, hit) for hit in await self._in_thread(best)]
         return replace(answer, sections=_affordable(found), sections_total=len(found))
 
     async def _in_thread(self, call: Callable[..., T], *args: object) -> T:
@@ -304,22 +295,12 @@ def _identity(request: Request) -> str:
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _describe_stream(stream: str, indexed: Indexed) -> KeptStream:
-    return KeptStream(
-        stream, indexed.source_id, indexed.label, indexed.bytes_total, indexed.bytes_indexed
-    )
-
-
-def _section(stream: str, hit: Hit) -> OutputSection:
-    return OutputSection(stream, hit.title, hit.text, hit.start_byte, hit.end_byte)
-
-
 def _affordable(sections: Sequence[OutputSection]) -> tuple[OutputSection, ...]:
     """The best sections that the answer has room for."""
     room = SECTIONS_BYTES_MAX
     taken: list[OutputSection] = []
     for section in sections[:SECTIONS_MAX]:
-        room -= len(section.text.encode())
+        room -= len(section[1].text.encode())
         if taken and room < 0:
             break
         taken.append(section)

@@ -244,7 +244,7 @@ class Toolchains:
     def _missing(
         self, language: runtimes.Language, results: Sequence[runtimes.ProbeResult]
     ) -> LanguageReport:
-        reason, hint = runtimes.missing(language, self._found[language.name].passed_over)
+        reason, hint = runtimes.missing(language, self._found[language.name][1])
         if not results:
             return LanguageReport(language.name, runnable=False, reason=reason, hint=hint)
         tried = "; ".join(f"{result.candidate.path}: {result.reason}" for result in results)
@@ -259,7 +259,7 @@ class Toolchains:
     async def _probe_all(
         self, language: runtimes.Language, preparing: Preparing = nullcontext
     ) -> list[runtimes.ProbeResult]:
-        candidates = self._found[language.name].candidates
+        candidates, _ = self._found[language.name]
         async with self._busy[language.name]:
             if unknown := [c for c in candidates if _key(c) not in self._answers]:
                 names = ", ".join(dict.fromkeys(c.toolchain.name for c in unknown))

@@ -1,7 +1,7 @@
 """Command lines split into options and operands, by a program's own conventions."""
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from base.wordlist import read_fields, read_rows, word_set
@@ -101,12 +101,8 @@ def _short(
     return index
 
 
-class OptionNames(NamedTuple):
-    """`canonical` maps every spelling to its groups; `operand_marks` a leading character to one."""
-
-    canonical: dict[str, tuple[str, ...]]
-    long_names: tuple[str, ...]
-    operand_marks: dict[str, str]
+OptionNames = tuple[dict[str, tuple[str, ...]], dict[str, str]]
+"""The groups of every spelling of an option, and the group of operands by leading character."""
 
 
 @functools.cache
@@ -129,17 +125,19 @@ def option_names(program: str, subcommand: str | None) -> OptionNames:
             canonical[first] = tuple(others[0].split("+"))
         else:
             canonical.update(dict.fromkeys([first, *others], (first,)))
-    return OptionNames(canonical, tuple(n for n in canonical if len(n) > 1), operand_marks)
+    return canonical, operand_marks
 
 
-def canonical_names(names: OptionNames, name: str) -> tuple[str, ...]:
+def canonical_names(canonical: Mapping[str, tuple[str, ...]], name: str) -> tuple[str, ...]:
     """The groups an option belongs to; of a long option that is shortened all that it may be."""
-    if name in names.canonical or len(name) < 2:
-        return names.canonical.get(name, (name,))
+    if name in canonical or len(name) < 2:
+        return canonical.get(name, (name,))
     groups = {
-        group for full in names.long_names if full.startswith(name)
-        for group in names.canonical[full]
-    }  # fmt: skip
+        group
+        for full, its_groups in canonical.items()
+        if len(full) > 1 and full.startswith(name)
+        for group in its_groups
+    }
     return tuple(groups) or (name,)
 
 

@@ -174,7 +174,7 @@ def pinned_version(at: Place) -> str:
     (at.config.home / ".pyenv/versions").mkdir(parents=True)
     shim.parent.mkdir()
     shim.touch(0o755)
-    return resolve(shim, at.project, at.config.home, {}).reason
+    return resolve(shim, at.project, at.config.home, {})[2]
 
 
 LINE, KEY = f"{MARK}\n", f"{MARK} = 1\n"

@@ -23,7 +23,7 @@ from fleet import snapshot as packing
 from fleet import snapshot as snapshots
 from fleet.blob_cache import BlobCache, find_missing
 from fleet.model import PROTOCOL, Order
-from fleet.seal import ServedKey, open_order, seal_order
+from fleet.seal import open_order, seal_order
 from fleet.snapshot import ChangedError, Snapshot, take
 from fleet.travel import Guard, Terms
 from fleet.tree import digest_of
@@ -224,8 +224,8 @@ KEY = Ed25519PrivateKey.generate()
 
 def given(sealed: bytes) -> bytes:
     """All values of a request that a worker reads in an order, as the program would have them."""
-    key = ServedKey("front", KEY.public_key().public_bytes_raw(), frozenset("*"))
-    request = open_order(sealed, [key], PROTOCOL, 0.0, partial(model.decode, Order)).request
+    keys = {"front": (KEY.public_key().public_bytes_raw(), frozenset("*"))}
+    request = open_order(sealed, keys, PROTOCOL, 0.0, partial(model.decode, Order)).request
     texts = [request.code or "", request.intent or "", *request.args, *request.env.values()]
     return b"\n".join([*map(str.encode, texts), request.stdin or b"", *request.files.values()])
 

@@ -200,8 +200,8 @@ def test_the_worker_is_started_with_options_that_there_are(pod: dict[str, Any], 
     here = {
         path: path.replace(mounted["settings"], str(tmp_path)) for path in (args.keys, args.rules)
     }
-    (front,) = load_served_keys(Path(here[args.keys]))
-    assert front.owners == {"*"}
+    ((_, owners),) = load_served_keys(Path(here[args.keys])).values()
+    assert owners == {"*"}
     load_operator_rules(Path(here[args.rules]), tmp_path, tmp_path)
     config_home = Path(env["XDG_CONFIG_HOME"].replace(mounted["settings"], str(tmp_path)))
     project = tmp_path / "project"

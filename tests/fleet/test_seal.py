@@ -21,7 +21,6 @@ from fleet.seal import (
     ANY_OWNER,
     ORDER_BYTES_MAX,
     SealError,
-    ServedKey,
     open_order,
     seal_order,
 )
@@ -54,11 +53,11 @@ def never_read(data: bytes) -> Order:
     raise AssertionError("it was read before its seal was found to hold")
 
 
-def served(key: Ed25519PrivateKey = KEY, owners: tuple[str, ...] = ("alice", "ci")) -> ServedKey:
-    return ServedKey("office", key.public_key().public_bytes_raw(), frozenset(owners))
+def served(key: Ed25519PrivateKey = KEY, owners: tuple[str, ...] = ("alice", "ci"), name="office"):
+    return {name: (key.public_key().public_bytes_raw(), frozenset(owners))}
 
 
-TAKEN = {"keys": (served(),), "protocol": 3, "now_s": NOW_S}
+TAKEN = {"keys": served(), "protocol": 3, "now_s": NOW_S}
 SEALED = seal_order(written(Order()), KEY, 3)
 
 
@@ -73,8 +72,8 @@ def reason(sealed: bytes, taken: dict[str, Any] = TAKEN, reader=read) -> str:
     [
         TAKEN,
         TAKEN | {"now_s": NOW_S + 60},
-        TAKEN | {"keys": (served(OTHER), served())},
-        TAKEN | {"keys": (served(owners=(ANY_OWNER,)),)},
+        TAKEN | {"keys": served(OTHER, name="other") | served()},
+        TAKEN | {"keys": served(owners=(ANY_OWNER,))},
     ],
 )
 def test_a_sealed_order_is_opened(taken):
@@ -114,8 +113,8 @@ def test_what_no_served_front_sealed_is_not_even_read(sealed, expected):
         (Order("bob"), TAKEN, "owner"),
         (Order(""), TAKEN, "owner"),
         (Order(ANY_OWNER), TAKEN, "owner"),
-        (Order(), TAKEN | {"keys": (served(owners=()),)}, "owner"),
-        (Order(), TAKEN | {"keys": ()}, "unknown_key"),
+        (Order(), TAKEN | {"keys": served(owners=())}, "owner"),
+        (Order(), TAKEN | {"keys": {}}, "unknown_key"),
         (Order(), TAKEN | {"now_s": NOW_S + 61}, "expired"),
         (Order(not_after=math.inf), TAKEN, "expired"),
         (Order(not_after=math.nan), TAKEN, "expired"),

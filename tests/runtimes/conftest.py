@@ -100,7 +100,7 @@ def runnable_candidates(language: Language) -> tuple[Candidate, ...]:
     """The first candidate of each toolchain whose hello program runs here."""
     found: dict[str, Candidate] = {}
     search_path = os.environ["PATH"].split(":")
-    for candidate in discover(language, search_path, None, Path.home()).candidates:
+    for candidate in discover(language, search_path, None, Path.home())[0]:
         if candidate.toolchain.name in found:
             continue
         with tempfile.TemporaryDirectory() as folder:

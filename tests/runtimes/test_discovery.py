@@ -95,9 +95,9 @@ def test_what_is_no_program_is_not_found(kind, home, tmp_path):
 
 def test_a_toolchain_of_two_programs_needs_both(home, tmp_path):
     program(tmp_path / "bin/mcs")
-    alone = discover(language("csharp"), [str(tmp_path / "bin")], None, home)
-    assert alone.candidates == ()
-    assert alone.passed_over == (f"{tmp_path}/bin/mcs needs mono, which is not on PATH",)
+    alone, passed_over = discover(language("csharp"), [str(tmp_path / "bin")], None, home)
+    assert alone == ()
+    assert passed_over == (f"{tmp_path}/bin/mcs needs mono, which is not on PATH",)
     program(tmp_path / "other/mono")
     (both,) = found("csharp", [tmp_path / "bin", tmp_path / "other"], home)
     assert both.paths == {"mcs": f"{tmp_path}/bin/mcs", "mono": f"{tmp_path}/other/mono"}
@@ -293,8 +293,8 @@ def test_a_fingerprint_changes_with_the_program_and_with_what_chose_it(home, pro
 
 @pytest.mark.parametrize("row", LANGUAGES, ids=lambda row: row.name)
 def test_an_empty_machine_is_missing_everything_and_says_what_helps(row, home):
-    nothing = discover(row, [], None, home)
-    assert nothing.candidates == ()
+    nothing, _ = discover(row, [], None, home)
+    assert nothing == ()
     reason, hint = missing(row, ("a shim leads nowhere",))
     first = next(iter(row.toolchains[0].executables.values()))[0]
     assert reason.startswith("found no ")

@@ -40,12 +40,12 @@ def pyenv(home: Path) -> Path:
 
 
 def versions(shim):
-    return [target.parent.parent.name for target in shim.targets]
+    return [target.parent.parent.name for target in shim[0]]
 
 
 def test_a_program_that_is_no_shim_is_itself(home, tmp_path):
     path = executable(tmp_path / "bin/python3")
-    assert resolve(path, None, home, {}).targets == (path,)
+    assert resolve(path, None, home, {})[0] == (path,)
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,15 @@ def test_pyenv_is_read_in_its_own_order(case, pyenv, home, project):
 def test_a_version_that_is_not_there_is_a_reason(wanted, pyenv, home):
     (pyenv / "version").write_text(wanted)
     shim = resolve(pyenv / "shims/python3", None, home, {})
-    assert shim.targets == ()
-    assert shim.reason == f"{pyenv} is set to {wanted or 'no version'}, which has no python3"
+    assert shim[0] == ()
+    assert shim[2] == f"{pyenv} is set to {wanted or 'no version'}, which has no python3"
 
 
 def test_rbenv_has_its_own_names(home, project):
     executable(home / ".rbenv/shims/ruby")
     target = executable(home / ".rbenv/versions/3.3.0/bin/ruby")
     (project / ".ruby-version").write_text("3.3.0")
-    assert resolve(home / ".rbenv/shims/ruby", project, home, {}).targets == (target,)
+    assert resolve(home / ".rbenv/shims/ruby", project, home, {})[0] == (target,)
 
 
 @pytest.mark.parametrize("root", [".asdf", ".local/share/mise"])
@@ -124,14 +124,14 @@ def test_a_rustup_proxy_leads_to_the_toolchain(case, rustup, home, project):
     file, text, environ, expected = case
     if file:
         (project / file).write_text(text)
-    (target,) = resolve(rustup, project, home, environ).targets
+    (target,) = resolve(rustup, project, home, environ)[0]
     assert target.parts[-3:] == (f"{expected}-x86_64-unknown-linux-gnu", "bin", "rustc")
 
 
 def test_a_rustup_without_a_toolchain_stays_to_say_so_itself(home):
     proxy = executable(home / ".cargo/bin/rustup").with_name("rustc")
     proxy.symlink_to("rustup")
-    assert resolve(proxy, None, home, {}).targets == (proxy,)
+    assert resolve(proxy, None, home, {})[0] == (proxy,)
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "pipe"])
@@ -151,14 +151,14 @@ def test_a_project_names_no_version_that_is_a_path_to_elsewhere(version, pyenv, 
     executable(home / "app/bin/python3")
     inner = executable(pyenv / "versions/3.9.18/envs/own/bin/python3")
     (project / ".python-version").write_text("3.9.18/envs/own")
-    assert resolve(pyenv / "shims/python3", project, home, {}).targets == (inner,)
+    assert resolve(pyenv / "shims/python3", project, home, {})[0] == (inner,)
     (project / ".python-version").write_text(version.format(app=home / "app"))
     shim = resolve(pyenv / "shims/python3", project, home, {})
-    assert (shim.targets, "has no python3" in shim.reason) == ((), True)
+    assert (shim[0], "has no python3" in shim[2]) == ((), True)
 
 
 @pytest.mark.parametrize("channel", ["{app}", "../../app"])
 def test_a_project_names_no_toolchain_that_is_a_path_to_elsewhere(channel, rustup, home, project):
     executable(home / "app/bin/rustc")
     (project / "rust-toolchain").write_text(channel.format(app=home / "app"))
-    assert resolve(rustup, project, home, {}).targets == (rustup,)
+    assert resolve(rustup, project, home, {})[0] == (rustup,)

@@ -12,7 +12,6 @@ import os
 import re
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import trio
@@ -85,37 +84,32 @@ VARIABLE = "CONTEXT_MODE_TOKEN"
 NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """Who may come in."""
-
-    names: Mapping[str, str]  # by token
-    source: str  # where they were read
-
-    def name_of(self, given: str) -> str | None:
-        """Find whose token this is; the time it takes says nothing about the tokens."""
-        found = None
-        for token, name in self.names.items():
-            if hmac.compare_digest(token.encode(), given.encode()):
-                found = name
-        return found
+def find_holder(tokens: Mapping[str, str], given: str) -> str | None:
+    """Find whose token this is; the time it takes says nothing about the tokens."""
+    found = None
+    for token, name in tokens.items():
+        if hmac.compare_digest(token.encode(), given.encode()):
+            found = name
+    return found
 
 
-def load_tokens(file: Path | None, environ: Mapping[str, str], default: Path) -> Tokens:
+def load_tokens(
+    file: Path | None, environ: Mapping[str, str], default: Path
+) -> tuple[Mapping[str, str], str]:
     """Load the tokens of `file`, else of CONTEXT_MODE_TOKEN, else of `default`, made if missing. A
-    line is a token, or a name and a token. A UsageError names a token that is too short, or a file
-    that others can read."""
+    line is a token, or a name and a token. Return the names by token, and where they were read. A
+    UsageError names a token that is too short, or a file that others can read."""
     if file is not None:
-        return Tokens(_read(file), str(file))
+        return _read(file), str(file)
     if given := environ.get(VARIABLE):
-        return Tokens(_parse(given, VARIABLE), VARIABLE)
+        return _parse(given, VARIABLE), VARIABLE
     try:
         fd = os.open(default, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        return Tokens(_read(default), str(default))
+        return _read(default), str(default)
     with os.fdopen(fd, "w") as made:
         made.write(f"{secrets.token_urlsafe(32)}\n")
-    return Tokens(_read(default), str(default))
+    return _read(default), str(default)
 
 
 def _read(file: Path) -> dict[str, str]:
@@ -171,13 +165,13 @@ def _without_port(given: str) -> str:
 class Gate:
     """ASGI: lets in who has one of the tokens, and answers the rest itself.
 
-    Hosts are names without a port, origins are whole.
+    Tokens have names, hosts are names without a port, origins are whole.
     """
 
     def __init__(
         self,
         app: ASGIApp,
-        tokens: Tokens,
+        tokens: Mapping[str, str],
         hosts: Collection[str],
         origins: Collection[str] = (),
     ) -> None:
@@ -219,7 +213,7 @@ class Gate:
         if scope["path"] in OPEN_PATHS:
             return None
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        name = self._tokens.name_of(token.strip()) if scheme.lower() == "bearer" else None
+        name = find_holder(self._tokens, token.strip()) if scheme.lower() == "bearer" else None
         if name is None:
             answer = _refuse(401, "a bearer token is required: Authorization: Bearer TOKEN")
             answer.headers["WWW-Authenticate"] = 'Bearer realm="context-mode"'

@@ -38,7 +38,7 @@ from ctxmode.mcp import conversation
 from ctxmode.mcp.client import open_projects
 from ctxmode.mcp.http import gate
 from ctxmode.mcp.http.connections import Connections, listen
-from ctxmode.mcp.http.gate import LOOPBACK, Gate, Tokens
+from ctxmode.mcp.http.gate import LOOPBACK, Gate
 from ctxmode.mcp.http.memory_api import PLACE, answer_api
 from ctxmode.mcp.http.sdk_server import build_sdk_server
 from ctxmode.mcp.server import Offer, Server
@@ -216,7 +216,8 @@ class Site:
     """What is served to whom, and where. Without a certificate it is plain HTTP."""
 
     config: Config
-    tokens: Tokens
+    tokens: Mapping[str, str]  # names by token
+    tokens_from: str  # where they were read
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
     others: Mapping[str, Path] = field(default_factory=dict)  # other projects, by name in URLs
@@ -341,7 +342,7 @@ async def open_endpoints(site: Site) -> AsyncIterator[Endpoints]:
             Server(projects, site.tools.callable, metrics.observe), site.tools
         )
         conversations = {}
-        for name in set(site.tokens.names.values()):
+        for name in set(site.tokens.values()):
             conversations[name] = Conversations(
                 server,
                 retry_interval=RETRY_MS,
@@ -362,7 +363,7 @@ def _announce(site: Site, port: int) -> None:
     base = f"{scheme}://{_bracket(site.host)}:{port}"
     lines = [f"serving {site.config.project} at {base}/{ENDPOINT}"]
     lines += [f"serving {f} at {base}/{name}/{ENDPOINT}" for name, f in site.others.items()]
-    lines.append(f"bearer tokens: {site.tokens.source}")
+    lines.append(f"bearer tokens: {site.tokens_from}")
     if site.certificate is None and _bracket(site.host) not in LOOPBACK:
         lines.append("warning: without --certificate and --key, tokens travel unencrypted")
     sys.stderr.write("".join(f"context-mode: {line}\n" for line in lines))

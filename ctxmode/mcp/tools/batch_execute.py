@@ -5,14 +5,16 @@ from __future__ import annotations
 from ctxmode.mcp import reply
 from ctxmode.mcp.reply import Reply, count_produced_bytes
 from ctxmode.mcp.tool import CallContext, Given, seconds
-from ctxmode.operations.batch import BatchCommand, BatchRequest, run_batch
+from ctxmode.operations.answers import BatchCommand
+from ctxmode.operations.batch import BatchRequest, run_batch
 from ctxmode.render import results
 
 
 async def ctx_batch_execute(call: CallContext, given: Given) -> Reply:
     request = BatchRequest(
         commands=tuple(
-            BatchCommand(c.label, c.command, c.language, tuple(c.packages)) for c in given.commands
+            BatchCommand(c.label, c.command, language=c.language, packages=tuple(c.packages))
+            for c in given.commands
         ),
         queries=tuple(map(str.strip, given.queries)),
         timeout_s=seconds(given.timeout),

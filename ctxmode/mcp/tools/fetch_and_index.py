@@ -7,7 +7,7 @@ from dataclasses import asdict
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.web.model import PageStatus, fetch_text
-from ctxmode.web.pages import DAY_S, FetchRequest
+from ctxmode.web.pages import DAY_S
 
 PAGE_KEYS = ("url", "status", "source", "title", "sections", "bytes", "error")
 
@@ -16,13 +16,12 @@ async def ctx_fetch_and_index(call: CallContext, given: Given) -> Reply:
     wanted = [(one.url, one.source or given.source) for one in given.requests]
     if given.url is not None:
         wanted.insert(0, (given.url, given.source))
-    request = FetchRequest(
-        tuple(wanted),
+    found = await call.app.fetch(
+        wanted,
+        concurrency=given.concurrency,
         ttl_s=DAY_S if given.ttl is None else given.ttl / 1000,
         force=given.force,
-        concurrency=given.concurrency,
     )
-    found = await call.app.fetch(request)
     pages = []
     for page in found:
         data = asdict(page)

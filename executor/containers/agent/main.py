@@ -79,7 +79,7 @@ def _discover() -> dict[str, list[FoundCandidate]]:
     home = Path("/home/sandbox")
     found: dict[str, list[FoundCandidate]] = {}
     for row in runtimes.LANGUAGES:
-        discovery = runtimes.discover(row, search_path, None, home, dict(os.environ))
+        candidates, _ = runtimes.discover(row, search_path, None, home, dict(os.environ))
         found[row.name] = [
             {
                 "toolchain": candidate.toolchain.name,
@@ -88,7 +88,7 @@ def _discover() -> dict[str, list[FoundCandidate]]:
                 "fingerprint": list(candidate.fingerprint),
                 "env": dict(candidate.env),
             }
-            for candidate in discovery.candidates
+            for candidate in candidates
         ]
     return found
 

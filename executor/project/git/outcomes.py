@@ -13,7 +13,7 @@ from executor.project.git import carried as carrying
 from executor.project.git.carried import CarriedRepository, Reader, ScratchWriter
 from executor.project.git.history import Repositories, Repository
 from executor.project.git.host import GitError, HostGit
-from executor.project.git.taking import REPLACE, STASH, RefMove, Taking, check, find_moves
+from executor.project.git.taking import REPLACE, STASH, Taking, check, find_moves
 from executor.project.store.manifest import Change, ChangeSet
 from executor.project.view.record import state_of
 from executor.project.view.tree import Tree
@@ -105,7 +105,7 @@ class OutcomeJudge:
     def _decide_new(self, repository: Repository) -> RepositoryOutcome:
         carried = self._read(repository, "", (), ())
         heads = {tree.folder: "" for tree in carried.trees}
-        moves = tuple(RefMove(name, "", new) for name, new in carried.refs.items())
+        moves = {name: ("", new) for name, new in carried.refs.items()}
         taking = Taking(carried, carried.tips, moves, heads, bool(carried.stashes), True)
         return _left(repository, "a new repository waits for a person", "held", taking)
 
@@ -116,16 +116,17 @@ class OutcomeJudge:
         carried = self._read(repository, kind, objects, sorted({*now.values(), checked_out} - {""}))
         place = self.read.place / str(repository.number) / "objects"
         after, brought = check(carried, host, objects[0], place)
-        touched, conflicts = [], []
+        touched: dict[str, tuple[str, str]] = {}
+        conflicts = []
         # Where refs are stored that have no file of their own.
         tables = ("packed-refs", *self._list_tables(repository))
         in_tables = any(self._is_changed(repository, name) for name in tables)
         are_moved_on = any(self._differs(repository, name) for name in tables)
-        for move in find_moves(now, carried):
-            if in_tables or self._is_changed(repository, move.name):
-                touched.append(move)
-                if are_moved_on or self._differs(repository, move.name):
-                    conflicts.append(move.name)
+        for name, move in find_moves(now, carried).items():
+            if in_tables or self._is_changed(repository, name):
+                touched[name] = move
+                if are_moved_on or self._differs(repository, name):
+                    conflicts.append(name)
         heads = {}
         for tree in carried.trees:
             prefix = f"{tree.folder}/" if tree.folder else ""
@@ -133,7 +134,7 @@ class OutcomeJudge:
                 continue  # a working tree that the run made
             before = HostGit(host.folder / tree.folder).head() if tree.folder else head
             is_set = self._is_changed(repository, f"{prefix}index") or before != tree.head
-            if not is_set and not any(move.name == before for move in touched):
+            if not is_set and before not in touched:
                 continue
             heads[tree.folder] = before
             conflicts += [
@@ -141,8 +142,7 @@ class OutcomeJudge:
                 for name in (f"{prefix}HEAD", f"{prefix}index")
                 if self._is_changed(repository, name) and self._differs(repository, name)
             ]
-        stashes = any(move.name == STASH for move in touched)
-        taking = Taking(carried, brought, tuple(touched), heads, stashes)
+        taking = Taking(carried, brought, touched, heads, STASH in touched)
         top = self._find_top(repository, host)
         if conflicts:
             why = f"{conflicts[0]} was changed meanwhile; {NOTHING}"
@@ -171,7 +171,7 @@ class OutcomeJudge:
             place = self.read.place / str(repository.number)
             after, _ = check(taking.carried, host, objects[0], place)
             now = host.list_refs()
-            other = [m.name for m in taking.refs if now.get(m.name, "") not in (m.old, m.new)]
+            other = [name for name, ends in taking.refs.items() if now.get(name, "") not in ends]
             for folder, before in taking.heads.items():
                 if HostGit(host.folder / folder).head_or_none() != before:
                     other.append(f"{folder}/HEAD".lstrip("/"))

@@ -30,21 +30,13 @@ _MISSING: Final = " missing"
 
 
 @dataclass(frozen=True, slots=True)
-class RefMove:
-    """A ref that goes from one object to another; "" is none."""
-
-    name: str
-    old: str
-    new: str
-
-
-@dataclass(frozen=True, slots=True)
 class Taking:
     """All that is to happen to one of the host's repositories."""
 
     carried: CarriedRepository
     objects: tuple[str, ...] = ()  # names of what the pack brings
-    refs: tuple[RefMove, ...] = ()
+    # By name, the objects that a ref goes from and to; "" is none.
+    refs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     # By folder, the working trees whose HEAD and index are set: what they had checked out.
     heads: Mapping[str, str] = field(default_factory=dict)
     stashes: bool = False  # the list of stashes becomes that of the run
@@ -92,13 +84,13 @@ def check(
     return git, tuple(lacking)
 
 
-def find_moves(now: Mapping[str, str], carried: CarriedRepository) -> tuple[RefMove, ...]:
+def find_moves(now: Mapping[str, str], carried: CarriedRepository) -> dict[str, tuple[str, str]]:
     """List the refs that are others in what a run left than they are at the host `now`."""
-    return tuple(
-        RefMove(name, now.get(name, ""), carried.refs.get(name, ""))
+    return {
+        name: (now.get(name, ""), carried.refs.get(name, ""))
         for name in sorted({*now, *carried.refs})
         if now.get(name) != carried.refs.get(name) and not name.startswith(NOT_CARRIED)
-    )
+    }
 
 
 def take(taking: Taking, host: HostGit, message: str) -> None:
@@ -119,7 +111,7 @@ def take(taking: Taking, host: HostGit, message: str) -> None:
         for git, tree in trees:
             at = taking.carried.refs.get(tree.head, tree.head)
             held.enter_context(_hold_new_index(git, at, tree.index))
-        _move_refs([one for one in taking.refs if one.name != STASH], host, message)
+        _move_refs(taking.refs, host, message)
         if taking.stashes:
             _set_stashes(taking.carried.stashes, host)
         for git, tree in trees:
@@ -135,20 +127,19 @@ def _make(host: HostGit, carried: CarriedRepository) -> None:
     host.ask("init", "-q", "--template=", f"--object-format={carried.format}", *bare)
 
 
-def _move_refs(moves: Iterable[RefMove], host: HostGit, message: str) -> None:
-    """Move refs in one transaction, against what they were.
+def _move_refs(moves: Mapping[str, tuple[str, str]], host: HostGit, message: str) -> None:
+    """Move refs but that of stashes in one transaction, against what they were.
 
     Raises:
         GitError: one is another by now.
     """
     now = host.list_refs()
     lines = []
-    for move in moves:
-        if now.get(move.name, "") == move.new:  # done before a kill
+    for name, (before, new) in moves.items():
+        if name == STASH or now.get(name, "") == new:  # done before a kill
             continue
-        old = move.old or "0" * len(move.new)
-        verb = f"update {move.name} {move.new} {old}" if move.new else f"delete {move.name} {old}"
-        lines.append(verb)
+        old = before or "0" * len(new)
+        lines.append(f"update {name} {new} {old}" if new else f"delete {name} {old}")
     if lines:
         orders = "".join(f"{line}\n" for line in ("start", *lines, "prepare", "commit"))
         host.ask("update-ref", "-m", message, "--stdin", stdin=orders.encode())

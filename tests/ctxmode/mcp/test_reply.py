@@ -5,7 +5,8 @@ import pytest
 from ctxmode.mcp.reply import background_reply, count_produced_bytes
 from executor import Background
 from executor.model import Isolation, Result, Status, Stream
-from executor.run.output_routing import Answer, KeptOutput, KeptStream
+from executor.run.output_routing import Answer, KeptOutput
+from kb import Indexed
 
 MIB = 1024 * 1024
 SMALL = Stream("hello\n", "", 6, 1)
@@ -13,7 +14,8 @@ LARGE = Stream("first\n", "last\n", 64 * MIB, 9000, 64 * MIB - 11, 8998)
 
 
 def answer(stdout, stored=None, status=Status.OK):
-    kept = stored and KeptOutput("out-1", (KeptStream("stdout", 1, "out-1/stdout", stored, 4096),))
+    indexed = Indexed(1, "out-1/stdout", 1, "log", None, 1, 4096, stored or 0, True)
+    kept = stored and KeptOutput("out-1", {"stdout": indexed})
     result = Result(status, stdout=stdout, stderr=SMALL, isolation=Isolation("A"))
     return Answer(result, kept)
 

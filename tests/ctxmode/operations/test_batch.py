@@ -4,7 +4,8 @@ import pytest
 import trio
 
 from ctxmode.errors import UsageError
-from ctxmode.operations.batch import BatchCommand, BatchRequest, run_commands
+from ctxmode.operations.answers import BatchCommand
+from ctxmode.operations.batch import BatchRequest, run_commands
 from executor.model import Result, Status
 from executor.run.output_routing import Answer
 

@@ -5,13 +5,13 @@ import pytest
 from ctxmode.commands.search import to_json
 from ctxmode.mcp import reply
 from ctxmode.mcp.reply import describe_run, is_error
-from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer, SearchAnswer
+from ctxmode.operations.answers import BatchAnswer, BatchCommand, IndexAnswer, SearchAnswer
 from ctxmode.render.highlight import size
 from ctxmode.render.passages import query_text
 from ctxmode.render.results import answer_text, batch_text, index_text
 from executor.model import ChangedFile, Isolation, Refusal, Result, Status, Stream, Usage
-from executor.run.output_routing import Answer, KeptOutput, KeptStream, OutputSection
-from kb import Hit, QueryResult, SearchState
+from executor.run.output_routing import Answer, KeptOutput
+from kb import Hit, Indexed, QueryResult, SearchState
 from policy.messages import BYTES_MAX
 
 USAGE = Usage(wall_s=0.123, cpu_s=0.05, peak_memory_bytes=12 * 1024 * 1024)
@@ -34,7 +34,9 @@ def shown(text: str) -> Stream:
 
 
 LARGE = Stream("first\n", "last\n", 231_072, 5000, 226_992, 4990)
-KEPT = KeptOutput("out-1", (KeptStream("stdout", 7, "out-1/stdout (shell)", 231_072, 200_000),))
+INDEXED = Indexed(7, "out-1/stdout (shell)", 1, "log", None, 1, 200_000, 231_072, False)
+KEPT = KeptOutput("out-1", {"stdout": INDEXED})
+HIT = Hit(1, "out-1/stdout", 7, "t", "the needle\n", "log", None, 5, 16, 2, 2, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ KEPT = KeptOutput("out-1", (KeptStream("stdout", 7, "out-1/stdout (shell)", 231_
             Answer(
                 result(stdout=LARGE),
                 KEPT,
-                (OutputSection("stdout", "t", "the needle\n", 5, 16),),
+                (("stdout", HIT),),
                 4,
             ),
             "## stdout: t\nthe needle\n[3 more sections match]\n"
@@ -221,20 +223,20 @@ def test_nothing_found_says_what_to_do(state):
 
 
 def test_a_batch_without_queries_shows_outputs_and_what_was_skipped():
-    ran = CommandAnswer("a", "echo 42", Answer(result(stdout=shown("42\n"))))
-    skipped = CommandAnswer("b", "ls", None, "out of time")
+    ran = BatchCommand("a", "echo 42", Answer(result(stdout=shown("42\n"))))
+    skipped = BatchCommand("b", "ls", None, "out of time")
     text = batch_text(BatchAnswer((ran, skipped)))
     assert text.startswith("# a\n42\n[ok")
     assert text.endswith("# b\n[skipped: out of time]")
 
 
 def batch_of(output: str, *, found: bool) -> str:
-    ran = CommandAnswer("a", "grep -c ERROR", Answer(result(stdout=shown(output))))
+    ran = BatchCommand("a", "grep -c ERROR", Answer(result(stdout=shown(output))))
     failed = result(status=Status.NONZERO_EXIT, exit_code=7, stderr=shown("bad\n"))
     hit = Hit(1, "a", 1, "", "a passage", "text", None, 0, 9, 1, 1, 1.0)
     state = SearchState.MATCH if found else SearchState.NO_MATCH
     query = QueryResult("ERROR", state, (hit,) if found else ())
-    commands = (ran, CommandAnswer("b", "x", Answer(failed)))
+    commands = (ran, BatchCommand("b", "x", Answer(failed)))
     return batch_text(BatchAnswer(commands, (query,)))
 
 

@@ -13,7 +13,7 @@ from ctxmode.errors import UsageError
 from ctxmode.operations import audit
 from ctxmode.operations.library import open_library
 from ctxmode.web.model import Bounds, PageAnswer, PageStatus, fetch_text
-from ctxmode.web.pages import FetchRequest, fetch
+from ctxmode.web.pages import PageFetcher
 from tests.ctxmode.web.site import answer, redirect, serving
 
 HTML = b"""<html><head><title>A guide</title></head><body><nav>menu</nav><h1>Guide</h1>
@@ -30,11 +30,9 @@ def library(config):
 
 
 async def fetched(library, web, *wanted, **options):
-    request = FetchRequest(
-        tuple((one, None) if isinstance(one, str) else one for one in wanted),
-        **({"bounds": Bounds(idle_s=60, total_s=60, bytes_max=1_000_000)} | options),
-    )
-    return await fetch(library, request, web.network(), trio.CapacityLimiter(1))
+    options = {"bounds": Bounds(idle_s=60, total_s=60, bytes_max=1_000_000)} | options
+    fetcher = PageFetcher(library, web.network(), trio.CapacityLimiter(1), **options)
+    return await fetcher.fetch([(one, None) if isinstance(one, str) else one for one in wanted])
 
 
 def html(**headers):
@@ -303,10 +301,9 @@ async def test_no_address_or_too_many_are_refused(library, wanted):
 
 async def test_the_text_shows_the_beginning_and_what_was_done(library):
     async with serving({"/": html(), "/long": answer(body=b"word\n" * 2000)}) as web:
-        request = FetchRequest(((web.url("/"), None),))
-        one = await fetch(library, request, web.network(), trio.CapacityLimiter(1))
-        request = FetchRequest(((web.url("/long"), None), (web.url("/gone"), None)))
-        two = await fetch(library, request, web.network(), trio.CapacityLimiter(1))
+        fetcher = PageFetcher(library, web.network(), trio.CapacityLimiter(1))
+        one = await fetcher.fetch([(web.url("/"), None)])
+        two = await fetcher.fetch([(web.url("/long"), None), (web.url("/gone"), None)])
     assert fetch_text(one).startswith(f"[new] {web.url('/')} | A guide\n[")
     assert "HTML to Markdown" in fetch_text(one)
     assert fetch_text(two).count("word") == 64

@@ -166,10 +166,8 @@ async def test_each_toolchain_finds_packages(  # noqa: PLR0917 - fixtures
     open_with, registry, served, project, monkeypatch, toolchain, as_file
 ):
     def only(row, *where):
-        found = discover(row, *where)
-        return found._replace(
-            candidates=tuple(c for c in found.candidates if c.toolchain.name == toolchain)
-        )
+        found, passed_over = discover(row, *where)
+        return tuple(c for c in found if c.toolchain.name == toolchain), passed_over
 
     discover = runtimes.discover
     need(toolchain)

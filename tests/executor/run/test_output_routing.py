@@ -56,7 +56,7 @@ async def test_a_small_output_is_the_answer_and_is_not_stored(keep, store, tmp_p
 async def test_a_large_output_is_kept_whole_however_the_run_ended(keep, store, tmp_path, status):
     run = completed(tmp_path, LOG, status=status)
     answer = await keep.answer(run, REQUEST)
-    (stream,) = answer.kept.streams
+    (stream,) = answer.kept.streams.values()
     assert store.text(stream.source_id) == LOG
     assert (answer.kept.bytes_indexed, answer.kept.bytes_total) == (len(LOG), len(LOG))
     assert answer.result == replace(run.result, output_id=answer.kept.output_id)
@@ -68,12 +68,12 @@ async def test_both_streams_are_sources_of_their_own_under_one_output_id(keep, s
     answer = await keep.answer(completed(tmp_path, LOG, LOG[::-1]), REQUEST)
     labels = {source.label for source in store.sources()}
     assert labels == {f"{answer.kept.output_id}/{s} (python)" for s in ("stdout", "stderr")}
-    assert [stream.stream for stream in answer.kept.streams] == ["stdout", "stderr"]
+    assert [*answer.kept.streams] == ["stdout", "stderr"]
 
 
 async def test_a_small_stderr_beside_a_large_stdout_stays_in_the_answer(keep, tmp_path):
     answer = await keep.answer(completed(tmp_path, LOG, b"a warning\n"), REQUEST)
-    assert [stream.stream for stream in answer.kept.streams] == ["stdout"]
+    assert [*answer.kept.streams] == ["stdout"]
     assert answer.result.stderr.text == "a warning\n"
 
 
@@ -120,7 +120,7 @@ async def test_an_output_can_be_kept_though_it_is_small(keep, store, tmp_path):
 async def test_with_an_intent_the_matching_sections_come_back_exactly(keep, tmp_path):
     log = LOG.replace(b"entry 3333 ", b"entry 3333 catastrophe ")
     answer = await keep.answer(completed(tmp_path, log), replace(REQUEST, intent="catastrophe"))
-    (section,) = answer.sections
+    ((_, section),) = answer.sections
     assert "3333 catastrophe" in section.text
     assert section.text.encode() == log[section.start_byte : section.end_byte]
     assert answer.sections_total == 1
@@ -128,7 +128,7 @@ async def test_with_an_intent_the_matching_sections_come_back_exactly(keep, tmp_
 
 async def test_sections_are_few_and_the_rest_is_counted(keep, tmp_path):
     answer = await keep.answer(completed(tmp_path, LOG), replace(REQUEST, intent="audit"))
-    assert sum(len(section.text) for section in answer.sections) <= SECTIONS_BYTES_MAX
+    assert sum(len(section.text) for _, section in answer.sections) <= SECTIONS_BYTES_MAX
     assert answer.sections_total > len(answer.sections)
 
 
@@ -153,7 +153,7 @@ async def test_the_middle_of_a_huge_output_is_indexed_behind_the_answer(keep, st
     (late,) = store.search("catastrophe")
     assert "0003000 catastrophe" in late.hits[0].text
     assert late.incomplete_sources == ()
-    assert store.text(answer.kept.streams[0].source_id) == middle
+    assert store.text(answer.kept.streams["stdout"].source_id) == middle
     assert list((tmp_path / "queue").iterdir()) == []
 
 
@@ -162,7 +162,7 @@ async def test_an_answer_with_an_intent_waits_for_more_of_the_output(keep, tmp_p
     middle = HUGE.replace(b"0003000 ", b"0003000 catastrophe ")
     answer = await keep.answer(completed(tmp_path, middle), replace(REQUEST, intent="catastrophe"))
     assert answer.kept.bytes_indexed == len(middle)
-    assert "0003000 catastrophe" in answer.sections[0].text
+    assert "0003000 catastrophe" in answer.sections[0][1].text
 
 
 async def test_an_answer_waits_neither_for_other_writers_nor_long_for_an_intent(keep, tmp_path):
@@ -182,7 +182,7 @@ async def test_a_repeated_large_output_is_answered_before_the_earlier_one_has_mo
     with store.access.reading() as db:
         assert reading.any_unmoved(db)
     found = {hit.source_id for hit in store.search("entry", limit=50)[0].hits}
-    assert found == {second.kept.streams[0].source_id}
+    assert found == {second.kept.streams["stdout"].source_id}
     await keep.index_queued()
     with store.access.reading() as db:
         assert not reading.any_unmoved(db)
@@ -203,7 +203,7 @@ async def test_of_two_streams_one_may_be_kept_and_the_other_is_named_as_not(tmp_
     with Store.open(tmp_path / "kb.sqlite3", quota=lambda: 600_000) as store:
         run = completed(tmp_path, LOG, LOG * 4)
         answer = await Keep(lambda: store, tmp_path / "kb.queue").answer(run, REQUEST)
-    assert [stream.stream for stream in answer.kept.streams] == ["stdout"]
+    assert [*answer.kept.streams] == ["stdout"]
     assert "could not be kept" in answer.note
 
 
@@ -224,7 +224,7 @@ async def test_indexing_behind_starts_with_what_an_earlier_process_left(keep, st
     async with trio.open_nursery() as nursery:
         nursery.start_soon(later.index_behind)
         with trio.fail_after(60):
-            while not store.source(answer.kept.streams[0].source_id).complete:
+            while not store.source(answer.kept.streams["stdout"].source_id).complete:
                 await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()
 
@@ -242,5 +242,5 @@ async def test_an_answer_has_a_json_form(keep, tmp_path):
     answer = await keep.answer(completed(tmp_path, LOG), replace(REQUEST, intent="audit"))
     data = answer.to_json()
     assert data["kept"]["output_id"] == answer.kept.output_id
-    assert data["sections"][0]["text"] == answer.sections[0].text
+    assert data["sections"][0]["text"] == answer.sections[0][1].text
     assert Result.from_json(data["result"]) == answer.result

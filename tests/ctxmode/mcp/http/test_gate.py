@@ -3,12 +3,12 @@
 import pytest
 import trio
 
-from ctxmode.mcp.http.gate import BODY_S_MAX, Gate, Tokens
+from ctxmode.mcp.http.gate import BODY_S_MAX, Gate
 
 TOKEN = "a-token-of-enough-letters"
 GOOD = {"host": "localhost:8765", "authorization": f"Bearer {TOKEN}"}
 ADMITTED = (
-    Tokens({TOKEN: "ada"}, "a test"),
+    {TOKEN: "ada"},
     frozenset({"127.0.0.1", "localhost", "[::1]", "box.example"}),
     frozenset({"https://app.example"}),
 )

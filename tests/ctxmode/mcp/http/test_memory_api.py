@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 import pytest
 
 from ctxmode.config.locations import prepare_storage
-from ctxmode.mcp.http.gate import LOOPBACK, Gate, Tokens
+from ctxmode.mcp.http.gate import LOOPBACK, Gate
 from ctxmode.mcp.http.serving import Endpoints, Metrics, Site
 from ctxmode.operations.facts import open_memory
 from memory.facts.model import Draft
@@ -27,8 +27,8 @@ class Desk:
         self.config = config
         self.other = config.project.parent / "api"
         self.other.mkdir()
-        tokens = Tokens({TOKEN: "ada"}, "here")
-        site = Site(config, tokens, others={"api": self.other})
+        tokens = {TOKEN: "ada"}
+        site = Site(config, tokens, "here", others={"api": self.other})
         self._app = Gate(Endpoints(site, Metrics(), {}), tokens, LOOPBACK)
 
     async def send(

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from ctxmode.errors import UsageError
-from ctxmode.mcp.http.gate import load_tokens
+from ctxmode.mcp.http.gate import find_holder, load_tokens
 
 LONG = "a-token-of-enough-letters"
 OTHER = "another-token-of-enough-letters"
@@ -24,26 +24,26 @@ def file(tmp_path):
 
 def test_a_token_is_made_once_and_kept_for_its_owner_alone(tmp_path):
     place = tmp_path / "http-token"
-    (first,) = load_tokens(None, {}, place).names
-    (second,) = load_tokens(None, {}, place).names
+    (first,) = load_tokens(None, {}, place)[0]
+    (second,) = load_tokens(None, {}, place)[0]
     assert first == second
     assert len(first) >= 40
     assert place.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_environment_goes_before_the_kept_token(tmp_path):
-    tokens = load_tokens(None, {"CONTEXT_MODE_TOKEN": LONG}, tmp_path / "none")
-    assert tokens.names == {LONG: "default"}
-    assert tokens.source == "CONTEXT_MODE_TOKEN"
+    tokens, source = load_tokens(None, {"CONTEXT_MODE_TOKEN": LONG}, tmp_path / "none")
+    assert tokens == {LONG: "default"}
+    assert source == "CONTEXT_MODE_TOKEN"
     assert not (tmp_path / "none").exists()
 
 
 def test_a_file_names_who_comes_in(file, tmp_path):
-    tokens = load_tokens(file(f"# ours\nada {LONG}\n\nbob {OTHER}\n"), os.environ, tmp_path)
-    assert tokens.name_of(LONG) == "ada"
-    assert tokens.name_of(OTHER) == "bob"
-    assert tokens.name_of(LONG[:-1]) is None
-    assert tokens.name_of("") is None
+    tokens, _ = load_tokens(file(f"# ours\nada {LONG}\n\nbob {OTHER}\n"), os.environ, tmp_path)
+    assert find_holder(tokens, LONG) == "ada"
+    assert find_holder(tokens, OTHER) == "bob"
+    assert find_holder(tokens, LONG[:-1]) is None
+    assert find_holder(tokens, "") is None
 
 
 @pytest.mark.parametrize(
