@@ -11,7 +11,10 @@ from pathlib import Path
 
 from kb.chunkers import CHUNKERS
 from kb.chunking import chunk_part
-from kb.indexing import Converted, convert
+from kb.decoding import as_utf8
+from kb.detect import Detected, detect
+from kb.indexing import convert
+from kb.model import SourceSpec, StoredContent
 from kb.packing import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk
 
 HERE = Path(__file__).parent
@@ -42,26 +45,30 @@ def main() -> int:
 
 def table() -> str:
     """The whole document."""
-    missing = set(CHUNKERS) - {converted(path).detected.kind for path in samples()}
+    missing = set(CHUNKERS) - {converted(path)[0].kind for path in samples()}
     assert not missing, f"no sample is of kind {', '.join(sorted(missing))}"
     return "\n".join([HEAD, *(line for path in samples() for line in section(path))])
 
 
 def samples() -> list[Path]:
     """Every sample, by kind."""
-    return sorted(SAMPLES.iterdir(), key=lambda path: (converted(path).detected.kind, path.name))
+    return sorted(SAMPLES.iterdir(), key=lambda path: (converted(path)[0].kind, path.name))
 
 
-def converted(path: Path) -> Converted:
-    return convert(path.read_bytes(), name=None if path.suffix == ".txt" else path.name)
+def known_name(path: Path) -> str | None:
+    return None if path.suffix == ".txt" else path.name
+
+
+def converted(path: Path) -> tuple[StoredContent, bytes, Detected]:
+    return convert(SourceSpec("", name=known_name(path)), path.read_bytes())
 
 
 def section(path: Path) -> Iterator[str]:
     """One sample: what it is taken for and why, and its chunks."""
-    text = converted(path)
-    detected = text.detected
+    content, text, chunked_as = converted(path)
+    detected = detect(as_utf8(path.read_bytes())[0], name=known_name(path))
     language = f", {detected.language}" if detected.language not in (None, detected.kind) else ""
-    steps = f"; {', '.join(text.steps)}" if text.steps else ""
+    steps = f"; {content.converted}" if content.converted else ""
     yield f"## {detected.kind}"
     yield ""
     link = f"[{path.name}](samples/{path.name})"
@@ -70,7 +77,7 @@ def section(path: Path) -> Iterator[str]:
     yield ""
     yield "| lines | bytes | title | begins with | identifiers |"
     yield "| --- | --- | --- | --- | --- |"
-    for chunk in chunk_part(text.data, text.chunked_as):
+    for chunk in chunk_part(text, chunked_as):
         yield row(chunk)
     yield ""
 

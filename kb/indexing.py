@@ -49,7 +49,7 @@ def add(access: Access, spec: SourceSpec, data: bytes, *, wait_s: float | None =
 
 def prepare(access: Access, spec: SourceSpec, data: bytes) -> Prepared:
     """All that can be done before the database is needed."""
-    content, text, chunked_as = _convert(spec, data)
+    content, text, chunked_as = convert(spec, data)
     part = spool_queue.SpoolPart(text, 0, 1)
     return spec, content, _cut(part, chunked_as, redaction.spans(access.redact, text))
 
@@ -57,7 +57,7 @@ def prepare(access: Access, spec: SourceSpec, data: bytes) -> Prepared:
 def prepare_all(access: Access, sources: Sequence[tuple[SourceSpec, bytes]]) -> list[Prepared]:
     """The same for several. Workers do what takes long, so that other threads of this process get
     on; those without secrets are cut together."""
-    texts = [_convert(spec, data) for spec, data in sources]
+    texts = [convert(spec, data) for spec, data in sources]
     found = [redaction.spans(access.redact, text) for _, text, _ in texts]
     plain = [
         (text, chunked_as)
@@ -86,7 +86,7 @@ def _detect(spec: SourceSpec, beginning: bytes) -> Detected:
     )
 
 
-def _convert(spec: SourceSpec, data: bytes) -> tuple[StoredContent, bytes, Detected]:
+def convert(spec: SourceSpec, data: bytes) -> tuple[StoredContent, bytes, Detected]:
     """`data` as text that can be cut into exact chunks: what the source is, the text, and what that
     is. Of a run every byte is kept."""
     text, steps = data, list[str]()
