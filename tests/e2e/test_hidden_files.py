@@ -142,7 +142,7 @@ def pack(at: Place) -> str:
 
 def task(at: Place) -> str:
     at.link(".contextos/CURRENT_TASK.md")
-    return find_task(at.config, "", read_contextos(at.config)).text
+    return find_task(at.config, "", read_contextos(at.config))[0]
 
 
 def decisions(at: Place) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import policy
-from ctxmode.trial.corpus import INPUT_NAME, QUESTIONS, SampleProgram, load_programs
+from ctxmode.trial.corpus import INPUT_NAME, QUESTIONS, load_programs
 from executor import Caller, LocalEngine, Request
 from executor.engine.engine import Completed
 from executor.instance.lock import remove
@@ -33,7 +33,7 @@ echo new > made/new; echo more >> old/1; rm old/2; mv old/3 made/moved; chmod 70
 ln old/5 made/hard; ln -s ../old/5 made/link; mkdir empty; rm -r gone; touch -d @1700000000 old/6
 echo obey > .envrc; mkfifo fifo; ln -s /root/x out
 """
-PROGRAMS = {one.language: one for one in load_programs()}
+PROGRAMS = {language: (question, code) for language, question, code in load_programs()}
 FEW = ("c", "javascript", "python", "shell")
 """Compiled, prewarmed and neither: the others go the same way."""
 # What is asked.
@@ -152,9 +152,9 @@ async def compare(front: Front, request: Request, project: Path) -> Result:
 async def compare_answers(
     language: str, front: Front, project: Path, *, with_failure: bool
 ) -> None:
-    program: SampleProgram = PROGRAMS[language]
-    result = await compare(front, Request(language, program.code, timeout_s=60), project)
-    expected = QUESTIONS[program.question][1]((project / INPUT_NAME).read_bytes())
+    question, code = PROGRAMS[language]
+    result = await compare(front, Request(language, code, timeout_s=60), project)
+    expected = QUESTIONS[question][1]((project / INPUT_NAME).read_bytes())
     assert (result.worker, result.stdout.text.strip()) == (WORKER, str(expected))
     if with_failure:
         failed = await compare(front, Request(language, FAIL[language], timeout_s=60), project)

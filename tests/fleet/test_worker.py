@@ -177,7 +177,7 @@ async def test_a_slot_whose_sandbox_failed_is_opened_anew(
     worker: Worker, do: Do, monkeypatch: pytest.MonkeyPatch, fails: str
 ):
     async def fail(self: LocalEngine, *_: object, **more: object) -> Completed:
-        engines.append(self._parts)
+        engines.append(self._runner)
         if fails == "by an exception":
             raise SandboxUnavailableError("its folder is gone")
         return Completed(Result(Status.SANDBOX_ERROR))
@@ -189,7 +189,7 @@ async def test_a_slot_whose_sandbox_failed_is_opened_anew(
             assert (await do("echo on"))["status"] == "sandbox_error"
     assert shown(await do("echo on")) == "on\n"
     (slot,) = worker._idle
-    assert slot.engine._parts not in engines
+    assert slot.engine._runner not in engines
 
 
 async def test_cancelling_ends_the_run_and_frees_its_slot(

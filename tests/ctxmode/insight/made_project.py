@@ -60,7 +60,7 @@ def fill(config: Config, amounts: Amounts, *, now: float, seed: int = 1) -> None
     _fill_audit(config)
 
 
-REFUSALS = tuple(SOURCES[kind].found(*rest).refusal for kind, *rest in _DATA["refusals"])
+REFUSALS = tuple(SOURCES[kind].found(*rest)[1] for kind, *rest in _DATA["refusals"])
 
 
 def fill_counts(config: Config, amounts: Amounts, chance: random.Random, now: float) -> None:

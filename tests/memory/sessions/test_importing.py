@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.errors import MemoryRoomError
-from memory.sessions import full_text, importing, keeping, sources, tail
+from memory.sessions import importing, keeping, sources, tail, tail_events
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Transcript
 from memory.sessions.reading import read_sources
@@ -573,7 +573,7 @@ def test_the_events_of_a_tail_are_the_last_ones(tail_bytes, tmp_path):
     path = write(tmp_path / "t.jsonl", long_session())
     found = Transcript(str(path), SESSION)
     with open_store(tmp_path / "s.sqlite3") as store:
-        events = full_text.read_tail_events(
+        events = tail_events.read_tail_events(
             store._importing, IMPORTER, found, tail_bytes, f"claude_code:{SESSION}"
         )
         bring_in(store, path)
