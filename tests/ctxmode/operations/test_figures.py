@@ -179,8 +179,8 @@ def test_r15_tool_use_and_compactions_over_all_sessions(user):
     assert read == {"tool": "Read", "calls": 1, "errors": 0, "average_output_tokens": None}
     assert figures.read_tool_uses(config, agent="codex", everywhere=True)[0] == []
     points = figures.read_compactions(config, everywhere=True)[0]
-    assert [point.summary for point in points] == ["Second.", "First."]
-    assert [point.tokens_before for point in points] == [1000, 1000]
+    assert [point["summary"] for point in points] == ["Second.", "First."]
+    assert [point["tokens_before"] for point in points] == [1000, 1000]
     assert len(figures.read_compactions(config)[0]) == 1
     assert figures.read_compactions(config, agent="codex")[0] == []
 

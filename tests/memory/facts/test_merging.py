@@ -102,7 +102,7 @@ def test_a_choice_for_one_path_leaves_the_conflicts_of_others(store):
         put(store, path, "ours")
         put(store, path, "theirs", "b")
     found = merge_branch(store, "b", take={PATHS[0]: "theirs"}, author=ME)
-    assert [one.path for one in found[1]] == [PATHS[1]]
+    assert [path for path, _ in found[1]] == [PATHS[1]]
     assert set(texts(store).values()) == {"ours"}
     merge_branch(store, "b", take={PATHS[0]: "theirs", "*": "ours"}, author=ME)
     assert [texts(store)[path] for path in PATHS[:2]] == ["theirs", "ours"]
@@ -226,7 +226,7 @@ def merge_and_compare(store, base, now, branch):
         )
     }
     found = merge_branch(store, branch, author=ME)
-    assert {one.path for one in found[1]} == clashes
+    assert {path for path, _ in found[1]} == clashes
     if clashes:
         assert changes(store) == before
         return False

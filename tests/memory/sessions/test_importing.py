@@ -292,9 +292,11 @@ def test_lines_are_the_same_wherever_blocks_end(tmp_path, monkeypatch):
         monkeypatch.setattr(tail, "BLOCK_BYTES", block)
         with path.open("rb") as file:
             lines = list(tail.read_lines(file, 0, len(data), 40))
-            assert [one.data for one in lines] == [b"x" * n if n <= 40 else None for n in range(60)]
-            assert [one.start for one in lines][1:] == [one.end for one in lines][:-1]
-            starts = {one.start for one in lines} | {lines[-1].end}
+            assert [data for _, _, data in lines] == [
+                b"x" * n if n <= 40 else None for n in range(60)
+            ]
+            assert [start for start, _, _ in lines][1:] == [end for _, end, _ in lines][:-1]
+            starts = {start for start, _, _ in lines} | {lines[-1][1]}
             for at in range(0, len(data) - 5, 11):
                 assert tail.find_line_start(file, at) == min(s for s in starts if s >= at)
 
