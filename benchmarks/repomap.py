@@ -14,7 +14,6 @@ import statistics
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -49,13 +48,8 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 Changed = Mapping[str, Sequence[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A task, the commit to look at, and by file the lines there that were changed for it."""
-
-    base: str
-    task: str
-    changed: Changed
+Case = tuple[str, str, Changed]
+"""The commit to look at, a task, and by file the lines there that were changed for it."""
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -96,11 +90,11 @@ def find_commits(work: Path, count: int) -> list[Case]:
         if 1 <= len(paths) <= FILES_MAX and len(message.split()) >= WORDS_MIN:
             found.append((sha, message, paths))
     random.Random(1).shuffle(found)
-    cases = []
+    cases: list[Case] = []
     for sha, message, paths in found[:count]:
         options = ("-U0", "--no-renames", "--no-ext-diff", f"{sha}^", sha, "--", *paths)
         patch = git(work, "diff", *options)
-        cases.append(Case(git(work, "rev-parse", f"{sha}^").strip(), message, read_changed(patch)))
+        cases.append((git(work, "rev-parse", f"{sha}^").strip(), message, read_changed(patch)))
     return cases
 
 
@@ -150,23 +144,24 @@ class Shares:
 
     def add(self, work: Path, store: MapStore, case: Case) -> None:
         """Check a case's commit out, scan it, and look for what was changed."""
-        git(work, "checkout", "-q", "-f", case.base)
+        base, task, every = case
+        git(work, "checkout", "-q", "-f", base)
         git(work, "clean", "-q", "-f", "-d", "-x")
         scan(store, ScanRequest(work, lambda _: False, lambda data: data))
-        changed = {path: at for path, at in case.changed.items() if (work / path).is_file()}
+        changed = {path: at for path, at in every.items() if (work / path).is_file()}
         if not changed:
             return
-        ranked = rank_files(store.db, case.task)
+        ranked = rank_files(store.db, task)
         orders = (
             (self.by_name, [one.row.path for one in ranked]),
-            (self.plain, _order_by_text(store, case.task)),
+            (self.plain, _order_by_text(store, task)),
         )
         for shares, order in orders:
             for at in AT:
                 found = sum(path in order[:at] for path in changed) / len(changed)
                 shares[f"files among the first {at}"].append(found)
         for budget in BUDGETS:
-            asked = PackRequest(case.task, estimate_tokens, _redact_nothing, budget)
+            asked = PackRequest(task, estimate_tokens, _redact_nothing, budget)
             pack = fit(store.db, work, asked, ranked, file_bytes=FILE_BYTES)
             share = _share_of_lines(pack, changed)
             self.by_name[f"lines within {budget:,} tokens"].append(share)
@@ -205,8 +200,8 @@ def _measure_cases(
     store = MapStore(bench.folder / f"map-{number}.sqlite3")
     # The newest first: what the map knows is then no ancestor, and each history is read whole.
     cases = find(work)
-    dates = {case.base: int(git(work, "log", "-1", "--format=%ct", case.base)) for case in cases}
-    for case in sorted(cases, key=lambda one: (dates[one.base], one.task), reverse=True):
+    dates = {base: int(git(work, "log", "-1", "--format=%ct", base)) for base, _, _ in cases}
+    for case in sorted(cases, key=lambda one: (dates[one[0]], one[1]), reverse=True):
         shares.add(work, store, case)
     store.close()
 
@@ -240,7 +235,7 @@ def issues(bench: Bench) -> None:
     for name in sorted({row["repo"] for row in rows}):
         found = [path for path in find_repositories(folder) if is_named(path, folder, name)]
         cases = [
-            Case(row["base_commit"], row["problem_statement"], read_changed(row["patch"]))
+            (row["base_commit"], row["problem_statement"], read_changed(row["patch"]))
             for row in sorted(rows, key=lambda one: str(one["instance_id"]))
             if row["repo"] == name
         ]

@@ -106,7 +106,7 @@ def index_file(store: Store, path: Path, root: Path | None = None) -> Indexed | 
         one_pass = _Pass(store, walk, None, bulk, met=False)
         one_pass.take(WalkEntry(path, str(path.relative_to(root)), path.stat()))
     if walk.skipped:
-        raise ValueError(f"{path}: {walk.skipped[0].reason}")
+        raise ValueError(f"{path}: {walk.skipped[0][1]}")
     return bulk.indexed[0] if bulk.indexed else None
 
 

@@ -301,7 +301,7 @@ def step_behind(access: Access, limit_bytes: int) -> bool:
         return False
     index_queued(access, limit_bytes)
     with access.reading() as db:
-        more = not reading.progress(db, None).complete
+        more = reading.count_bytes_left(db, None) > 0
     with suppress(StoreError):  # which must not keep what is queued from being indexed
         more = eviction.step(access) or more
     return more or _move_superseded(access)

@@ -152,18 +152,6 @@ class Indexed:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How much of what was queued is indexed, in bytes."""
-
-    done: int
-    total: int
-
-    @property
-    def complete(self) -> bool:
-        return self.done >= self.total
-
-
-@dataclass(frozen=True, slots=True)
 class Source:
     """One version of one label.
 

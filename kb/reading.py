@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kb.compression import restore
-from kb.model import Progress, Source, UnknownSourceError
+from kb.model import Source, UnknownSourceError
 
 if TYPE_CHECKING:
     from kb.store import Store
@@ -179,18 +179,17 @@ def _source(row: tuple[Any, ...]) -> Source:
     return replace(source, pinned=bool(source.pinned))
 
 
-def progress(db: sqlite3.Connection, source_id: int | None) -> Progress:
+def count_bytes_left(db: sqlite3.Connection, source_id: int | None) -> int:
+    """Count the bytes that are still to be indexed, of one source or of all."""
     where, values = (
         ("id IN (SELECT source_id FROM pending)", ())
         if source_id is None
         else ("id = ?", (source_id,))
     )
-    row = db.execute(
-        f"SELECT coalesce(sum(bytes_indexed), 0), coalesce(sum(bytes_total), 0) FROM source"
-        f" WHERE {where}",
-        values,
+    (left,) = db.execute(
+        f"SELECT coalesce(sum(bytes_total - bytes_indexed), 0) FROM source WHERE {where}", values
     ).fetchone()
-    return Progress(*row)
+    return max(0, int(left))
 
 
 def any_unmoved(db: sqlite3.Connection) -> bool:

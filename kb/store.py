@@ -15,7 +15,6 @@ from kb.filters import Filters
 from kb.model import (
     Hit,
     Indexed,
-    Progress,
     Purged,
     QueryResult,
     Source,
@@ -154,9 +153,10 @@ class Store:
         source_id: int | None = None,
         *,
         wait_s: float | None = None,
-    ) -> Progress:
-        """Index up to about `limit_bytes` of what is queued, of one source or of all, and say how
-        far that is. `wait_s` is as of `add`. A source whose spool file is gone stays incomplete.
+    ) -> int:
+        """Index up to about `limit_bytes` of what is queued, of one source or of all, and return
+        the bytes that are left. `wait_s` is as of `add`. A source whose spool file is gone stays
+        incomplete.
 
         Raises:
             StoreError: a slice could not be stored; it stays queued.
@@ -164,7 +164,7 @@ class Store:
         from kb import indexing  # noqa: PLC0415
 
         indexing.index_queued(self._access, limit_bytes, source_id, wait_s=wait_s)
-        return self.progress(source_id)
+        return self.count_bytes_left(source_id)
 
     def settle(self, limit_bytes: int = spool_queue.HEAD_BYTES) -> bool:
         """Take one short step of what is left to do behind additions, as `step_behind` has it.
@@ -214,10 +214,10 @@ class Store:
         with self._access.writing() as db:
             writing.delete_source(db, source_id)
 
-    def progress(self, source_id: int | None = None) -> Progress:
-        """Bytes indexed and total, of one source or of all that are incomplete."""
+    def count_bytes_left(self, source_id: int | None = None) -> int:
+        """Count the bytes that are still to be indexed, of one source or of all."""
         with self._access.reading() as db:
-            return reading.progress(db, source_id)
+            return reading.count_bytes_left(db, source_id)
 
     def search(  # noqa: PLR0913 - the filters are the interface
         self,

@@ -31,7 +31,7 @@ _GIT = ".git"
 
 
 class Why(Enum):
-    """What kind of reason a path was passed over for; `Skipped.reason` says it to a person."""
+    """What kind of reason a path was passed over for; `Skipped` also says it to a person."""
 
     ALWAYS = "always"
     """A repository's own folder, installed packages."""
@@ -53,14 +53,8 @@ class Why(Enum):
     """The path is an ignore file, some of which is not obeyed: the file itself is not skipped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A path that was not indexed, relative to the root, the reason, and what kind it is of."""
-
-    path: str
-    reason: str
-    why: Why
-
+Skipped = tuple[str, str, Why]
+"""A path that was not indexed, relative to the root, the reason, and what kind it is of."""
 
 _Reason = tuple[Why, str]
 
@@ -168,7 +162,7 @@ class Walk:
 
     def skip(self, path: Path, reason: str, why: Why) -> None:
         relative = os.fsencode(path.relative_to(self.root))
-        self.skipped.append(Skipped(relative.decode("utf-8", "backslashreplace"), reason, why))
+        self.skipped.append((relative.decode("utf-8", "backslashreplace"), reason, why))
 
     def _entries(
         self, folder: Path, relative: str, names: frozenset[str] | None

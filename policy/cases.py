@@ -26,38 +26,34 @@ class PolicyCase(NamedTuple):
     reason: str
     line: int  # where the row stands in the table
 
+    def is_right(self, verdict: Verdict) -> bool:
+        """Return whether a verdict's decision is the expected one."""
+        return verdict.decision.word == self.expected
 
-class CaseResult(NamedTuple):
-    """A case and what the policy said."""
-
-    case: PolicyCase
-    verdict: Verdict
-
-    @property
-    def is_right(self) -> bool:
-        """Whether the decision is the expected one."""
-        return self.verdict.decision.word == self.case.expected
-
-    def to_json(self) -> dict[str, object]:
-        """The row as plain JSON values."""
-        decision, matches = self.verdict.decision, self.verdict.matches
+    def to_json(self, verdict: Verdict) -> dict[str, object]:
+        """Build the row as plain JSON values, with what the policy said of it."""
+        decision = verdict.decision
         return {
-            "language": self.case.language,
-            "expected": self.case.expected,
+            "language": self.language,
+            "expected": self.expected,
             "got": decision.word,
-            "rule": next((m.rule for m in matches if m.decision is decision), None),
-            "reason": self.case.reason,
+            "rule": next((m.rule for m in verdict.matches if m.decision is decision), None),
+            "reason": self.reason,
         }
+
+
+CaseResult = tuple[PolicyCase, Verdict]
+"""A case and what the policy said."""
 
 
 def count_by_tag(results: Iterable[CaseResult]) -> dict[str, tuple[int, int]]:
     """Count the right and all results per tag, the bracketed word that opens a reason."""
     counts: dict[str, tuple[int, int]] = {}
-    for result in results:
-        match = _TAG.match(result.case.reason)
+    for case, verdict in results:
+        match = _TAG.match(case.reason)
         tag = match[1] if match else ""
         right, total = counts.get(tag, (0, 0))
-        counts[tag] = (right + result.is_right, total + 1)
+        counts[tag] = (right + case.is_right(verdict), total + 1)
     return counts
 
 
@@ -103,7 +99,7 @@ def run_cases(
     subjects = [subject_of(case, home, folder, complete) for case in cases]
     judged = partial(judge, rules=rules, on_disk=project is not None)
     verdicts = in_time(subjects, rules, judged, report, Verdict)
-    return tuple(map(CaseResult, cases, verdicts))
+    return tuple(zip(cases, verdicts, strict=True))
 
 
 def subject_of(

@@ -91,9 +91,9 @@ def walk_files(
             break
     skipped = [
         # What is refused is refused by the name of a reason.
-        (one.path, one.reason if one.why is Why.NOT_ALLOWED else _NAMES[one.why])
-        for one in walk.skipped
-        if one.why is Why.NOT_ALLOWED or one.why in _NAMES
+        (path, reason if why is Why.NOT_ALLOWED else _NAMES[why])
+        for path, reason, why in walk.skipped
+        if why is Why.NOT_ALLOWED or why in _NAMES
     ]
     entries.sort(key=lambda entry: entry.relative)
     return entries, sorted([*skipped, *beyond]), is_whole

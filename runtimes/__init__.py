@@ -14,7 +14,6 @@ from runtimes.model import (
     Driver,
     Language,
     PrewarmPlan,
-    ProbeResult,
     Program,
     Step,
 )
@@ -49,7 +48,6 @@ __all__ = [
     "Driver",
     "Language",
     "PrewarmPlan",
-    "ProbeResult",
     "Program",
     "Step",
     "UnknownLanguage",

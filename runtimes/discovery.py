@@ -15,7 +15,6 @@ from runtimes.model import (
     Fingerprint,
     HomeLibrary,
     Language,
-    ProbeResult,
     Toolchain,
 )
 
@@ -24,39 +23,36 @@ from runtimes.model import (
 _CLEARLY_FASTER: Final = 0.75
 
 
-def choose(results: Iterable[ProbeResult], preferred: Sequence[str] = ()) -> ProbeResult | None:
-    """The runnable result to use, or None when none runs.
+def choose(
+    runnable: Iterable[tuple[Candidate, float]], preferred: Sequence[str] = ()
+) -> tuple[Candidate, float] | None:
+    """Choose the candidate to use, of those that run and the ms that their hello programs took.
 
     The first of the `preferred` toolchains that runs is taken, where any of them does. Else an
     interpreter that belongs to the project outranks everything, then the lowest `rank` counts.
     Among different toolchains of one rank the fastest is taken. Among several places of the same
-    toolchain it is the first on the search path, which its user means.
+    toolchain it is the first on the search path, which its user means. None when none runs.
     """
-    runnable = sorted((r for r in results if r.runnable), key=lambda r: r.candidate.order)
+    ordered = sorted(runnable, key=lambda one: one[0].order)
     for name in preferred:
-        if named := [r for r in runnable if r.candidate.toolchain.name == name]:
-            runnable = named
+        if named := [one for one in ordered if one[0].toolchain.name == name]:
+            ordered = named
             break
-    own = [r for r in runnable if r.candidate.project_specific]
+    own = [one for one in ordered if one[0].project_specific]
     if own:
         return own[0]
-    if not runnable:
+    if not ordered:
         return None
-    rank = min(r.candidate.toolchain.rank for r in runnable)
-    first_of_each: dict[str, ProbeResult] = {}
-    for result in runnable:
-        if result.candidate.toolchain.rank == rank:
-            first_of_each.setdefault(result.candidate.toolchain.name, result)
+    rank = min(candidate.toolchain.rank for candidate, _ in ordered)
+    first_of_each: dict[str, tuple[Candidate, float]] = {}
+    for candidate, start_ms in ordered:
+        if candidate.toolchain.rank == rank:
+            first_of_each.setdefault(candidate.toolchain.name, (candidate, start_ms))
     chosen, *others = first_of_each.values()
     for other in others:
-        if _start_ms(other) < _start_ms(chosen) * _CLEARLY_FASTER:
+        if other[1] < chosen[1] * _CLEARLY_FASTER:
             chosen = other
     return chosen
-
-
-def _start_ms(result: ProbeResult) -> float:
-    assert result.start_ms is not None  # only runnable results are compared
-    return result.start_ms
 
 
 _ELF: Final = b"\x7fELF"

@@ -285,15 +285,3 @@ class Program(NamedTuple):
     caches: tuple[str, ...] = ()
     prewarm: PrewarmPlan | None = None
     compiler_prewarm: PrewarmPlan | None = None  # the same of its compiler
-
-
-class ProbeResult(NamedTuple):
-    """The outcome of running a candidate's hello program in the sandbox."""
-
-    candidate: Candidate
-    start_ms: float | None  # wall time, compile steps included; None when it did not run
-    reason: str = ""  # why it did not run
-
-    @property
-    def runnable(self) -> bool:
-        return self.start_ms is not None

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from base.secrets import redact
 from ctxmode import exit_codes
+from ctxmode.app import App
 from ctxmode.config.locations import load_config
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError
@@ -24,7 +25,7 @@ from ctxmode.pipelines.cache import CaseCache
 from ctxmode.pipelines.loading import load, load_stdin
 from ctxmode.pipelines.model import Outcome, PipelineReport, cases_of
 from ctxmode.pipelines.reports import progress
-from ctxmode.pipelines.running import PipelineOptions, run_pipeline
+from ctxmode.pipelines.running import PipelineRun
 from ctxmode.render.terminal_output import for_stdout
 
 
@@ -57,16 +58,21 @@ def _run(args: argparse.Namespace) -> int:
     cache = CaseCache(kept, config.project, hidden) if args.cache else None
     total = sum(len(cases_of(step)) for step in pipeline.steps)
     with progress(total) as shown:
-        options = PipelineOptions(
-            folder / "artifacts",
-            args.jobs,
-            shown.begin_case,
-            shown.end_case,
-            cache=cache,
-            before=before,
-        )
+
+        async def run(app: App) -> PipelineReport:
+            under_way = PipelineRun(
+                app,
+                pipeline,
+                folder / "artifacts",
+                shown,
+                jobs=args.jobs,
+                cache=cache,
+                before=before,
+            )
+            return await under_way.run()
+
         try:
-            report = with_app(args, partial(run_pipeline, pipeline=pipeline, options=options))
+            report = with_app(args, run)
         except KeyboardInterrupt:
             shown.out.print(f"interrupted: {shown.done} of {total} cases were done")
             raise

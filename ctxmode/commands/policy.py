@@ -106,10 +106,11 @@ def _test(args: argparse.Namespace, config: Config) -> int:
             f"{args.file} cannot be read: {why(error)}", "Give a table of cases."
         ) from error
     if args.json:
-        print_json({"rows": [result.to_json() for result in results]})
+        print_json({"rows": [case.to_json(verdict) for case, verdict in results]})
     else:
         policy_tables.show_results(results)
-    return exit_codes.OK if all(one.is_right for one in results) else exit_codes.ERROR
+    are_right = all(case.is_right(verdict) for case, verdict in results)
+    return exit_codes.OK if are_right else exit_codes.ERROR
 
 
 def _log(args: argparse.Namespace, config: Config) -> int:

@@ -95,12 +95,12 @@ def to_json(answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, 
 
 def _hit_to_json(hit: Hit, answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, Any]:
     place = None if answer.places is None else answer.places[hit.chunk_id]
-    return ({} if place is None else {"project": place.project or None}) | {
+    return ({} if place is None else {"project": place[0] or None}) | {
         "source": hit.source,
         "kind": name_kind(hit),
         "author": hit.author,
         "age_s": age_s(hit),
-        "path": paths.get(hit.source_id) if place is None else place.path,
+        "path": paths.get(hit.source_id) if place is None else place[1].path,
         "title": hit.title,
         "start_line": hit.start_line,
         "end_line": hit.end_line,

@@ -32,7 +32,7 @@ from ctxmode.mcp.protocol import (
 )
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import CallContext, Tool
-from ctxmode.operations.usage import CallRecord
+from ctxmode.operations.usage import Counts
 from ctxmode.render import redaction
 
 # `tool_list.json` is the tools as the protocol lists them, in order; `python docs/tool_list.py`
@@ -251,8 +251,8 @@ class Server:
             reply = _fail(str(error) if expected else crash_report.report(raised))
         if app is not None:
             returned = len(reply.text.encode("utf-8", "surrogatepass"))
-            record = CallRecord(tool.name, reply.is_error, reply.produced, returned)
-            await app.recorder.count(record)
+            counts = Counts(1, int(reply.is_error), reply.produced, returned)
+            await app.recorder.count((tool.name, counts))
         return reply
 
 

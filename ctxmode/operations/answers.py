@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from executor.run import Answer
-    from kb import QueryResult
-
-
-@dataclass(frozen=True, slots=True)
-class PassagePlace:
-    """Where a passage lies, of a search of all projects."""
-
-    project: str  # empty is the user's own store
-    path: str | None  # the file that it was read from
-    indexed_at: float
+    from kb import QueryResult, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +17,15 @@ class SearchAnswer:
 
     queries: tuple[QueryResult, ...]
     notes: tuple[str, ...] = ()
-    places: Mapping[int, PassagePlace] | None = (
-        None  # by a passage's number, where not in the one project
-    )
+    # Of a search of all projects, by a passage's number: its project, or "" for the user's own
+    # store, and its source.
+    places: Mapping[int, tuple[str, Source]] | None = None
 
     @property
     def incomplete_sources(self) -> tuple[int, ...]:
         """The sources of which some is still to be indexed, each once."""
         every = (one for result in self.queries for one in result.incomplete_sources)
         return tuple(dict.fromkeys(every))
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

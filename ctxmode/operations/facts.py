@@ -169,11 +169,11 @@ def _find_session(config: Config, agent: str, owners: Sequence[str]) -> str:
 
 def count_recalled(config: Config, recalled_bytes: int) -> None:
     """Count what was recalled beside a tool call, which the server counts itself."""
-    from ctxmode.operations.usage import CallRecord, record  # noqa: PLC0415 - few recall
+    from ctxmode.operations.usage import Counts, record  # noqa: PLC0415 - few recall
 
-    call = CallRecord(TOOL, produced=recalled_bytes, returned=recalled_bytes)
+    counts = Counts(1, produced=recalled_bytes, returned=recalled_bytes)
     with suppress(sqlite3.Error, OSError):
-        record(config.usage_file, call)
+        record(config.usage_file, (TOOL, counts))
 
 
 def read_stats(config: Config) -> dict[str, int]:

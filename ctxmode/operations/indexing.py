@@ -28,7 +28,6 @@ from kb import (
     OnProgress,
     Origin,
     Selection,
-    Skipped,
     Source,
     SourceSpec,
     Store,
@@ -294,15 +293,15 @@ def _answer_folder(report: DirectoryReport, config: Config, request: IndexReques
         removed=len(report.removed),
         ignored=len(report.ignored),
         redactions=report.redactions,
-        skipped=dict(Counter(_generalize(skipped) for skipped in report.skipped)),
-        left_out=tuple({"path": one.path, "reason": one.reason} for one in report.skipped),
+        skipped=dict(Counter(_generalize(reason, why) for _, reason, why in report.skipped)),
+        left_out=tuple({"path": path, "reason": reason} for path, reason, _ in report.skipped),
         notes=tuple(notes),
     )
 
 
-def _generalize(skipped: Skipped) -> str:
+def _generalize(reason: str, why: Why) -> str:
     """Return the reason without this file's own size."""
-    return "too large" if skipped.why is Why.TOO_LARGE else skipped.reason
+    return "too large" if why is Why.TOO_LARGE else reason
 
 
 def _answer_one(store: Store, indexed: Indexed) -> IndexAnswer:

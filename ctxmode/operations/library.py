@@ -142,8 +142,7 @@ class Library:
             except kb.StoreError as error:
                 return answer, (*notes, one_line(f"Not wholly indexed: {error}"))
             answer = searching.search(self.store, request)
-            progress = map(self.store.progress, answer.incomplete_sources)
-            if left := sum(one.total - one.done for one in progress):
+            if left := sum(map(self.store.count_bytes_left, answer.incomplete_sources)):
                 notes += (f"{size(left)} left to index. Search again to go on.",)
             return answer, notes
 
@@ -152,13 +151,13 @@ class Library:
         deadline = time.monotonic() + QUEUE_S
         try:
             for source_id in source_ids:
-                progress, before = self.store.progress(source_id), -1
+                left, before = self.store.count_bytes_left(source_id), None
                 # Without a step forwards nothing of it is queued: its file is gone.
-                while before < progress.done < progress.total:
+                while left and (before is None or left < before):
                     if time.monotonic() >= deadline:
                         return True
-                    before = progress.done
-                    progress = self.store.index_pending(
+                    before = left
+                    left = self.store.index_pending(
                         QUEUE_STEP_BYTES, source_id, wait_s=QUEUE_WAIT_S
                     )
             self.store.settle(0)

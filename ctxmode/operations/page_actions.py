@@ -250,7 +250,18 @@ def show_status(asker: Asker) -> Answer:
     with open_pages(asker.config) as pages:
         found = pages.status()
     buffers = [one._asdict() for one in found.buffers]
-    data = {**asdict(found), "repository": str(found.repository), "buffers": buffers}
+    drafts = [
+        {"path": path, "state": state, "problem": found.problems.get(path)}
+        for path, state in found.drafts.items()
+    ]
+    data = {
+        "is_ready": found.is_ready,
+        "repository": str(found.repository),
+        "head": found.head,
+        "drafts": drafts,
+        "pages": found.pages,
+        "buffers": buffers,
+    }
     return _answer(data, texts.say_status(found))
 
 

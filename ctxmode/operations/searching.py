@@ -12,7 +12,7 @@ from typing import TypeAlias
 import kb
 from ctxmode.config.locations import Config, name_projects
 from ctxmode.errors import UsageError
-from ctxmode.operations.answers import PassagePlace, SearchAnswer
+from ctxmode.operations.answers import SearchAnswer
 from ctxmode.operations.mirroring import USERS_LABEL
 from ctxmode.render.highlight import one_line
 from kb import CHANGED, FileState, QueryResult, SearchState, Store, eviction, filters
@@ -274,7 +274,7 @@ def _join(
     stores = list(found.items())
     budget = request.budget_bytes
     numbers: dict[tuple[Path, int], int] = {}
-    places: dict[int, PassagePlace] = {}
+    places: dict[int, tuple[str, kb.Source]] = {}
     queries = []
     for at, text in enumerate(request.queries):
         results = [of_store[at] for _, (of_store, _) in stores]
@@ -283,11 +283,10 @@ def _join(
         for hit, store in zip(joined.hits, chosen, strict=True):
             path, (_, sources) = stores[store]
             number = numbers.setdefault((path, hit.chunk_id), len(numbers) + 1)
-            source = sources[hit.source_id]
-            places[number] = PassagePlace(names[path], source.path, source.indexed_at)
+            places[number] = names[path], sources[hit.source_id]
             hits.append(replace(hit, chunk_id=number))
         if request.sort == "timeline":
-            hits.sort(key=lambda hit: (-places[hit.chunk_id].indexed_at, hit.start_byte))
+            hits.sort(key=lambda hit: (-places[hit.chunk_id][1].indexed_at, hit.start_byte))
         if budget is not None:
             budget -= sum(len(hit.text.encode()) for hit in hits)
         queries.append(replace(joined, query=text, hits=tuple(hits)))

@@ -77,23 +77,42 @@ SHARE_OF_PATIENT_ONES = 256
 """One of so many counts goes through a connection of its own, which tidies up the file's log."""
 
 _ADD = """
-    INSERT INTO usage VALUES (?, ?, 1, ?, ?, ?)
+    INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (day, tool) DO UPDATE SET
-        calls = calls + 1, errors = errors + excluded.errors,
+        calls = calls + excluded.calls, errors = errors + excluded.errors,
         produced = produced + excluded.produced, returned = returned + excluded.returned"""
 
 
 @dataclass(frozen=True, slots=True)
-class CallRecord:
-    """One call that was answered."""
+class Counts:
+    """Calls, those of them that failed, and bytes."""
 
-    tool: str
-    failed: bool = False
+    calls: int = 0
+    errors: int = 0
     produced: int = 0
     returned: int = 0
 
+    @property
+    def kept(self) -> int:
+        """Bytes that stayed out of the context; below zero where answers were longer than what the
+        calls produced."""
+        return self.produced - self.returned
 
-Counted = CallRecord | RunRecord
+    @property
+    def reduction(self) -> float | None:
+        """The share of what was produced that was kept, from 0 to 1; None where nothing was
+        produced."""
+        return max(self.kept, 0) / self.produced if self.produced else None
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*map(operator.add, astuple(self), astuple(other)))
+
+    def to_json(self) -> dict[str, int | float | None]:
+        return asdict(self) | {"kept": self.kept, "reduction": self.reduction}
+
+
+Counted = tuple[str, Counts] | RunRecord
+"""A tool with what its answered calls come to, or a run."""
 NO_REFUSALS: Sequence[Refusal] = ()
 
 
@@ -122,7 +141,7 @@ class Recorder:
                 await trio.to_thread.run_sync(record, self._path, one, refusals)
         except (sqlite3.Error, SchemaError, OSError) as error:
             # A run's call is counted in the same file, and says the same.
-            is_run = not isinstance(one, CallRecord)
+            is_run = isinstance(one, RunRecord)
             level, what = (logging.INFO, "run") if is_run else (logging.WARNING, "call")
             logging.getLogger(__name__).log(level, "a %s was not counted: %s", what, error)
 
@@ -173,35 +192,8 @@ def _add(db: sqlite3.Connection, one: Counted, refusals: Sequence[Refusal]) -> N
             add_run(db, one)
         return
     day = int(time.time()) // DAY_S * DAY_S
-    db.execute(_ADD, (day, one.tool, int(one.failed), one.produced, one.returned))
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Calls, those of them that failed, and bytes."""
-
-    calls: int = 0
-    errors: int = 0
-    produced: int = 0
-    returned: int = 0
-
-    @property
-    def kept(self) -> int:
-        """Bytes that stayed out of the context; below zero where answers were longer than what the
-        calls produced."""
-        return self.produced - self.returned
-
-    @property
-    def reduction(self) -> float | None:
-        """The share of what was produced that was kept, from 0 to 1; None where nothing was
-        produced."""
-        return max(self.kept, 0) / self.produced if self.produced else None
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*map(operator.add, astuple(self), astuple(other)))
-
-    def to_json(self) -> dict[str, int | float | None]:
-        return asdict(self) | {"kept": self.kept, "reduction": self.reduction}
+    tool, counts = one
+    db.execute(_ADD, (day, tool, *astuple(counts)))
 
 
 def read_rows(path: Path) -> list[tuple[int, str, Counts]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import fnmatch
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import trio
@@ -28,6 +28,7 @@ from ctxmode.pipelines.model import (
     PipelineStep,
     cases_of,
 )
+from ctxmode.pipelines.reports import PipelineProgress
 from ctxmode.render.results import ending, refusal_text
 from executor import Caller, ProjectAccess, Request, Status
 from executor.run import Answer, safe_name
@@ -39,42 +40,48 @@ ARTIFACTS_VARIABLE = "CI_ARTIFACTS"
 CHANGES_PROJECT = (ProjectAccess.COMMIT, ProjectAccess.LIVE)
 
 
-@dataclass(frozen=True, slots=True)
-class PipelineOptions:
-    """How a pipeline runs: where artifacts go, how many at once, what is known already."""
+class PipelineRun:
+    """A pipeline under way: where artifacts go, and what is known of its cases already.
 
-    artifacts: Path
-    jobs: int | None = None  # None: as many as other machines take, or one a processor
-    on_begin: Callable[[str], None] = lambda name: None
-    on_end: Callable[[Outcome], None] = lambda outcome: None
-    cache: CaseCache | None = None
-    before: Mapping[str, Outcome] = field(default_factory=dict)
+    Up to `jobs` cases run at once; for None as many as other machines take, or one a processor.
+    """
 
-
-async def run_pipeline(app: App, pipeline: Pipeline, options: PipelineOptions) -> PipelineReport:
-    """Run every case of every step, in an order that their needs allow. A UsageError says which
-    case cannot be run as asked; then none was."""
-    for case in (case for step in pipeline.steps for case in cases_of(step)):
-        where = f"{pipeline.path}:{case.step.line}: {case.name}"
-        await app.check(request_of(case, options.artifacts), where)
-    started = time.monotonic()
-    running = _PipelineRun(app, pipeline, options)
-    async with trio.open_nursery() as nursery:
-        for step in pipeline.steps:
-            nursery.start_soon(running.step, step)
-    outcomes = tuple(o for step in pipeline.steps for o in running.outcomes[step.name])
-    tier = next((outcome.tier for outcome in outcomes if outcome.tier), "")
-    shown = replace(pipeline, name=redact(pipeline.name)[0], path=redact(pipeline.path)[0])
-    return PipelineReport(shown, outcomes, time.monotonic() - started, tier)
-
-
-class _PipelineRun:
-    def __init__(self, app: App, pipeline: Pipeline, options: PipelineOptions) -> None:
+    def __init__(  # noqa: PLR0913 - these are a run's options
+        self,
+        app: App,
+        pipeline: Pipeline,
+        artifacts: Path,
+        shown: PipelineProgress,
+        *,
+        jobs: int | None,
+        cache: CaseCache | None,
+        before: Mapping[str, Outcome],
+    ) -> None:
         self._app = app
-        self._options = options
-        self._slots = trio.CapacityLimiter(options.jobs or app.at_once or os.cpu_count() or 1)
+        self._pipeline = pipeline
+        self._artifacts = artifacts
+        self._shown = shown
+        self._cache = cache
+        self._before = before
+        self._slots = trio.CapacityLimiter(jobs or app.at_once or os.cpu_count() or 1)
         self._done = {step.name: trio.Event() for step in pipeline.steps}
         self.outcomes: dict[str, list[Outcome]] = {}
+
+    async def run(self) -> PipelineReport:
+        """Run every case of every step, in an order that their needs allow. A UsageError says which
+        case cannot be run as asked; then none was."""
+        pipeline = self._pipeline
+        for case in (case for step in pipeline.steps for case in cases_of(step)):
+            where = f"{pipeline.path}:{case.step.line}: {case.name}"
+            await self._app.check(request_of(case, self._artifacts), where)
+        started = time.monotonic()
+        async with trio.open_nursery() as nursery:
+            for step in pipeline.steps:
+                nursery.start_soon(self.step, step)
+        outcomes = tuple(o for step in pipeline.steps for o in self.outcomes[step.name])
+        tier = next((outcome.tier for outcome in outcomes if outcome.tier), "")
+        shown = replace(pipeline, name=redact(pipeline.name)[0], path=redact(pipeline.path)[0])
+        return PipelineReport(shown, outcomes, time.monotonic() - started, tier)
 
     async def step(self, step: PipelineStep) -> None:
         """Run one step: all its cases, once what it needs is done."""
@@ -90,7 +97,7 @@ class _PipelineRun:
 
         async def one(number: int, case: PipelineCase) -> None:
             found[number] = _redact_outcome(await self._case(case, failed))
-            self._options.on_end(found[number])
+            self._shown.end_case(found[number])
 
         async with trio.open_nursery() as nursery:
             for number, case in enumerate(cases):
@@ -103,12 +110,12 @@ class _PipelineRun:
         if failed:
             reason = f"it needs {', '.join(failed)}"
             return Outcome(case.name, step.name, step.line, CaseStatus.SKIPPED, reason)
-        earlier = self._options.before.get(case.name)
+        earlier = self._before.get(case.name)
         if earlier is not None and earlier.verdict is CaseStatus.PASSED:
             return replace(earlier, source="before", line=step.line)
-        folder = self._options.artifacts / safe_name(case.name)
+        folder = self._artifacts / safe_name(case.name)
         async with self._slots:
-            cache = self._options.cache
+            cache = self._cache
             if cache is None or (key := await self._key(cache, case)) is None:
                 return await self._run(case, folder)
             kept = await trio.to_thread.run_sync(cache.load, key, folder)
@@ -136,7 +143,7 @@ class _PipelineRun:
             terms = [__version__, self._app.tier, toolchain, profile, passed, rules.rules]
             terms.append(rules.default)
             if step.packages:
-                request = request_of(case, self._options.artifacts)
+                request = request_of(case, self._artifacts)
                 lock = await self._app.packages(request, Caller(), fetch=False)
                 terms.append((lock.ecosystem, lock.files))
             denied = find_hidden_paths(rules, [str(config.project)])
@@ -146,14 +153,12 @@ class _PipelineRun:
             return None
 
     async def _run(self, case: PipelineCase, folder: Path) -> Outcome:
-        self._options.on_begin(redact(case.name)[0])
+        self._shown.begin_case(redact(case.name)[0])
         outcome = Outcome(case.name, case.step.name, case.step.line, CaseStatus.FAILED)
         project = self._app.config.project
         try:
             await trio.to_thread.run_sync(remove_folder, folder, project)
-            answer = await self._app.execute(
-                request_of(case, self._options.artifacts), name=case.name
-            )
+            answer = await self._app.execute(request_of(case, self._artifacts), name=case.name)
             answer = await trio.to_thread.run_sync(deliver, answer, folder, project)
         except (ContextModeError, RefusedError, OSError) as error:
             return replace(outcome, reason=str(error))

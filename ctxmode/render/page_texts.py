@@ -88,12 +88,13 @@ def say_status(status: PagesStatus) -> Iterator[str]:
     yield f"repository: {status.repository}"
     head = f"{inflect(status.pages, 'page')}, the newest commit {status.head[:SHA_CHARS]}"
     yield head if status.head else "nothing is pushed yet"
-    changed = [one for one in status.drafts if one.state != "unchanged"]
+    changed = [path for path, state in status.drafts.items() if state != "unchanged"]
     yield f"drafts: {len(changed)} to look at, {len(status.drafts) - len(changed)} as pushed"
-    for one in changed:
-        yield f"  {one_line(one.path)}: {STATES[one.state]}"
-        if one.problem is not None:
-            said = (one.problem["message"], one.problem["remedy"])
+    for path in changed:
+        yield f"  {one_line(path)}: {STATES[status.drafts[path]]}"
+        if path in status.problems:
+            problem = status.problems[path]
+            said = (problem["message"], problem["remedy"])
             yield from (f"    {one_line(line)}" for line in said if line)
     yield from _list_buffers(status.buffers)
 

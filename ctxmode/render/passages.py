@@ -10,8 +10,8 @@ from ctxmode.render import highlight
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ctxmode.operations.answers import PassagePlace, SearchAnswer
-    from kb import Hit, QueryResult
+    from ctxmode.operations.answers import SearchAnswer
+    from kb import Hit, QueryResult, Source
 
 NO_PROJECT = "no project"
 KINDS = {"fetch": "web", "memory": "fact", "session": "turn"}
@@ -46,7 +46,10 @@ def search_text(answer: SearchAnswer) -> str:
 
 
 def query_text(
-    result: QueryResult, *, coloured: bool = False, places: Mapping[int, PassagePlace] | None = None
+    result: QueryResult,
+    *,
+    coloured: bool = False,
+    places: Mapping[int, tuple[str, Source]] | None = None,
 ) -> str:
     """Write one query's passages, exactly as their sources have them; `coloured` is for a
     terminal, `places` name the project of each."""
@@ -56,7 +59,7 @@ def query_text(
         lines.append(f"[also read {used}]")
     for hit in result.hits:
         text = hit.text.strip("\n")
-        heading = hit_heading(hit, places[hit.chunk_id] if places else None)
+        heading = hit_heading(hit, places[hit.chunk_id][0] if places else None)
         if hit.alike:
             text += f"\n[and {hit.alike} more alike]"
         if coloured:
@@ -75,7 +78,7 @@ def query_text(
     return "\n".join(lines)
 
 
-def hit_heading(hit: Hit, place: PassagePlace | None = None) -> str:
+def hit_heading(hit: Hit, project: str | None = None) -> str:
     """Say where a passage stands: the project where it is not the one, source, title and lines;
     then of which kind it is."""
     title = f" | {highlight.one_line(hit.title)}" if hit.title else ""
@@ -84,8 +87,8 @@ def hit_heading(hit: Hit, place: PassagePlace | None = None) -> str:
     notes += ", weak match" if hit.weak else ""
     kind = f" | {_describe(hit)}" if hit.origin else ""
     source = highlight.one_line(hit.source)
-    if place is not None:
-        source = f"{highlight.one_line(place.project) or NO_PROJECT}: {source}"
+    if project is not None:
+        source = f"{highlight.one_line(project) or NO_PROJECT}: {source}"
     return f"--- {source}{title} | lines {hit.start_line}-{hit.end_line}{notes}{kind} ---"
 
 

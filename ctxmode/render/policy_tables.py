@@ -115,9 +115,8 @@ def show_results(results: Sequence[CaseResult]) -> None:
     for tag, (right, total) in count_by_tag(results).items():
         table.add_row(Text(tag or "-"), str(right), str(total), f"{100 * right / total:.1f}")
     console.print(table)
-    misses = [result for result in results if not result.is_right]
-    for miss in misses:
-        case, verdict = miss.case, miss.verdict
+    misses = [(case, verdict) for case, verdict in results if not case.is_right(verdict)]
+    for case, verdict in misses:
         console.print(Text(f"line {case.line}, {case.language}: {case.code!r}", style="red"))
         expected = f"  expected {case.expected}, got {verdict.decision.word}"
         console.print(Text(f"{expected}: {verdict.message}\n  {case.reason}"))

@@ -204,28 +204,30 @@ class Toolchains:
         """
         if settled := self._chosen.get((language.name, interactive)):
             return settled
-        results = await self._probe_all(language, preparing)
-        chosen = runtimes.choose(results, runtimes.conversing(language) if interactive else ())
+        runnable, failed = await self._probe_all(language, preparing)
+        chosen = runtimes.choose(runnable, runtimes.conversing(language) if interactive else ())
         if chosen is None:
-            return self._missing(language, results)
+            return self._missing(language, failed)
+        candidate, _ = chosen
         async with self._busy[language.name]:
-            await self._caches.fill(chosen.candidate)
-        equipped = self._caches.equip(chosen.candidate)
+            await self._caches.fill(candidate)
+        equipped = self._caches.equip(candidate)
         self._chosen[language.name, interactive] = equipped
         return equipped
 
     async def report(self, language: runtimes.Language) -> LanguageReport:
-        results = await self._probe_all(language)
-        chosen = runtimes.choose(results)
+        runnable, failed = await self._probe_all(language)
+        chosen = runtimes.choose(runnable)
         if chosen is None:
-            return self._missing(language, results)
+            return self._missing(language, failed)
+        candidate, start_ms = chosen
         return LanguageReport(
             language.name,
             runnable=True,
-            path=chosen.candidate.path,
-            toolchain=chosen.candidate.toolchain.name,
-            version=self.version(chosen.candidate),
-            start_ms=chosen.start_ms,
+            path=candidate.path,
+            toolchain=candidate.toolchain.name,
+            version=self.version(candidate),
+            start_ms=start_ms,
         )
 
     def version(self, candidate: runtimes.Candidate) -> str | None:
@@ -242,23 +244,25 @@ class Toolchains:
         self._chosen.clear()
 
     def _missing(
-        self, language: runtimes.Language, results: Sequence[runtimes.ProbeResult]
+        self, language: runtimes.Language, failed: Sequence[tuple[runtimes.Candidate, str]]
     ) -> LanguageReport:
         reason, hint = runtimes.missing(language, self._found[language.name][1])
-        if not results:
+        if not failed:
             return LanguageReport(language.name, runnable=False, reason=reason, hint=hint)
-        tried = "; ".join(f"{result.candidate.path}: {result.reason}" for result in results)
+        tried = "; ".join(f"{candidate.path}: {why}" for candidate, why in failed)
         return LanguageReport(
             language.name,
             runnable=False,
-            path=results[0].candidate.path,
+            path=failed[0][0].path,
             reason=tried,
             hint=hint,
         )
 
     async def _probe_all(
         self, language: runtimes.Language, preparing: Preparing = nullcontext
-    ) -> list[runtimes.ProbeResult]:
+    ) -> tuple[list[tuple[runtimes.Candidate, float]], list[tuple[runtimes.Candidate, str]]]:
+        """Return the candidates that run, each with the ms that its hello program took, compile
+        steps included; and those that do not, each with the reason."""
         candidates, _ = self._found[language.name]
         async with self._busy[language.name]:
             if unknown := [c for c in candidates if _key(c) not in self._answers]:
@@ -268,11 +272,14 @@ class Toolchains:
                         for candidate in unknown:
                             nursery.start_soon(self._probe, candidate)
                 await trio.to_thread.run_sync(_save, self._cache_file, dict(self._answers))
-        results = []
+        runnable, failed = [], []
         for candidate in candidates:
             start_ms, reason, _ = self._answers[_key(candidate)]
-            results.append(runtimes.ProbeResult(candidate, start_ms, reason))
-        return results
+            if start_ms is None:
+                failed.append((candidate, reason))
+            else:
+                runnable.append((candidate, start_ms))
+        return runnable, failed
 
     async def _probe(self, candidate: runtimes.Candidate) -> None:
         """Run the hello program and record what came of it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -56,23 +56,15 @@ class PageRow:
 
 
 @dataclass(frozen=True, slots=True)
-class DraftStatus:
-    """A draft and how it stands. `problem` says why it is broken, as `path`, `message` and
-    `remedy`."""
-
-    path: str
-    state: DraftState
-    problem: Mapping[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class PagesStatus:
     """How the pages of a project stand: its drafts, its buffers, its repository's newest commit."""
 
     is_ready: bool
     repository: Path
     head: str = ""
-    drafts: tuple[DraftStatus, ...] = ()
+    drafts: Mapping[str, DraftState] = field(default_factory=dict)  # by path, how each stands
+    # By path, why a draft is broken: `path`, `message` and `remedy`.
+    problems: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     pages: int = 0
     buffers: tuple[BufferStatus, ...] = ()
 

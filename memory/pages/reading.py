@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memory.errors import BadInputError
-from memory.pages.answers import DraftState, DraftStatus, PageRow, PagesStatus, ReadPage
+from memory.pages.answers import DraftState, PageRow, PagesStatus, ReadPage
 from memory.pages.cleaning import redact, sanitize
 from memory.pages.directives import drift_notice
 from memory.pages.drafts import Draft, read_drafts, with_fields
@@ -98,7 +98,7 @@ def list_pages(pages: Pages, of_type: str = "", tag: str = "") -> tuple[PageRow,
         )
     head = pages.repository.head()
     fronts = pages.fronts.read_tree(pages.fronts.list_entries(head))
-    states = {one.path: one.state for one in _status(pages)}
+    states, _ = _status(pages)
     for path in states.keys() - fronts.keys():
         text = None if states[path] == "broken" else pages.drafts.read(path)
         fronts[path] = describe_text(text or "")
@@ -119,11 +119,13 @@ def tell_status(pages: Pages) -> PagesStatus:
     """Return how drafts, buffers and the repository stand."""
     head = pages.repository.head()
     count = sum(1 for path in pages.repository.list_paths(head) if slug_of(path)) if head else 0
+    states, problems = _status(pages)
     return PagesStatus(
         pages.is_ready,
         pages.repository.folder,
         head,
-        tuple(_status(pages)),
+        states,
+        problems,
         count,
         tuple(pages.buffers.status()),
     )
@@ -137,7 +139,8 @@ def compare_all(pages: Pages, paths: list[str]) -> list[Standing]:
     return compare_drafts(pages.repository, pages.fronts, head, tree, drafts)
 
 
-def _status(pages: Pages) -> list[DraftStatus]:
+def _status(pages: Pages) -> tuple[dict[str, DraftState], dict[str, dict[str, str]]]:
+    """Return by path how each draft stands, and why one is broken."""
     paths = pages.drafts.list_paths()
     _, problems = read_drafts(pages.drafts, paths, pages.find_secrets)
     broken = {
@@ -145,11 +148,8 @@ def _status(pages: Pages) -> list[DraftStatus]:
         for path, error in problems
     }
     states = {one.draft.path: one.state for one in compare_all(pages, paths)}
-    return [
-        DraftStatus(path, states.get(path, "broken"), broken.get(path))
-        for path in paths
-        if path in states or path in broken
-    ]
+    known = (path for path in paths if path in states or path in broken)
+    return {path: states.get(path, "broken") for path in known}, broken
 
 
 def _tell_drift(pages: Pages, path: str, slug: str) -> str:

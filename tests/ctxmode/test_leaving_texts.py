@@ -78,7 +78,7 @@ def store_spool(text: str, folder: Path) -> str:
     spool.write_bytes(b"word word\n" * 3276 + text.encode() + b"\n" + b"word word\n" * 9000)
     with open_store(folder) as store:
         added = store.add_spool(SourceSpec("a.log"), spool, head_bytes=32_780, tail_bytes=16_384)
-        while store.progress(added.source_id).done < store.progress(added.source_id).total:
+        while store.count_bytes_left(added.source_id):
             store.index_pending(1 << 20)
         return store.text(added.source_id).decode(errors="replace")
 

@@ -10,7 +10,7 @@ import trio
 from base.stores.sqlite_files import connect_read_only
 from ctxmode.config.locations import load_config
 from ctxmode.operations.run_records import list_runs
-from ctxmode.operations.usage import CallRecord, record
+from ctxmode.operations.usage import Counts, record
 from tests.ctxmode.projects import answer, call, compaction, make_transcript, prompt
 
 from .test_mcp import connected, text
@@ -139,7 +139,7 @@ def test_r15_the_five_queries_are_a_verb_or_an_option_each(place):
 def test_r6_calls_of_all_projects_are_named_by_project(place, other):
     for one, produced in ((place, 1000), (other, 500)):
         config = load_config(str(one.project), environ=one.environment)
-        record(config.usage_file, CallRecord("ctx_execute", False, produced, 100))
+        record(config.usage_file, ("ctx_execute", Counts(1, 0, produced, 100)))
     here = json.loads(place.run("kept", "stats", "--json").stdout)
     assert (here["total"]["produced"], "projects" in here) == (1000, False)
     data = json.loads(place.run("kept", "stats", "--everywhere", "--json").stdout)

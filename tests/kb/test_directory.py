@@ -46,7 +46,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def reasons(report) -> dict[str, str]:
-    return {skipped.path: skipped.reason for skipped in report.skipped}
+    return {path: reason for path, reason, _ in report.skipped}
 
 
 def test_every_file_is_indexed_or_skipped_with_a_reason(store: Store, root: Path) -> None:
@@ -343,4 +343,4 @@ def test_of_a_file_that_grew_since_it_was_listed_no_more_is_read_than_one_may_ha
     with Store.open(tmp_path / "kb.db") as store:
         report = index_paths(store, grown.parent, max_file_bytes=1000)
     assert sizes == [1001]
-    assert [one.reason for one in report.skipped] == ["over 1000 bytes"]
+    assert [reason for _, reason, _ in report.skipped] == ["over 1000 bytes"]

@@ -192,7 +192,7 @@ def test_a_queued_source_that_is_superseded_is_still_indexed_as_history(tmp_path
             SourceSpec("run", origin="run", kind="text"), spool, head_bytes=1000, tail_bytes=1000
         )
         store.add(SourceSpec("run"), b"newer")
-        while not store.index_pending().complete:
+        while store.index_pending():
             pass
         assert store.search("line2500")[0].state is SearchState.NO_MATCH
         (hit, *_) = store.search("line2500", include_superseded=True)[0].hits

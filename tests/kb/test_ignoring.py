@@ -130,7 +130,7 @@ def test_a_line_over_the_bounds_is_not_obeyed_and_told(tmp_path: Path, line: str
     (tmp_path / ".gitignore").write_text(f"*.log\n{line}\n")
     walk = Walk(tmp_path, Selection())
     assert {entry.relative for entry in walk.files()} == {".gitignore", "b.txt"}
-    told = {one.path: one.reason for one in walk.skipped}
+    told = {path: reason for path, reason, _ in walk.skipped}
     assert told["a.log"] == "ignored by .gitignore"
     assert told[".gitignore"].startswith(".gitignore, line 2, is not obeyed")
 
@@ -141,7 +141,7 @@ def test_more_lines_than_are_obeyed_and_what_is_no_file_are_told(tmp_path: Path)
     os.mkfifo(tmp_path / "d/.gitignore")
     walk = Walk(tmp_path, Selection())
     list(walk.files())
-    told = [one.reason for one in walk.skipped]
+    told = [reason for _, reason, _ in walk.skipped]
     assert any("obeyed up to line" in reason for reason in told)
     assert any("it is not a regular file" in reason for reason in told)
 
@@ -160,7 +160,7 @@ def walked(root: Path) -> tuple[set[str], set[str]]:
     """The files that a walk gives, and what it leaves out as ignored."""
     walk = Walk(root, Selection())
     files = {entry.relative for entry in walk.files()}
-    return files, {one.path for one in walk.skipped if one.why is Why.IGNORED}
+    return files, {path for path, _, why in walk.skipped if why is Why.IGNORED}
 
 
 def test_git_itself_says_what_is_ignored_in_its_working_trees(

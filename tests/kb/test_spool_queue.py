@@ -44,7 +44,7 @@ def test_the_chunks_are_the_same_however_many_slices_a_transaction_takes(
         monkeypatch.setattr(spool_queue, "TRANSACTION_SLICES", slices)
         with Store.open(tmp_path / f"{slices}.db") as store:
             spool = queued(store, kind)
-            while not store.index_pending(limit).complete:
+            while store.index_pending(limit):
                 pass
             assert not spool.exists()
             assert store.text(1) == SOURCES[kind]

@@ -87,8 +87,10 @@ def test_a_spool_is_searchable_at_both_ends_and_then_wholly(store: Store, tmp_pa
     assert f"line 19999 value{19_999 * 7919}" in last.hits[0].text
     assert last.hits[0].end_line == 20_000
     assert not any(middle in hit.text for hit in store.search(middle)[0].hits)
-    while not (progress := store.index_pending(50_000)).complete:
-        assert progress.total == len(data)
+    left = len(data)
+    while before := store.index_pending(50_000):
+        assert before < left
+        left = before
     assert not spool.exists()
     (hit,) = [hit for hit in store.search(middle)[0].hits if not hit.weak]
     assert not hit.incomplete
@@ -194,7 +196,7 @@ def test_a_later_part_of_a_table_is_not_numbered_anew(store: Store, tmp_path: Pa
     added = store.add_spool(
         SourceSpec("t", origin="run", kind="csv"), spool, head_bytes=8000, tail_bytes=8000
     )
-    while not store.index_pending().complete:
+    while store.index_pending():
         pass
     titles = {hit.title for hit in store.best_chunks(added.source_id, "name4990", 1)}
     assert not any(title.startswith(("rows", "header")) for title in titles)

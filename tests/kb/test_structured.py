@@ -244,7 +244,7 @@ def test_key_paths_go_on_through_what_was_queued(tmp_path: Path, form: str) -> N
         added = store.add_spool(
             SourceSpec("run", origin="run", kind=kind), spool, head_bytes=9000, tail_bytes=1000
         )
-        while not store.index_pending(limit_bytes=9000).complete:
+        while store.index_pending(limit_bytes=9000):
             pass
         assert store.text(added.source_id) == text.encode()
         for n in (100, 777, 1200):

@@ -18,10 +18,10 @@ FLOORS = {"bypass": 0.97, "bypass-t2": 0.80}
 
 def misses(cases: Path, rules: Path) -> list[str]:
     return [
-        f"line {miss.case.line}: {miss.case.code!r} is {miss.verdict.decision.word}, "
-        f"not {miss.case.expected}: {miss.verdict.message}"
-        for miss in run_cases(cases, rules)
-        if not miss.is_right
+        f"line {case.line}: {case.code!r} is {verdict.decision.word}, "
+        f"not {case.expected}: {verdict.message}"
+        for case, verdict in run_cases(cases, rules)
+        if not case.is_right(verdict)
     ]
 
 
@@ -49,8 +49,8 @@ def test_what_is_known_to_be_missed_is_missed_still_and_told_in_its_page() -> No
         (Path(__file__).parents[2] / "docs" / "known-misses.md").read_text("utf-8").split()
     )
     results = run_cases(OWN / "known_misses.tsv", OWN / "rules.json")
-    assert [result.case.code for result in results if result.is_right] == []
-    assert [r.case.reason for r in results if f"- {r.case.reason}" not in document] == []
+    assert [case.code for case, verdict in results if case.is_right(verdict)] == []
+    assert [case.reason for case, _ in results if f"- {case.reason}" not in document] == []
 
 
 def test_at_least_forty_ordinary_rows_have_arguments_that_are_not_constant() -> None:
@@ -98,10 +98,10 @@ def test_the_report_counts_by_tag_and_lists_rows_in_file_order(tmp_path: Path) -
     )
     results = run_cases(table, OWN / "rules.json")
     assert count_by_tag(results) == {"plain": (1, 2)}
-    assert [one.case for one in results if not one.is_right] == [
+    assert [case for case, verdict in results if not case.is_right(verdict)] == [
         PolicyCase("bash", "ls", "deny", "[plain] wrong on purpose", 3)
     ]
-    assert [one.to_json() for one in results] == [
+    assert [case.to_json(verdict) for case, verdict in results] == [
         {
             "language": "bash",
             "expected": "deny",

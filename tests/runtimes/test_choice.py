@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runtimes.discovery import choose
-from runtimes.model import Candidate, ProbeResult
+from runtimes.discovery import choose as choose_runnable
+from runtimes.model import Candidate
 from runtimes.registry import language
 
 
@@ -14,7 +14,11 @@ def result(name, toolchain, start_ms, order, own=False):
     (chain,) = (t for t in row.toolchains if t.name == toolchain)
     paths = {role: f"/usr/bin/{order}/{names[0]}" for role, names in chain.executables.items()}
     candidate = Candidate(row, chain, paths, paths, (), (), project_specific=own, order=order)
-    return ProbeResult(candidate, start_ms, "" if start_ms else "does not run")
+    return candidate, start_ms
+
+
+def choose(results, preferred=()):
+    return choose_runnable([one for one in results if one[1] is not None], preferred)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from ctxmode.hosts.setup import json_edits
 from ctxmode.hosts.setup.json_edits import parse
@@ -185,17 +185,14 @@ _LINES = ("command", "bash")
 _FOR_EVERY_TOOL = (None, "", "*", ".*")
 
 
-class _Hook(NamedTuple):
-    """One hook, where it is, and the matcher that holds for it."""
+_Hook = Mapping[str, Any]
+_Path = tuple[str | int, ...]
 
-    path: tuple[str | int, ...]
-    members: Mapping[str, Any]
-    matcher: object
 
-    def lines(self) -> Iterator[tuple[str, str]]:
-        for name in _LINES:
-            if isinstance(line := self.members.get(name), str):
-                yield name, line
+def _lines(hook: _Hook) -> Iterator[tuple[str, str]]:
+    for name in _LINES:
+        if isinstance(line := hook.get(name), str):
+            yield name, line
 
 
 def put_hook(text: str, adapter: str, event: str, entry: Mapping[str, Any], owner: Owner) -> str:
@@ -205,43 +202,44 @@ def put_hook(text: str, adapter: str, event: str, entry: Mapping[str, Any], owne
     Raises:
         ValueError: the text is not JSON, or the event has no list.
     """
-    own: list[_Hook] = []
+    own: list[tuple[_Path, _Hook]] = []
     is_wrapped = False
-    for hook in _hooks(text, event):
+    for path, hook, matcher in _hooks(text, event):
         if _owns(owner, hook, adapter, event):
-            own.append(hook)
-        elif hook.matcher in (*_FOR_EVERY_TOOL, entry.get("matcher")):
-            lines = (line for _, line in hook.lines())
+            own.append((path, hook))
+        elif matcher in (*_FOR_EVERY_TOOL, entry.get("matcher")):
+            lines = (line for _, line in _lines(hook))
             is_wrapped |= any(owner.is_called_by(line, adapter, event) for line in lines)
     if not own and not is_wrapped:
         return json_edits.add_item(text, ("hooks", event), entry)
     wanted = entry["hooks"][0] if "hooks" in entry else entry
-    for hook in own:
-        for name, line in hook.lines():
+    for path, hook in own:
+        for name, line in _lines(hook):
             updated = owner.update_hook(line, adapter, event)
-            text = json_edits.put(text, (*hook.path, name), updated)
-        for name in wanted.keys() - hook.members.keys() - {"matcher"}:
-            text = json_edits.put(text, (*hook.path, name), wanted[name])
+            text = json_edits.put(text, (*path, name), updated)
+        for name in wanted.keys() - hook.keys() - {"matcher"}:
+            text = json_edits.put(text, (*path, name), wanted[name])
     return text
 
 
 def drop_hooks(text: str, adapter: str, event: str, owner: Owner) -> str:
     """Return the text without our hooks of an event, nor groups and lists that are empty then."""
     while text.strip():
-        own = (hook for hook in _hooks(text, event) if _owns(owner, hook, adapter, event))
-        hook = next(own, None)
-        if hook is None:
+        hooks = _hooks(text, event)
+        path = next((at for at, hook, _ in hooks if _owns(owner, hook, adapter, event)), None)
+        if path is None:
             return text
-        text = json_edits.drop_item(text, hook.path)
+        text = json_edits.drop_item(text, path)
     return text
 
 
 def _owns(owner: Owner, hook: _Hook, adapter: str, event: str) -> bool:
-    lines = [line for _, line in hook.lines()]
+    lines = [line for _, line in _lines(hook)]
     return bool(lines) and all(owner.owns_hook(line, adapter, event) for line in lines)
 
 
-def _hooks(text: str, event: str) -> Iterator[_Hook]:
+def _hooks(text: str, event: str) -> Iterator[tuple[_Path, _Hook, object]]:
+    """Yield where each hook is, the hook, and the matcher that holds for it."""
     path: Sequence[str] = ("hooks", event)
     found: Any = parse(text).value
     for depth, name in enumerate(path):
@@ -256,8 +254,8 @@ def _hooks(text: str, event: str) -> Iterator[_Hook]:
         if not isinstance(item, Mapping):
             continue
         matcher = item.get("matcher")
-        yield _Hook((*path, index), item, matcher)
+        yield (*path, index), item, matcher
         inner = item.get("hooks")
         for number, hook in enumerate(inner if isinstance(inner, list) else ()):
             if isinstance(hook, Mapping):
-                yield _Hook((*path, index, "hooks", number), hook, matcher)
+                yield (*path, index, "hooks", number), hook, matcher

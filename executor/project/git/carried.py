@@ -191,16 +191,6 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkingTree:
-    """The checkout of a working tree: its own folder in the repository's, "" for the main
-    one; the name of a ref or an object; and the lines of an index that differ from that."""
-
-    folder: str
-    head: str
-    index: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class CarriedRepository:
     """One repository as a run left it."""
 
@@ -208,7 +198,9 @@ class CarriedRepository:
     format: str
     refs: Mapping[str, str]
     tips: tuple[str, ...]
-    trees: tuple[WorkingTree, ...]
+    # By the own folder of a working tree in the repository's, "" for the main one: the ref or
+    # object that is checked out, and the lines of its index that differ from that.
+    trees: Mapping[str, tuple[str, bytes]]
     stashes: tuple[tuple[str, str], ...]  # commits and messages, the latest first
     pack: Path  # the objects that the host lacks
 
@@ -227,16 +219,17 @@ def read_repository(control: str, scratch: Scratch, run: Reader) -> CarriedRepos
         return (out / name).read_bytes()
 
     try:
-        trees = tuple(
-            WorkingTree(
-                tree, _text(said(f"head-{n}")), _as_index(said(f"index-{n}"), said(f"unmerged-{n}"))
+        trees = {
+            tree: (
+                _text(said(f"head-{n}")),
+                _as_index(said(f"index-{n}"), said(f"unmerged-{n}")),
             )
             for n, tree in enumerate(scratch.trees)
-        )
+        }
         refs = parse_refs(said("refs"))
         stashes = [line.split(" ", 1) for line in _text(said("stash")).splitlines()]
         tips = {*refs.values(), *_text(said("entries")).split(), *(name for name, _ in stashes)}
-        tips |= {tree.head for tree in trees if not tree.head.startswith("refs/")}
+        tips |= {head for head, _ in trees.values() if not head.startswith("refs/")}
         return CarriedRepository(
             control,
             scratch.format,

@@ -104,7 +104,7 @@ class OutcomeJudge:
 
     def _decide_new(self, repository: Repository) -> RepositoryOutcome:
         carried = self._read(repository, "", (), ())
-        heads = {tree.folder: "" for tree in carried.trees}
+        heads = dict.fromkeys(carried.trees, "")
         moves = {name: ("", new) for name, new in carried.refs.items()}
         taking = Taking(carried, carried.tips, moves, heads, bool(carried.stashes), True)
         return _left(repository, "a new repository waits for a person", "held", taking)
@@ -128,15 +128,15 @@ class OutcomeJudge:
                 if are_moved_on or self._differs(repository, name):
                     conflicts.append(name)
         heads = {}
-        for tree in carried.trees:
-            prefix = f"{tree.folder}/" if tree.folder else ""
+        for folder, (left, _) in carried.trees.items():
+            prefix = f"{folder}/" if folder else ""
             if not self.repositories.was_there(f"{repository.prefix}{prefix}HEAD"):
                 continue  # a working tree that the run made
-            before = HostGit(host.folder / tree.folder).head() if tree.folder else head
-            is_set = self._is_changed(repository, f"{prefix}index") or before != tree.head
+            before = HostGit(host.folder / folder).head() if folder else head
+            is_set = self._is_changed(repository, f"{prefix}index") or before != left
             if not is_set and before not in touched:
                 continue
-            heads[tree.folder] = before
+            heads[folder] = before
             conflicts += [
                 name
                 for name in (f"{prefix}HEAD", f"{prefix}index")
@@ -232,7 +232,8 @@ class OutcomeJudge:
 def _list_heads(host: HostGit, carried: CarriedRepository) -> dict[Path, str]:
     """The commits that a run left checked out, by the own folders of working trees."""
     return {
-        host.folder / tree.folder: carried.refs.get(tree.head, tree.head) for tree in carried.trees
+        host.folder / folder: carried.refs.get(head, head)
+        for folder, (head, _) in carried.trees.items()
     }
 
 

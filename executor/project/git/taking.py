@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from executor.project.git.carried import CarriedRepository, WorkingTree
+from executor.project.git.carried import CarriedRepository
 from executor.project.git.host import GitError, HostGit
 
 REPLACE: Final = "refs/replace/"
@@ -48,9 +48,11 @@ class Taking:
         return not (self.refs or self.heads or self.stashes or self.is_new)
 
     @property
-    def trees(self) -> Iterator[WorkingTree]:
-        """The working trees that are set."""
-        return (one for one in self.carried.trees if one.folder in self.heads)
+    def trees(self) -> Iterator[tuple[str, str, bytes]]:
+        """The working trees that are set: the folder, HEAD and lines of the index of each."""
+        for folder, (head, index) in self.carried.trees.items():
+            if folder in self.heads:
+                yield folder, head, index
 
     def with_pack(self, pack: Path) -> Taking:
         """Return the same, to be taken from another file: a copy, of which the caller sees."""
@@ -106,16 +108,16 @@ def take(taking: Taking, host: HostGit, message: str) -> None:
         loose = ("unpack-objects", "-q")
         packed = ("index-pack", "--stdin", "--fix-thin")
         host.feed(taking.carried.pack, *(loose if len(taking.objects) < LOOSE_MAX else packed))
-    trees = [(HostGit(host.folder / tree.folder), tree) for tree in taking.trees]
+    trees = [(HostGit(host.folder / folder), head, index) for folder, head, index in taking.trees]
     with ExitStack() as held:  # nothing is moved before all indexes can be
-        for git, tree in trees:
-            at = taking.carried.refs.get(tree.head, tree.head)
-            held.enter_context(_hold_new_index(git, at, tree.index))
+        for git, head, index in trees:
+            at = taking.carried.refs.get(head, head)
+            held.enter_context(_hold_new_index(git, at, index))
         _move_refs(taking.refs, host, message)
         if taking.stashes:
             _set_stashes(taking.carried.stashes, host)
-        for git, tree in trees:
-            _set_head(git, tree, message)
+        for git, head, _ in trees:
+            _set_head(git, head, message)
             os.rename(git.folder / NEW_INDEX, git.folder / "index")
 
 
@@ -160,13 +162,13 @@ def _set_stashes(wanted: Iterable[tuple[str, str]], host: HostGit) -> None:
             host.ask("update-ref", "-m", message, "--create-reflog", STASH, name)
 
 
-def _set_head(git: HostGit, tree: WorkingTree, message: str) -> None:
-    if git.head_or_none() == tree.head:
+def _set_head(git: HostGit, head: str, message: str) -> None:
+    if git.head_or_none() == head:
         return
-    if tree.head.startswith("refs/"):
-        git.ask("symbolic-ref", "-m", message, "HEAD", tree.head)
+    if head.startswith("refs/"):
+        git.ask("symbolic-ref", "-m", message, "HEAD", head)
     else:
-        git.ask("update-ref", "-m", message, "--no-deref", "HEAD", tree.head)
+        git.ask("update-ref", "-m", message, "--no-deref", "HEAD", head)
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def three(user):
 
 
 def found(answered):
-    return {(answered.places[hit.chunk_id].project, hit.source)
+    return {(answered.places[hit.chunk_id][0], hit.source)
             for result in answered.queries for hit in result.hits}  # fmt: skip
 
 
@@ -52,8 +52,9 @@ def test_every_hit_names_its_project_and_file(three):
         ("there", "there.md"), ("there", "more.md"), ("here", "here.md"),
         ("", "session:chatgpt:c1#1"),
     }  # fmt: skip
-    (place,) = (p for p in answered.places.values() if p.path and p.path.endswith("there.md"))
-    assert place.path.endswith("/work/there/there.md")
+    paths = [source.path or "" for _, source in answered.places.values()]
+    (path,) = (path for path in paths if path.endswith("there.md"))
+    assert path.endswith("/work/there/there.md")
 
 
 def test_the_limit_and_the_budget_are_of_all_stores_together(three):
@@ -73,7 +74,7 @@ def test_namesakes_are_told_apart_and_one_passage_has_one_number(user):
     answered = search_everywhere(config, SearchRequest(("retry", "rare"), 9))
     first, second = answered.queries
     assert {hit.chunk_id for hit in first.hits} == {hit.chunk_id for hit in second.hits} == {1, 2}
-    names = {place.project for place in answered.places.values()}
+    names = {project for project, _ in answered.places.values()}
     assert len(names) == 2
     assert all(name.startswith("here-") for name in names)
 

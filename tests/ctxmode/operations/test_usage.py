@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 
 from ctxmode.operations import run_records, usage
-from ctxmode.operations.figures import Counts, ToolFigures, sum_rows
+from ctxmode.operations.figures import ToolFigures, sum_rows
 from ctxmode.operations.run_records import RunRecord, list_runs
-from ctxmode.operations.usage import CallRecord, Recorder, read_rows, record
+from ctxmode.operations.usage import Counts, Recorder, read_rows, record
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_nothing_is_counted_yet(file):
 def test_many_servers_count_into_one_file_and_none_is_lost(file):
     def server():
         for _ in range(20):
-            record(file, CallRecord("ctx_execute", False, 3, 1))
+            record(file, ("ctx_execute", Counts(1, 0, 3, 1)))
 
     servers = [threading.Thread(target=server) for _ in range(6)]
     for one in servers:
@@ -44,8 +44,8 @@ def test_what_a_server_adds_others_find_at_once(file):
     first, second = Recorder(file), Recorder(file)
     with closing(first), closing(second):
         for recorder in (first, second, first):
-            assert recorder.add(CallRecord("ctx_execute", produced=3, returned=1))
-            record(file, CallRecord("ctx_search", returned=2))
+            assert recorder.add(("ctx_execute", Counts(1, produced=3, returned=1)))
+            record(file, ("ctx_search", Counts(1, returned=2)))
         assert read(file).tools == {
             "ctx_execute": Counts(3, 0, 9, 3),
             "ctx_search": Counts(3, 0, 0, 6),
@@ -54,12 +54,12 @@ def test_what_a_server_adds_others_find_at_once(file):
 
 def test_while_another_writes_nothing_is_added_and_nothing_waits(file):
     with closing(Recorder(file)) as recorder:
-        assert recorder.add(CallRecord("ctx_execute"))
+        assert recorder.add(("ctx_execute", Counts(1)))
         with closing(sqlite3.connect(file, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            assert not recorder.add(CallRecord("ctx_execute"))
+            assert not recorder.add(("ctx_execute", Counts(1)))
             other.execute("ROLLBACK")
-        assert recorder.add(CallRecord("ctx_execute"))
+        assert recorder.add(("ctx_execute", Counts(1)))
         assert read(file).total.calls == 2
 
 
@@ -68,7 +68,7 @@ def test_the_log_of_a_file_that_is_held_open_does_not_grow_for_ever(file):
     sizes = []
     with closing(Recorder(file)) as recorder:
         for number in range(5000):
-            call = CallRecord("ctx_execute", produced=number)
+            call = ("ctx_execute", Counts(1, produced=number))
             if not recorder.add(call):
                 record(file, call)
                 sizes.append(log.stat().st_size)
@@ -79,19 +79,19 @@ def test_the_log_of_a_file_that_is_held_open_does_not_grow_for_ever(file):
 
 def test_a_file_that_was_removed_begins_anew(file):
     with closing(Recorder(file)) as recorder:
-        assert recorder.add(CallRecord("ctx_execute"))
+        assert recorder.add(("ctx_execute", Counts(1)))
         for path in file.parent.glob(f"{file.name}*"):
             path.unlink()
-        assert recorder.add(CallRecord("ctx_search"))
+        assert recorder.add(("ctx_search", Counts(1)))
         assert list(read(file).tools) == ["ctx_search"]
 
 
 def test_a_damaged_file_is_an_error(file):
     file.write_bytes(b"not a database " * 100)
     with pytest.raises(sqlite3.Error):
-        record(file, CallRecord("x"))
+        record(file, ("x", Counts(1)))
     with closing(Recorder(file)) as recorder, pytest.raises(sqlite3.Error):
-        recorder.add(CallRecord("x"))
+        recorder.add(("x", Counts(1)))
     with pytest.raises(sqlite3.Error):
         read_rows(file)
 
@@ -115,7 +115,7 @@ def read_runs(file, **wanted):
 
 def test_runs_are_listed_beside_the_counts_the_latest_first(file):
     with closing(Recorder(file)) as recorder:
-        assert recorder.add(CallRecord("ctx_execute", produced=1))
+        assert recorder.add(("ctx_execute", Counts(1, produced=1)))
         assert recorder.add(RUN)
         assert recorder.add(RUN._replace(status="timed_out", output_id=None))
     record(file, RUN._replace(at=7.0))
@@ -144,7 +144,7 @@ def test_a_file_of_the_first_release_keeps_its_counts_and_gets_a_table_of_runs(f
         db.commit()
     with closing(Recorder(file)) as recorder:
         assert recorder.add(RUN)
-        assert recorder.add(CallRecord("ctx_execute"))
+        assert recorder.add(("ctx_execute", Counts(1)))
     assert read_runs(file) == [RUN]
     assert read(file).total == Counts(5, 0, 8, 2)
 
