@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
 ANY = object()  # any text, also none
 ONE = object()  # any one character
-Part = object | str | Callable[[str], bool]
-"""ANY, ONE, one character, or what tells whether a character is meant."""
+Part = object | str | re.Pattern[str]
+"""ANY, ONE, one character, or an expression of the characters that are meant."""
 
 SPECIAL = "*?[\\"
 CLASSES = {  # as ranges, in the form of tr's
@@ -25,18 +24,15 @@ CLASSES = {  # as ranges, in the form of tr's
 }  # fmt: skip
 
 
-class CharacterSet(NamedTuple):
-    """The characters that a bracket means, as ranges."""
-
-    ranges: tuple[tuple[str, str], ...] = ()
-    is_negated: bool = False
-
-    def __call__(self, char: str) -> bool:
-        """Return whether a character is one of these."""
-        return any(first <= char <= last for first, last in self.ranges) != self.is_negated
+NOTHING = re.compile("(?!)")
 
 
-NOTHING = CharacterSet()
+def _compile_set(ranges: Iterable[tuple[str, str]], *, is_negated: bool) -> re.Pattern[str]:
+    """Return the characters that a bracket means; a range that ends before it begins has none."""
+    members = "".join("-".join(map(re.escape, pair)) for pair in ranges if pair[0] <= pair[1])
+    if not members:
+        return re.compile("(?s:.)") if is_negated else NOTHING
+    return re.compile(f"[^{members}]" if is_negated else f"[{members}]")
 
 
 def parse_name(text: str, *, is_strict: bool = False) -> Iterator[Part]:
@@ -74,14 +70,14 @@ def parse_shell_name(text: str) -> Iterator[Part]:
             is_negated = text[at] == "!"
             # Such a bracket knows neither escapes nor classes.
             members = re.findall(r"(?s)(.)(?:-(.))?", text[at + is_negated : end])
-            ranges = tuple((first, last or first) for first, last in members)
-            yield CharacterSet(ranges, is_negated)
+            ranges = ((first, last or first) for first, last in members)
+            yield _compile_set(ranges, is_negated=is_negated)
             at = end + 1
         else:
             yield {"*": ANY, "?": ONE}.get(char, char)
 
 
-def _read_set(text: str, at: int, is_strict: bool) -> tuple[CharacterSet, int] | None:
+def _read_set(text: str, at: int, is_strict: bool) -> tuple[re.Pattern[str], int] | None:
     """Return the set that begins behind a bracket, and where it ends; None if it is malformed."""
     is_negated = text[at : at + 1] in ("!", "^")
     at += is_negated
@@ -101,7 +97,7 @@ def _read_set(text: str, at: int, is_strict: bool) -> tuple[CharacterSet, int] |
         if text[at : at + 1] == "-" and text[at + 1 : at + 2] not in ("", "]"):
             last, at = _read_member(text, at + 1)
         ranges.append((first, last))
-    return CharacterSet(tuple(ranges), is_negated), at + 1
+    return _compile_set(ranges, is_negated=is_negated), at + 1
 
 
 def _read_member(text: str, at: int) -> tuple[str, int]:
@@ -157,7 +153,9 @@ class Wildcard:
 
 
 def _accepts(part: Part, char: str) -> bool:
-    return part is ONE or (part(char) if callable(part) else part == char)
+    if isinstance(part, re.Pattern):
+        return part.fullmatch(char) is not None
+    return part is ONE or part == char
 
 
 @functools.lru_cache(maxsize=4096)
@@ -201,8 +199,8 @@ def to_expression(parts: Iterable[Part], *, crosses: bool = False) -> str:
             pieces.append("")
         elif part is ONE:
             pieces[-1] += any_one
-        elif isinstance(part, CharacterSet):
-            pieces[-1] += _set_expression(part, any_one)
+        elif isinstance(part, re.Pattern):
+            pieces[-1] += part.pattern if crosses else f"(?!/){part.pattern}"
         else:
             pieces[-1] += re.escape(str(part))
     first, *others = pieces
@@ -210,14 +208,3 @@ def to_expression(parts: Iterable[Part], *, crosses: bool = False) -> str:
         return first
     *middle, last = others
     return first + "".join(f"(?>{any_one}*?{one})" for one in middle if one) + f"{any_one}*{last}"
-
-
-def _set_expression(found: CharacterSet, any_one: str) -> str:
-    """Return a set as an expression; no set within a name has a slash."""
-    known = (pair for pair in found.ranges if pair[0] <= pair[1])
-    members = "".join("-".join(map(re.escape, pair)) for pair in known)
-    if not members:
-        return any_one if found.is_negated else "(?!)"
-    if found.is_negated:
-        return f"[^{members}]" if any_one == "." else f"[^/{members}]"
-    return f"[{members}]" if any_one == "." else f"(?!/)[{members}]"

@@ -10,7 +10,7 @@ from ctxmode.config.prices import PRICED
 from ctxmode.errors import ContextModeError
 from ctxmode.operations import figures
 from ctxmode.operations.figures import KINDS, TokenFigures, sum_rows, sum_tokens
-from ctxmode.operations.usage import CallRecord, Counts, record
+from ctxmode.operations.usage import Counts, record
 from memory.sessions.model import TOKENS_BY, TokenCount
 from tests.ctxmode.projects import answer, call, compaction, prompt
 
@@ -188,8 +188,8 @@ def test_r15_tool_use_and_compactions_over_all_sessions(user):
 def test_calls_of_all_projects_name_each_and_what_is_left_out(user):
     folder = user.config("here").usage_file.parent
     folder.mkdir(parents=True)
-    record(user.config("here").usage_file, CallRecord("ctx_execute", False, 100, 10))
-    record(user.config("there").usage_file, CallRecord("ctx_execute", True, 50, 60))
+    record(user.config("here").usage_file, ("ctx_execute", Counts(1, 0, 100, 10)))
+    record(user.config("there").usage_file, ("ctx_execute", Counts(1, 1, 50, 60)))
     (folder / "damaged-000000000000.usage.sqlite3").write_bytes(b"no database " * 100)
     found = figures.read_tool_figures(user.config("here"), everywhere=True)
     assert found.total == Counts(2, 1, 150, 70)
