@@ -7,7 +7,7 @@ neither waited for nor set aside, and what it takes is not made up for by the ot
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -36,22 +36,9 @@ class QuotaReport:
     passed_over: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
-    """What a store holds: how much text, and how much of it may go, by age; superseded versions
-    count as older than all current ones."""
-
-    use: DiskUse
-    text_bytes: int
-    by_age: tuple[tuple[tuple[int, int], int], ...]
-
-    def on_disk(self, text_bytes: int) -> int:
-        """What so much of its text takes."""
-        return text_bytes * self.use.filled // self.text_bytes if self.text_bytes else 0
-
-    def text(self, on_disk: int) -> int:
-        """How much of its text takes so much."""
-        return -(-on_disk * self.text_bytes // self.use.filled) if self.use.filled else 0
+Holding = tuple[DiskUse, int, Sequence[tuple[tuple[int, int], int]]]
+"""What a store holds: its use of the disk, how much text, and how much of that may go, by age;
+superseded versions count as older than all current ones."""
 
 
 def total(folder: Path) -> int:
@@ -114,24 +101,28 @@ def _holding(access: Access) -> Holding:
             (BUCKET_S,),
         )
         by_age = tuple(((current, hour), size) for current, hour, size in rows)
-        return Holding(eviction.of_store(access.path, db), eviction.text_bytes(db), by_age)
+        return eviction.of_store(access.path, db), eviction.text_bytes(db), by_age
 
 
 def cuts(holdings: Mapping[Path, Holding], quota: int) -> dict[Path, int]:
     """How much text is to go from which stores; nothing where only free space is to be given
     back."""
-    if sum(one.use.total for one in holdings.values()) <= quota:
+    uses = {path: use for path, (use, _, _) in holdings.items()}
+    if sum(use.total for use in uses.values()) <= quota:
         return {}
-    found = {path: 0 for path, one in holdings.items() if one.use.total > one.use.filled}
-    filled = sum(one.use.filled for one in holdings.values())
+    found = {path: 0 for path, use in uses.items() if use.total > use.filled}
+    filled = sum(use.filled for use in uses.values())
     excess = filled - int(eviction.STAYS * quota) if filled > quota else 0
-    by_age = sorted((age, path, n) for path, one in holdings.items() for age, n in one.by_age)
+    by_age = sorted((age, path, n) for path, one in holdings.items() for age, n in one[2])
     for _, path, text_bytes in by_age:
         if excess <= 0:
             break
-        taken = min(text_bytes, holdings[path].text(excess))
+        use, all_text, _ = holdings[path]
+        # Text takes its share of what is filled on the disk.
+        excess_text = -(-excess * all_text // use.filled) if use.filled else 0
+        taken = min(text_bytes, excess_text)
         found[path] = found.get(path, 0) + taken
-        excess -= holdings[path].on_disk(taken)
+        excess -= taken * use.filled // all_text if all_text else 0
     return found
 
 

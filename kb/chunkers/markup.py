@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape
-from typing import NamedTuple
 
 from kb.packing import Mark
 
@@ -146,20 +145,12 @@ _NOT_PARAGRAPH = re.compile(rb" {0,3}(?:>|[-*+](?:[ \t]|\r?\n|$)|\d{1,9}[.)](?:[
 _HTML_OPEN = re.compile(rb" {0,3}<(?:(!--)|(pre|script|style|textarea)(?=[\s>]))", re.IGNORECASE)
 _HTML_CLOSE = re.compile(rb"</(?:pre|script|style|textarea)>", re.IGNORECASE)
 _INLINE = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[`*]+|<[^>]{1,200}>")
+INDENTS = (b"    ", b"\t")
 _FRONT_MATTER_END = re.compile(rb"^(?:---|\.\.\.|\+\+\+)[ \t]*\r?$", re.MULTILINE)
 
 
-class _Line(NamedTuple):
-    start: int
-    text: bytes
-
-    @property
-    def blank(self) -> bool:
-        return not self.text.strip()
-
-    @property
-    def indented(self) -> bool:
-        return self.text.startswith((b"    ", b"\t"))
+_Line = tuple[int, bytes]
+"""Where a line starts, and its text."""
 
 
 def markdown_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
@@ -183,7 +174,7 @@ class _Scanner:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._path: list[tuple[int, str]] = []
-        self._paragraph: _Line | None = None
+        self._paragraph: int | None = None  # where it starts
         self._in_table = False
         self._after_list = False
         self._position = 0
@@ -199,7 +190,7 @@ class _Scanner:
             start = self._position
             end = data.find(b"\n", start) + 1 or size
             self._position = end
-            yield _Line(start, data[start:end])
+            yield start, data[start:end]
 
     @property
     def _title(self) -> tuple[str, ...]:
@@ -219,39 +210,43 @@ class _Scanner:
                 return
 
     def fence(self, line: _Line) -> re.Match[bytes] | None:
-        if b"```" not in line.text and b"~~~" not in line.text:
+        _, text = line
+        if b"```" not in text and b"~~~" not in text:
             return None
-        if line.indented and self._paragraph is None and not self._after_list:
+        if text.startswith(INDENTS) and self._paragraph is None and not self._after_list:
             return None
-        return _FENCE.match(line.text)
+        return _FENCE.match(text)
 
     def read_fence(self, line: _Line) -> Iterator[Mark]:
         """The fence as one section; to the end of the file when it is never closed."""
-        opening = _FENCE.match(line.text)
+        start, text = line
+        opening = _FENCE.match(text)
         assert opening is not None
         run, info = opening.group(1), opening.group(2).decode("utf-8", "replace").strip()
         tag = info.strip("{}. ").split(" ")[0].split(",")[0].lower() or None
-        yield Mark(line.start, self._title, whole=True, language=tag)
+        yield Mark(start, self._title, whole=True, language=tag)
         closing = re.compile(rb"[ \t>]*" + re.escape(run) + run[:1] + rb"*[ \t]*\r?\n?$")
-        for inner in self._lines:
-            if closing.match(inner.text):
+        for _, inner in self._lines:
+            if closing.match(inner):
                 break
         self._paragraph = None
         self._in_table = False
         yield Mark(self._position, self._title)
 
     def html(self, line: _Line) -> bool:
-        return line.text.lstrip(b" ").startswith(b"<") and bool(_HTML_OPEN.match(line.text))
+        _, text = line
+        return text.lstrip(b" ").startswith(b"<") and bool(_HTML_OPEN.match(text))
 
     def skip_html(self, line: _Line) -> None:
         """Past a comment or a raw-text element, whose lines are no Markdown."""
-        opening = _HTML_OPEN.match(line.text)
+        start, text = line
+        opening = _HTML_OPEN.match(text)
         assert opening is not None
         self._paragraph = None
         if opening.group(1):
-            end = self._data.find(b"-->", line.start + opening.end())
+            end = self._data.find(b"-->", start + opening.end())
         else:
-            found = _HTML_CLOSE.search(self._data, line.start + opening.end())
+            found = _HTML_CLOSE.search(self._data, start + opening.end())
             end = found.start() if found else -1
         if end < 0:
             self._position = len(self._data)
@@ -259,18 +254,18 @@ class _Scanner:
             self._position = self._data.find(b"\n", end) + 1 or len(self._data)
 
     def heading(self, line: _Line) -> Mark | None:
-        stripped = line.text.lstrip(b" ")
+        start, text = line
+        stripped = text.lstrip(b" ")
         if stripped.startswith(b"#"):
-            found = _ATX.match(line.text)
+            found = _ATX.match(text)
             if found:
-                return self._section(line.start, len(found.group(1)), found.group(2) or b"")
-        elif self._paragraph and stripped[:1] in (b"=", b"-"):
-            underline = _SETEXT.match(line.text)
+                return self._section(start, len(found.group(1)), found.group(2) or b"")
+        elif self._paragraph is not None and stripped[:1] in (b"=", b"-"):
+            underline = _SETEXT.match(text)
             if underline:
                 level = 1 if underline.group(1).startswith(b"=") else 2
-                start = self._paragraph.start
-                words = self._data[start : min(line.start, start + 2000)]
-                return self._section(self._paragraph.start, level, words)
+                words = self._data[self._paragraph : min(start, self._paragraph + 2000)]
+                return self._section(self._paragraph, level, words)
         return None
 
     def _section(self, start: int, level: int, words: bytes) -> Mark:
@@ -284,21 +279,24 @@ class _Scanner:
 
     def body(self, line: _Line) -> Iterator[Mark]:
         """A line of text: notes the paragraph it may begin, and keeps a table's rows together."""
-        table = _TABLE_ROW.match(line.text) is not None
+        start, text = line
+        table = _TABLE_ROW.match(text) is not None
         if table != self._in_table:
             self._in_table = table
-            yield Mark(line.start, self._title, whole=table)
-        if line.blank or table:
+            yield Mark(start, self._title, whole=table)
+        if table or not text.strip():
             self._paragraph = None
-        elif _NOT_PARAGRAPH.match(line.text):
+        elif _NOT_PARAGRAPH.match(text):
             self._paragraph = None
             self._after_list = True
-        elif self._paragraph is None and not line.indented and not self._list_goes_on(line):
-            self._paragraph = line
+        elif self._paragraph is None and not (
+            text.startswith(INDENTS) or self._list_goes_on(start)
+        ):
+            self._paragraph = start
             self._after_list = False
 
-    def _list_goes_on(self, line: _Line) -> bool:
+    def _list_goes_on(self, start: int) -> bool:
         """A line directly after list text continues its item, so no underline makes it a title."""
-        if not self._after_list or line.start < 2:
+        if not self._after_list or start < 2:
             return False
-        return not self._data.endswith((b"\n\n", b"\n\r\n"), 0, line.start)
+        return not self._data.endswith((b"\n\n", b"\n\r\n"), 0, start)

@@ -134,7 +134,7 @@ def test_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
 def holding(filled_bytes: int, ages: dict[tuple[int, int], int], free: int = 0) -> Holding:
     size = sum(ages.values())
     use = DiskUse(filled_bytes + free, 0, 0, filled_bytes + free, free)
-    return Holding(use, size, tuple(sorted(ages.items())))
+    return use, size, tuple(sorted(ages.items()))
 
 
 @pytest.mark.parametrize(
