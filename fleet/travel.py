@@ -20,7 +20,6 @@ from executor.project.view import (
     COPY_BYTES_MAX,
     COPY_ENTRIES_MAX,
     EntryState,
-    OpenFolder,
     ProjectSearch,
     state_of,
     walk,
@@ -147,9 +146,9 @@ def look_at(top: int, guard: Guard, terms: Terms) -> Look:
         look.left_out[path] = CLOSED
         enters.discard(path)
 
-    for folder in walk(top, enters.__contains__, close):
-        for entry in folder.entries:
-            path = folder.prefix + entry.name
+    for prefix, descriptor, entries in walk(top, enters.__contains__, close):
+        for entry in entries:
+            path = prefix + entry.name
             try:
                 info = entry.stat(follow_symlinks=False)
             except OSError:  # gone meanwhile
@@ -159,7 +158,7 @@ def look_at(top: int, guard: Guard, terms: Terms) -> Look:
             elif stat.S_ISDIR(info.st_mode):
                 enters.add(path)
             else:
-                _see(look, folder, entry.name, info, terms)
+                _see(look, path, descriptor, info, terms)
     look.others += map(Entry, sorted(enters))
     look.entries += len(enters)
     if look.entries > terms.entries_max or look.size_bytes > terms.bytes_max:
@@ -176,19 +175,18 @@ def _why_left_out(path: str, name: str, info: os.stat_result, guard: Guard, term
     return "" if plain else SPECIAL
 
 
-def _see(look: Look, folder: OpenFolder, name: str, info: os.stat_result, terms: Terms) -> None:
+def _see(look: Look, path: str, descriptor: int, info: os.stat_result, terms: Terms) -> None:
     """Count a file or link, and remember it unless there is too much anyway."""
-    path = folder.prefix + name
     look.entries += 1
     if stat.S_ISLNK(info.st_mode):
         try:
-            target = os.readlink(name, dir_fd=folder.descriptor)
+            target = os.readlink(os.path.basename(path), dir_fd=descriptor)
         except OSError:  # something else by now, or gone
             return
         look.others.append(Entry(path, target=target))
         return
     look.size_bytes += info.st_size
-    above = folder.prefix.split("/")[:-1][:2] or ["."]
+    above = path.split("/")[:-1][:2] or ["."]
     for n in range(len(above)):
         look.sizes["/".join(above[: n + 1])] += info.st_size
     if look.entries <= terms.entries_max and look.size_bytes <= terms.bytes_max:

@@ -211,9 +211,9 @@ def _list_view(top: int, hidden: set[str]) -> Iterator[tuple[str, os.stat_result
     def refuse(path: str) -> None:
         raise OSError(f"{path} cannot be listed")
 
-    for folder in walk(top, lambda path: path not in hidden, refuse):
-        for entry in sorted(folder.entries, key=lambda one: one.name):
-            path = folder.prefix + entry.name
+    for prefix, _, entries in walk(top, lambda path: path not in hidden, refuse):
+        for entry in sorted(entries, key=lambda one: one.name):
+            path = prefix + entry.name
             info = entry.stat(follow_symlinks=False)
             if path not in hidden and stat.S_IFMT(info.st_mode) in PLAIN:
                 yield path, info

@@ -17,7 +17,7 @@ from base.secrets import is_secret_path
 from executor.engine.unpacking import take_out, unpack
 from executor.model import GIB, RequestError
 from executor.project.view.search import ProjectSearch
-from executor.project.view.tree import FOLDER_FLAGS, OpenFolder, walk
+from executor.project.view.tree import FOLDER_FLAGS, walk
 from executor.project.view.work_copy import COPY_BYTES_MAX, COPY_ENTRIES_MAX
 
 NAMING = ("objects/info/alternates",)  # texts of a substitute that name what is shown beside it
@@ -35,7 +35,7 @@ def pack(search: ProjectSearch, archive: Path) -> None:
     top = os.open(search.project, FOLDER_FLAGS)
     try:
         with tarfile.open(archive, "w") as tar:
-            for folder, entry in _walk_shown(top, search):
+            for path, descriptor, entry in _walk_shown(top, search):
                 info = entry.stat(follow_symlinks=False)
                 if not _travels(entry.name, info):
                     continue
@@ -47,7 +47,7 @@ def pack(search: ProjectSearch, archive: Path) -> None:
                         f"{COPY_ENTRIES_MAX:,} entries or {COPY_BYTES_MAX // GIB} GiB",
                         HINT,
                     )
-                _add(tar, folder, entry.name, info)
+                _add(tar, path, descriptor, info)
     finally:
         os.close(top)
 
@@ -75,13 +75,15 @@ def pack_instead(folder: Path, shown: Sequence[tuple[str, str]], project: str) -
     return packed.getvalue()
 
 
-def _walk_shown(top: int, search: ProjectSearch) -> Iterator[tuple[OpenFolder, os.DirEntry[str]]]:
-    """What is no secret, and not in one, reached through no link."""
+def _walk_shown(top: int, search: ProjectSearch) -> Iterator[tuple[str, int, os.DirEntry[str]]]:
+    """What is no secret, and not in one, reached through no link: its path, and the descriptor of
+    its folder."""
     secrets = {*search.look().secrets}
-    for folder in walk(top, lambda path: path not in secrets, lambda _: None):
-        for entry in sorted(folder.entries, key=lambda each: each.name):
-            if folder.prefix + entry.name not in secrets:
-                yield folder, entry
+    for prefix, descriptor, entries in walk(top, lambda path: path not in secrets, lambda _: None):
+        for entry in sorted(entries, key=lambda each: each.name):
+            path = prefix + entry.name
+            if path not in secrets:
+                yield path, descriptor, entry
 
 
 def _travels(name: str, info: os.stat_result) -> bool:
@@ -90,14 +92,14 @@ def _travels(name: str, info: os.stat_result) -> bool:
     return stat.S_ISDIR(info.st_mode) or stat.S_ISLNK(info.st_mode)
 
 
-def _add(tar: tarfile.TarFile, folder: OpenFolder, name: str, info: os.stat_result) -> None:
-    path = folder.prefix + name
+def _add(tar: tarfile.TarFile, path: str, descriptor: int, info: os.stat_result) -> None:
+    name = os.path.basename(path)
     if not stat.S_ISREG(info.st_mode):
-        tar.addfile(tar.gettarinfo(f"/proc/self/fd/{folder.descriptor}/{name}", path))
+        tar.addfile(tar.gettarinfo(f"/proc/self/fd/{descriptor}/{name}", path))
         return
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
     try:
-        opened = os.open(name, flags, dir_fd=folder.descriptor)
+        opened = os.open(name, flags, dir_fd=descriptor)
     except PermissionError:  # closed to this user, and so to a program of his
         return
     with open(opened, "rb") as file:

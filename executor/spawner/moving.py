@@ -9,7 +9,6 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
 
 from .kernel import SYS_RENAMEAT2, libc
 
@@ -63,25 +62,23 @@ class _NamedEntry:
         return self.at, self.name + b"/" + below if below else self.name
 
 
-class _FormerFolder(NamedTuple):
-    """A folder as it was before anything was moved."""
+_FormerFolder = tuple[bytes, os.stat_result, dict[str, bytes]]
+"""The path of a folder, and what it was before anything was moved, with its attributes."""
 
-    path: bytes
-    info: os.stat_result
-    attributes: dict[str, bytes]
 
-    def dress(self, place: Path) -> None:
-        """Give another folder all that a name carries along when it is renamed."""
-        at, path = place
-        fd = os.open(path, FOLDER, dir_fd=at)
-        try:
-            for name, value in self.attributes.items():
-                with _unless_of_users(name):
-                    os.setxattr(fd, name, value)
-            os.fchmod(fd, stat.S_IMODE(self.info.st_mode))
-            os.utime(fd, ns=(self.info.st_atime_ns, self.info.st_mtime_ns))
-        finally:
-            os.close(fd)
+def _dress(former: _FormerFolder, place: Path) -> None:
+    """Give another folder all that a name carries along when it is renamed."""
+    _, info, attributes = former
+    at, path = place
+    fd = os.open(path, FOLDER, dir_fd=at)
+    try:
+        for name, value in attributes.items():
+            with _unless_of_users(name):
+                os.setxattr(fd, name, value)
+        os.fchmod(fd, stat.S_IMODE(info.st_mode))
+        os.utime(fd, ns=(info.st_atime_ns, info.st_mtime_ns))
+    finally:
+        os.close(fd)
 
 
 class _Moved:
@@ -121,7 +118,7 @@ class _Moved:
         while pending:
             path = pending.pop()
             folder, below = _look(self._source / path, path)
-            if folder.info.st_uid != os.geteuid():
+            if folder[1].st_uid != os.geteuid():
                 raise _error(errno.EXDEV)  # it could neither be emptied nor made again
             yield folder
             pending += below
@@ -136,24 +133,26 @@ class _Moved:
 
     def _move(self) -> None:
         whole: set[bytes] = set()
-        known = {folder.path for folder in self._folders}
+        known = {path for path, _, _ in self._folders}
         for folder in self._folders:
-            with_another = os.path.dirname(folder.path) in whole
-            if with_another or (folder.path and self._has_moved(folder.path)):
-                whole.add(folder.path)
+            path = folder[0]
+            with_another = os.path.dirname(path) in whole
+            if with_another or (path and self._has_moved(path)):
+                whole.add(path)
             else:
                 self._empty(folder, known)
 
     def _empty(self, folder: _FormerFolder, known: Collection[bytes]) -> None:
         """Move all but the folders that come later into a new folder of the same name."""
-        at, path = self._target / folder.path
+        relative, info, _ = folder
+        at, path = self._target / relative
         os.mkdir(path, 0o700, dir_fd=at)
         self._emptied.append(folder)
-        at, path = self._source / folder.path
-        if folder.info.st_mode & stat.S_IRWXU != stat.S_IRWXU:
-            os.chmod(path, folder.info.st_mode & 0o7777 | stat.S_IRWXU, dir_fd=at)
+        at, path = self._source / relative
+        if info.st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            os.chmod(path, info.st_mode & 0o7777 | stat.S_IRWXU, dir_fd=at)
         for name in _names(at, path):
-            below = _join(folder.path, name)
+            below = _join(relative, name)
             if below not in known and not self._has_moved(below):
                 raise _error(errno.EXDEV)  # a folder that is as young as this move
 
@@ -175,18 +174,18 @@ class _Moved:
     def _end(self) -> None:
         """Take the empty folders away, and let the new ones look like them."""
         for folder in reversed(self._emptied):
-            folder.dress(self._target / folder.path)
-        for folder in reversed(self._emptied):
-            at, path = self._source / folder.path
+            _dress(folder, self._target / folder[0])
+        for relative, _, _ in reversed(self._emptied):
+            at, path = self._source / relative
             os.rmdir(path, dir_fd=at)
 
     def _undo(self) -> None:
         """Move everything back, as far as that can be done."""
-        for folder in self._emptied:
-            at, path = self._source / folder.path
+        for relative, _, _ in self._emptied:
+            at, path = self._source / relative
             with contextlib.suppress(OSError):
                 os.mkdir(path, 0o700, dir_fd=at)
-            at, path = self._target / folder.path
+            at, path = self._target / relative
             with contextlib.suppress(OSError):
                 os.chmod(path, 0o700, dir_fd=at)
         for below in reversed(self._renamed):
@@ -194,15 +193,15 @@ class _Moved:
                 _rename(self._target / below, self._source / below)
         for folder in reversed(self._emptied):
             with contextlib.suppress(OSError):
-                folder.dress(self._source / folder.path)
-            at, path = self._target / folder.path
+                _dress(folder, self._source / folder[0])
+            at, path = self._target / folder[0]
             with contextlib.suppress(OSError):
                 os.rmdir(path, dir_fd=at)
         if self._replaced:
             at, path = self._target / b""
             with contextlib.suppress(OSError):
                 os.mkdir(path, 0o700, dir_fd=at)
-                self._replaced.dress((at, path))
+                _dress(self._replaced, (at, path))
 
     def _check_time(self) -> None:
         if time.monotonic() > self._until:
@@ -226,7 +225,7 @@ def _look(place: Path, path: bytes) -> tuple[_FormerFolder, list[bytes]]:
         info = os.fstat(fd)
     finally:
         os.close(fd)
-    return _FormerFolder(path, info, attributes), [_join(path, os.fsencode(n)) for n in folders]
+    return (path, info, attributes), [_join(path, os.fsencode(n)) for n in folders]
 
 
 @contextlib.contextmanager

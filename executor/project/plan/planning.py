@@ -276,9 +276,11 @@ class Planning:
             return False
         goes = {c.path for c in self.changes.changes if c.change == "deleted"} - self.left.keys()
         found: list[str] = []
-        for folder in walk(self.project.folder(change.path), lambda _: not found, found.append):
-            for entry in folder.entries:
-                path = f"{change.path}/{folder.prefix}{entry.name}"
+        for prefix, _, entries in walk(
+            self.project.folder(change.path), lambda _: not found, found.append
+        ):
+            for entry in entries:
+                path = f"{change.path}/{prefix}{entry.name}"
                 if path not in goes or self.is_hidden(path) or self.rules.names.judge(path):
                     found.append(path)
         return bool(found)

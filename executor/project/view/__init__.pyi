@@ -17,7 +17,6 @@ from .record import state_of as state_of
 from .search import ProjectSearch as ProjectSearch
 from .tree import DEPTH_MAX as DEPTH_MAX
 from .tree import FOLDER_FLAGS as FOLDER_FLAGS
-from .tree import OpenFolder as OpenFolder
 from .tree import Tree as Tree
 from .tree import in_tree_order as in_tree_order
 from .tree import split as split

@@ -112,16 +112,16 @@ class _Comparison:
         gone: list[str] = []
         opaque: list[str] = []
         deep: list[str] = []
-        for folder in walk(self.view.top, lambda _: True, deep.append):
-            if folder.prefix and is_opaque(folder.descriptor):
-                opaque.append(folder.prefix[:-1])
-            for entry in folder.entries:
+        for prefix, descriptor, entries in walk(self.view.top, lambda _: True, deep.append):
+            if prefix and is_opaque(descriptor):
+                opaque.append(prefix[:-1])
+            for entry in entries:
                 info = entry.stat(follow_symlinks=False)
-                path = folder.prefix + entry.name
+                path = prefix + entry.name
                 if stat.S_ISCHR(info.st_mode) and info.st_rdev == 0:
                     gone.append(path)
                 else:
-                    self._look(path, info, f"/proc/self/fd/{folder.descriptor}/{entry.name}")
+                    self._look(path, info, f"/proc/self/fd/{descriptor}/{entry.name}")
         self._refuse_deep(deep)
         for path in gone:
             self._delete(path)
@@ -132,13 +132,13 @@ class _Comparison:
         """Compare all that is in a work copy with what it was."""
         seen: set[str] = set()
         deep: list[str] = []
-        for folder in walk(self.view.top, lambda _: True, deep.append):
-            for entry in folder.entries:
+        for prefix, descriptor, entries in walk(self.view.top, lambda _: True, deep.append):
+            for entry in entries:
                 info = entry.stat(follow_symlinks=False)
-                path = folder.prefix + entry.name
+                path = prefix + entry.name
                 seen.add(path)
                 if self.was.get(path) != state_of(info):
-                    self._look(path, info, f"/proc/self/fd/{folder.descriptor}/{entry.name}")
+                    self._look(path, info, f"/proc/self/fd/{descriptor}/{entry.name}")
         self._refuse_deep(deep)
         unread = tuple(f"{path}/" for path in deep)
         for path in self.was.keys() - seen:

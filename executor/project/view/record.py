@@ -102,13 +102,13 @@ def take(project: Path, hidden: Iterable[str]) -> Record:
     states: dict[str, EntryState] = {}
     top = os.open(project, FOLDER_FLAGS)
     try:
-        for folder in walk(top, lambda path: path not in unseen, unseen.add):
-            for entry in folder.entries:
+        for prefix, _, entries in walk(top, lambda path: path not in unseen, unseen.add):
+            for entry in entries:
                 try:
                     info = entry.stat(follow_symlinks=False)
                 except OSError:  # gone meanwhile
                     continue
-                path = folder.prefix + entry.name
+                path = prefix + entry.name
                 states[path] = state_of(info)
                 if stat.S_IFMT(info.st_mode) not in PLAIN:
                     unseen.add(path)

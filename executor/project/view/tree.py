@@ -6,37 +6,29 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 DEPTH_MAX = 128
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
-class OpenFolder(NamedTuple):
-    """One folder while it is looked through: its descriptor is closed afterwards.
-
-    `prefix` is its relative path with a slash, or nothing for the top.
-    """
-
-    prefix: str
-    descriptor: int
-    entries: list[os.DirEntry[str]]
+_OpenFolder = tuple[str, int, list[os.DirEntry[str]]]
 
 
 def walk(
     top: int, enters: Callable[[str], bool], unreadable: Callable[[str], None]
-) -> Iterator[OpenFolder]:
-    """Go through every folder from `top` on, before what is in it.
+) -> Iterator[_OpenFolder]:
+    """Go through every folder from `top` on, before what is in it: the relative path with a slash,
+    or nothing for the top; a descriptor, which is closed afterwards; and the entries.
 
     Each folder below is asked of by path whether to enter it, after its own one was given out.
     One that can't be opened, or lies too deep, is told of.
     """
 
-    def go_through(descriptor: int, prefix: str) -> Iterator[OpenFolder]:
+    def go_through(descriptor: int, prefix: str) -> Iterator[_OpenFolder]:
         try:
             with os.scandir(descriptor) as scan:
                 entries = list(scan)
-            yield OpenFolder(prefix, descriptor, entries)
+            yield prefix, descriptor, entries
             for name in sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)):
                 path = prefix + name
                 if not enters(path):
