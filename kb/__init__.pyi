@@ -34,7 +34,6 @@ from .reading import contents as contents
 from .schema import TOKENIZER as TOKENIZER
 from .store import Store as Store
 from .walking import Selection as Selection
-from .walking import Skipped as Skipped
 from .walking import Walk as Walk
 from .walking import WalkEntry as WalkEntry
 from .walking import Why as Why
