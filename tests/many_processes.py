@@ -87,7 +87,7 @@ EVENT_WRITER = """
 from ctxmode.hosts.hooks.bells import STORE_WAIT_S
 from ctxmode.operations.session_store import open_session_store
 from memory.errors import MemoryRoomError
-from memory.sessions.model import MessageRecord, SessionRecord
+from memory.sessions.records import MessageRecord, SessionRecord
 while goes_on():
     started = time.monotonic()
     try:

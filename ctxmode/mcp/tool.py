@@ -189,6 +189,8 @@ def _build_type(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a type
             default = _find_default(below)
             fields.append((name, _build_type(below), *([] if default is ... else [default])))
         wanted = list[msgspec.defstruct("Item", fields, forbid_unknown_fields=True)]  # type: ignore[misc]
+    elif wanted == Number and "le" in limits:
+        wanted = float  # whose own bound is below that of numbers
     elif wanted is str and "max_length" in limits:
         limits["pattern"] = WHOLE_TEXT
     if limits:

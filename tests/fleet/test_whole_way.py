@@ -141,8 +141,8 @@ async def test_64_mib_of_output_and_20_artifacts_are_as_here(fleet: Fleet, tmp_p
     assert local.result.exit_code == 3
     for name in ("stdout_spool", "stderr_spool"):
         here, there = getattr(local, name), getattr(remote, name)
-        assert here.read() == there.read()
-        here.delete()
+        assert here.read_bytes() == there.read_bytes()
+        here.unlink()
     pairs = list(zip(remote.result.artifacts, local.result.artifacts, strict=True))
     assert len(pairs) == 20
     for there, here in pairs:
