@@ -50,7 +50,7 @@ def choose(results, preferred=()):
 )
 def test_the_choice_is(results, taken):
     probed = [result(*row) for row in results]
-    assert choose(probed) is probed[taken]
+    assert choose(probed) == probed[taken]
 
 
 def test_nothing_is_chosen_where_nothing_runs():
@@ -60,6 +60,6 @@ def test_nothing_is_chosen_where_nothing_runs():
 
 def test_a_preferred_toolchain_is_taken_where_it_runs():
     bun, node = result("javascript", "bun", 10, 0), result("javascript", "node", 40, 1)
-    assert choose([bun, node], ("node", "bun")) is node
-    assert choose([bun, result("javascript", "node", None, 1)], ("node", "bun")) is bun
-    assert choose([bun], ("deno",)) is bun
+    assert choose([bun, node], ("node", "bun")) == node
+    assert choose([bun, result("javascript", "node", None, 1)], ("node", "bun")) == bun
+    assert choose([bun], ("deno",)) == bun
