@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ctxmode.commands.table import SECTIONS, VERBS
-from ctxmode.parsing import verb_parser
+from ctxmode.parsing import describe_verb
 from tests import needs
 from tests.e2e import docs_needs, docs_project, docs_recipes
 from tests.e2e.docs_blocks import Block, blocks, fits
@@ -164,7 +164,7 @@ def examples(verb: str) -> list[str]:
     """What the verb's help shows below `examples:`, and is run here."""
     if verb == "help":
         return [f"context-mode {example}" for _, example in SECTIONS.values()]
-    text = verb_parser(VERBS[verb]).description
+    text = describe_verb(VERBS[verb])
     shown = re.search(r"^examples?:\n((?:  .*\n?)+)", text, re.MULTILINE)
     assert shown is not None, f"{verb} --help shows no example"
     return [line.strip() for line in shown[1].splitlines()]
