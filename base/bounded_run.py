@@ -45,8 +45,8 @@ NEUTRAL_SETTINGS = (
     "log.follow=false",
     "i18n.logOutputEncoding=UTF-8",
 )
-"""What overrules a repository's own settings, each behind `-c`: they start programs, or change what
-is printed."""
+"""Options that overrule a repository's own settings, each behind `-c`: those start programs, or
+change what is printed."""
 
 
 _STDERR_BYTES_MAX = 64 * 1024

@@ -26,9 +26,6 @@ from ctxmode.errors import (
 HELP = Path(__file__).parent / "commands" / "help"
 """What `--help` says of each verb before its options: `WORDS.txt`, joined by dashes."""
 
-ACTION_NAMES = ("action", "command")
-"""Where a command line's action is."""
-
 BUDGET = "answer_bytes"
 """Where a command line's budget for the whole answer is, if it has one."""
 
@@ -110,7 +107,7 @@ class Parser(argparse.ArgumentParser):
             return
         given = "/".join(action.option_strings) or action.metavar or action.dest
         known, word = [str(one) for one in action.choices], str(value)
-        if action.dest in ACTION_NAMES:
+        if action.dest == "action":
             known += self._list_siblings()
             raise unknown_action(self._verb, word, known, self._find_instead(word, known))
         hint = or_all(word, known)

@@ -52,7 +52,7 @@ _COPIES_MAX = 3
 
 
 def is_secret_name(path: str) -> bool:
-    """Whether a file of this name holds secrets, or is a copy of one. Only its last part counts."""
+    """Tell whether a file of this name holds secrets, or is a copy of one: by its last part."""
     return any(map(_is_secret, _originals(path.rstrip("/").rpartition("/")[2].casefold())))
 
 
@@ -83,7 +83,7 @@ def _any_name() -> re.Pattern[str]:
 
 @functools.lru_cache(64)  # a name is looked at by itself, and at the end of its path
 def _originals(name: str) -> tuple[str, ...]:
-    """What a file may be a copy of: itself, if its name names no other."""
+    """Return what a file may be a copy of: itself, if its name names no other."""
     if "copy" in name or " (" in name:
         name = re.sub(_COPY_WITHIN, r"\g<name>\g<ending>", name)
     names = [name]

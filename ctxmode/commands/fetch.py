@@ -1,4 +1,4 @@
-"""What `index` does with URLs: fetches pages and makes them searchable."""
+"""The URLs of `index`: fetches pages and makes them searchable."""
 
 from __future__ import annotations
 

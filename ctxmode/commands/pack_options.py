@@ -1,4 +1,4 @@
-"""What `pack` and `pack map` share: the families, and the task as the command line gives it."""
+"""Options that `pack` and `pack map` share: the families, and the task of a command line."""
 
 from __future__ import annotations
 

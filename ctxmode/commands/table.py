@@ -49,7 +49,7 @@ SECTIONS: dict[str, tuple[list[str], str]] = {
 needs comes first; hosts alone call `hook`."""
 
 FORMER: dict[str, str] = _TABLE["former"]
-"""What verbs were called before there were groups. They work as before, and say the new words."""
+"""Names that verbs had before there were groups. They work as before, and say the new words."""
 
 MODES = {"-i": "run -i", "--interactive": "run -i", "--batch": "run --batch"}
 """Options of `run` that make it another verb, wherever they stand."""

@@ -53,8 +53,10 @@ def _label_commands(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
     if not isinstance(items, list):
         return items
     return [
-        {**item, "label": f"cmd_{number}"}
-        if isinstance(item, dict) and not item.get("label")
+        item
+        | {"label": item.get("label") or f"cmd_{number}"}
+        | ({"packages": read_list(item["packages"])} if "packages" in item else {})
+        if isinstance(item, dict)
         else item
         for number, item in enumerate(items, start=1)
     ]

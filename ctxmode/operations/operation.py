@@ -22,8 +22,6 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError
 
 NO_CHOICES: Mapping[str, str] = MappingProxyType({})
-
-
 WHOLE_MAX = 10**12 - 1
 """The largest number that any door takes."""
 

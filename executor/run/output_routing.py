@@ -208,8 +208,8 @@ class Keep:
             for name, stream in streams.items():
                 while found[name] < stream.bytes_total:
                     step = partial(self.store.index_pending, INDEX_STEP_BYTES, stream.source_id)
-                    left = await trio.to_thread.run_sync(step, limiter=self.writing)
-                    found[name] = max(stream.bytes_total - left, found[name])
+                    await trio.to_thread.run_sync(step, limiter=self.writing)
+                    found[name] = self.store.source(stream.source_id).bytes_indexed
         return {
             name: replace(stream, bytes_indexed=found[name]) for name, stream in streams.items()
         }

@@ -56,6 +56,12 @@ def test_commands_come_as_objects_as_strings_and_as_json_text(sent, understood):
     assert [(one.label, one.command) for one in given.commands] == understood
 
 
+@pytest.mark.parametrize("sent", [["a", "b"], '["a", "b"]', "a"])
+def test_lists_within_commands_come_as_freely_as_others(sent):
+    given = BatchArguments.validate({"commands": [{"command": "ls", "packages": sent}]})
+    assert given.commands[0].packages in (["a", "b"], ["a"])
+
+
 @pytest.mark.parametrize(
     ("model", "sent", "name", "value"),
     [
