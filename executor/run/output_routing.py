@@ -199,20 +199,20 @@ class Keep:
         self._queued.set()
 
     async def _further_indexed(self, streams: Mapping[str, Indexed]) -> dict[str, Indexed]:
-        """Index more of these streams for FURTHER_S at most, and return them as they are then.
+        """Index more of these streams for FURTHER_S at most, and return them as they are then: the
+        sections that match an intent are chosen from what is indexed."""
 
-        The sections that match an intent are chosen from what is indexed.
-        """
-        found = {name: stream.bytes_indexed for name, stream in streams.items()}
-        with trio.move_on_after(FURTHER_S), suppress(StoreError):
+        def index_step(stream: Indexed) -> Indexed:
+            self.store.index_pending(INDEX_STEP_BYTES, stream.source_id)
+            return replace(stream, bytes_indexed=self.store.source(stream.source_id).bytes_indexed)
+
+        found = dict(streams)
+        with trio.move_on_after(FURTHER_S), suppress(StoreError):  # as when one is forgotten
             for name, stream in streams.items():
-                while found[name] < stream.bytes_total:
-                    step = partial(self.store.index_pending, INDEX_STEP_BYTES, stream.source_id)
-                    await trio.to_thread.run_sync(step, limiter=self.writing)
-                    found[name] = self.store.source(stream.source_id).bytes_indexed
-        return {
-            name: replace(stream, bytes_indexed=found[name]) for name, stream in streams.items()
-        }
+                while found[name].bytes_indexed < stream.bytes_total:
+                    step = partial(index_step, stream)
+                    found[name] = await trio.to_thread.run_sync(step, limiter=self.writing)
+        return found
 
     async def index_behind(self) -> None:
         """Index what answers left, in small steps, for ever; also what earlier processes left."""

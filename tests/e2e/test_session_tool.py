@@ -115,7 +115,7 @@ async def test_r11_messages_are_resources_in_order(place, transcript):
         (uri,) = (str(one.uri) for one in listed if "/session/" in str(one.uri))
         whole = (await client.read_resource(uri)).contents[0].text
         second = (await client.read_resource(f"{uri}?start=2&end=2")).contents[0].text
-        with pytest.raises(MCPError, match="no session 'nothing'"):
+        with pytest.raises(MCPError, match=rf"no session 'nothing'\n.*{ID}\. List"):
             await client.read_resource("context-mode://session/nothing")
     assert uri == f"context-mode://session/claude_code:{ID}"
     first, answer = whole.splitlines()[:2]

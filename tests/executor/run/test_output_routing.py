@@ -165,6 +165,15 @@ async def test_an_answer_with_an_intent_waits_for_more_of_the_output(keep, tmp_p
     assert "0003000 catastrophe" in answer.sections[0][1].text
 
 
+async def test_what_is_forgotten_meanwhile_is_not_claimed_as_indexed(
+    keep, store, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(executor.run.output_routing, "FURTHER_S", 600)
+    monkeypatch.setattr(store, "index_pending", lambda _bytes, one: store.forget(one) or 0)
+    answer = await keep.answer(completed(tmp_path, HUGE), replace(REQUEST, intent="word"))
+    assert 0 < answer.kept.bytes_indexed < answer.kept.bytes_total
+
+
 async def test_an_answer_waits_neither_for_other_writers_nor_long_for_an_intent(keep, tmp_path):
     async with keep.writing:  # as long as a folder is being indexed
         with trio.fail_after(60):
