@@ -23,7 +23,7 @@ from benchmarks.processes import read_processors_s
 from ctxmode.operations.project_maps import hide_secrets, redact
 from kb.tokens import DEAREST, estimate, estimate_tokens
 from repomap import workers
-from repomap.fitting import fit
+from repomap.budget_fit import fit
 from repomap.model import Pack, PackRequest, Redaction
 from repomap.ranking import ASIDE, is_prose, is_test, rank_files
 from repomap.scanning import ScanRequest, scan

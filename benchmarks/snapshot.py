@@ -20,11 +20,11 @@ from benchmarks.harness import Bench, measure
 from benchmarks.shapes import SHAPES, make_session
 from ctxmode.operations.session_store import parse_call
 from memory.gate import Gate
-from memory.sessions.delivering import read_events
 from memory.sessions.events import COMMANDS
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.schema import create_tables
+from memory.sessions.session_news import read_events
 from memory.sessions.snapshot import build_snapshot
 from memory.sessions.writing import Writer
 from memory.texts import shorten_path

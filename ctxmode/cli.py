@@ -14,9 +14,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; no exception leaves it. Without `argv` this
     process is the command's own, and ends behind it."""
     if argv is None and sys.argv[1:2] == ["hook"]:
-        from ctxmode.hosts.hooks import uncaptured  # noqa: PLC0415 - hooks start with every turn
+        from ctxmode.hosts.hooks import capture_skips  # noqa: PLC0415 - hooks start with every turn
 
-        if uncaptured.has_nothing_to_do(sys.argv[2:]):
+        if capture_skips.has_nothing_to_do(sys.argv[2:]):
             os._exit(0)  # as `command_line` does, which says why
     from ctxmode import command_line  # noqa: PLC0415 - it loads what the others need
 

@@ -1,6 +1,7 @@
 # The names of this room, each loaded at its first use.
 from .engine.engine import Completed as Completed
 from .engine.engine import LanguageReport as LanguageReport
+from .local_engine import open_engine as open_engine
 from .model import GIB as GIB
 from .model import MIB as MIB
 from .model import Artifact as Artifact
@@ -17,7 +18,6 @@ from .model import SandboxUnavailableError as SandboxUnavailableError
 from .model import Status as Status
 from .model import Stream as Stream
 from .model import readable as readable
-from .opening import open_engine as open_engine
 from .request import ANALYZE as ANALYZE
 from .request import PROFILES as PROFILES
 from .request import Caller as Caller

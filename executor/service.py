@@ -226,7 +226,7 @@ class LocalEngine:
 
         if judged.packages is None:
             return await start(chosen)
-        from executor.packages.wanted import run_with  # noqa: PLC0415 - most runs want none
+        from executor.packages.package_request import run_with  # noqa: PLC0415 - most runs want none
 
         persists = judged.checked.profile.project in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
         proven = self._toolchains.describe(chosen)
@@ -284,7 +284,7 @@ class LocalEngine:
             RequestError: they are named wrongly, or the language does not run here.
             PackagesError: they can't be had.
         """
-        from executor.packages import wanted  # noqa: PLC0415 - most runs have none
+        from executor.packages import package_request  # noqa: PLC0415 - most runs have none
 
         if unmet := find_unmet_of_packages(self._runner.placement):
             raise PackagesError(unmet)
@@ -292,7 +292,7 @@ class LocalEngine:
 
         def read() -> Wanted:
             self._load_rules()
-            return wanted.read_wanted(request.packages, row.name, cwd, self.search)
+            return package_request.read_wanted(request.packages, row.name, cwd, self.search)
 
         given = await trio.to_thread.run_sync(read)
         chosen = await self._toolchains.choose(
@@ -301,7 +301,9 @@ class LocalEngine:
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         proven = self._toolchains.describe(chosen)
-        return await wanted.have(self._packages(), given, proven, caller, fetch=fetch, fresh=fresh)
+        return await package_request.have(
+            self._packages(), given, proven, caller, fetch=fetch, fresh=fresh
+        )
 
     async def languages(
         self, *, refresh: bool = False, on_progress: OnProgress | None = None
@@ -361,7 +363,7 @@ class LocalEngine:
     def _read_packages(self, checked: Checked) -> Wanted | None:
         if not checked.request.packages:
             return None
-        from executor.packages.wanted import read_wanted  # noqa: PLC0415 - most runs want none
+        from executor.packages.package_request import read_wanted  # noqa: PLC0415 - most runs want none
 
         named = checked.request.packages
         return read_wanted(named, checked.language.name, checked.cwd, self.search)

@@ -16,6 +16,6 @@ from .seal import KeyFileError as KeyFileError
 from .seal import have_key as have_key
 from .seal import write_public as write_public
 from .slot import WorkerTerms as WorkerTerms
-from .travel import Terms as Terms
 from .turns import Quota as Quota
+from .upload_filter import Terms as Terms
 from .worker import open_worker as open_worker

@@ -23,8 +23,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
 
-from fleet.travel import Terms
 from fleet.turns import Quota
+from fleet.upload_filter import Terms
 
 PORT: Final = 8786
 PLAIN, ENCRYPTED = "dask", "dask+tls"

@@ -40,15 +40,15 @@ from fleet.cluster import (
     Send,
     find_cluster,
 )
-from fleet.desk import Desk, SentRun
 from fleet.errors import BlobError, ClusterError, UnreachableError
 from fleet.journal import Journal, QueueFullError
+from fleet.order_desk import Desk, SentRun
+from fleet.run_dispatch import GiveUpError, KeepAdopted, Sending, tend
 from fleet.seal import have_key
-from fleet.sending import GiveUpError, KeepAdopted, Sending, tend
 from fleet.snapshot import name_owner
-from fleet.travel import StaysHereError
 from fleet.tree import digest_of
 from fleet.turns import DAY_S, Turns
+from fleet.upload_filter import StaysHereError
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager

@@ -28,8 +28,8 @@ from executor.project.view import Tree as OpenTree
 from executor.run import grant_environment
 from fleet.cluster import ClusterSettings
 from fleet.model import GRACE_S, OWNER_CHARACTERS_MAX, Order, why_here
-from fleet.travel import CLOSED, SECRET, Guard, StaysHereError, Terms, look_at
 from fleet.tree import Digest, Entry, Tree, TreeError, build
+from fleet.upload_filter import CLOSED, SECRET, Guard, StaysHereError, Terms, look_at
 from policy import Rules
 
 SEARCHED_BYTES_MAX: Final = MIB

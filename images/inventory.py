@@ -13,7 +13,7 @@ import trio
 from docker.errors import APIError, DockerException
 from requests.exceptions import RequestException
 
-from base.remedy import type_command
+from base.wording import type_command
 from images.groups import (
     GROUPS,
     LABEL,

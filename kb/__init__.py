@@ -1,5 +1,5 @@
 """What we keep out of the context window: detect, chunk, store, search."""
 
-from base.faces import lend_names
+from base.lazy_exports import lend_names
 
 __getattr__ = lend_names(__name__, __file__)

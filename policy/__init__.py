@@ -7,6 +7,6 @@ A guard in front of the sandbox, not the boundary. `judge` follows links and rea
 scripts; `evaluate` looks at nothing but what it is given.
 """
 
-from base.faces import lend_names
+from base.lazy_exports import lend_names
 
 __getattr__ = lend_names(__name__, __file__)

@@ -1,5 +1,5 @@
 """The map of a repository: its files, symbols and history, and packs of what a task is about."""
 
-from base.faces import lend_names
+from base.lazy_exports import lend_names
 
 __getattr__ = lend_names(__name__, __file__)

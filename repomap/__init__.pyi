@@ -1,6 +1,6 @@
 # The names of this room, each loaded at its first use.
-from .fitting import check_request as check_request
-from .fitting import fit as fit
+from .budget_fit import check_request as check_request
+from .budget_fit import fit as fit
 from .history import find_changed as find_changed
 from .model import BUDGET as BUDGET
 from .model import TITLE as TITLE

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from kb import grammars
 from kb.parsing import find_definitions, is_parsed, parse
-from repomap.describing import describe_purpose, find_headings
 from repomap.import_queries import find_imports
 from repomap.model import LINE_CHARS, Structure
+from repomap.purposes import describe_purpose, find_headings
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 from base.wordlist import read_rows
 from kb.parsing import Definition
-from repomap.describing import find_note
 from repomap.model import Symbol
+from repomap.purposes import find_note
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from base.remedy import Remedy, type_command
+from base.wording import Remedy, type_command
 from runtimes.languages.c_family import CPP, C
 from runtimes.languages.csharp import CSHARP
 from runtimes.languages.ecmascript import JAVASCRIPT, TYPESCRIPT

@@ -16,7 +16,7 @@ from kb import Store
 from memory.facts.checking import check_store
 from memory.facts.reading import read_changes, read_facts
 from memory.facts.store import FactStore
-from memory.sessions import keeping
+from memory.sessions import maintenance
 from memory.sessions.preparing import key_of
 
 ENDLESS = 1 << 30
@@ -84,7 +84,7 @@ with Store.open(path) as store:
 """
 # As a hook does, it opens the store for a few events, and what finds it locked is written later.
 EVENT_WRITER = """
-from ctxmode.hosts.hooks.bells import STORE_WAIT_S
+from ctxmode.hosts.hooks.session_hooks import STORE_WAIT_S
 from ctxmode.operations.session_store import open_session_store
 from memory.errors import MemoryRoomError
 from memory.sessions.records import MessageRecord, SessionRecord
@@ -139,7 +139,7 @@ def _check_sources(path: Path, added: set[str], _: set[str]) -> list[str]:
 def _check_events(path: Path, added: set[str], _: set[str]) -> list[str]:
     with open_session_store(path, "", "") as store, store.database.writing() as db:
         kept = {bytes(row[0]) for row in db.execute("SELECT source_key FROM message")}
-        problems = list(keeping.check(db))
+        problems = list(maintenance.check(db))
     names = (name.rpartition(":") for name in sorted(added))
     lost = [f"{w}:{n}" for w, _, n in names if key_of(f"bench:{w}", f"e{n}") not in kept]
     return problems + [f"event {name} is lost" for name in lost]

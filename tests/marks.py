@@ -35,7 +35,7 @@ executor/engine/test_layers.py executor/engine/test_messages.py executor/engine/
 executor/engine/test_unpacking.py executor/pool/test_budget.py executor/pool/test_pool.py
 executor/pool/test_pressure.py executor/run/test_capture.py executor/run/test_outcome.py
 executor/run/test_output_routing.py executor/run/test_runner.py executor/test_model.py
-executor/run/refusals/test_told.py executor/run/refusals/test_collecting.py
+executor/run/refusals/test_error_refusals.py executor/run/refusals/test_collecting.py
 executor/spawner/test_name_server.py
 executor/test_request.py executor/test_service.py images/test_base.py images/test_context.py
 images/test_groups.py images/test_naming.py images/test_settings.py images/test_workplace.py
@@ -91,7 +91,7 @@ ctxmode/operations/test_indexing.py ctxmode/hosts/hooks/test_opencode_plugin.py
 ctxmode/test_parsing.py::test_an_unknown_profile ctxmode/commands/test_policy.py
 ctxmode/test_mistakes.py
 ctxmode/hosts/hooks/test_capture.py ctxmode/hosts/hooks/test_turns.py
-ctxmode/hosts/hooks/test_uncaptured.py
+ctxmode/hosts/hooks/test_capture_skips.py
 ctxmode/operations/test_quotas.py::test_a_server_keeps ctxmode/render/test_streams.py
 ctxmode/trial/test_trial.py executor/cells/test_cgroup.py::test_a_real_group
 images/test_settings.py::test_a_host_with images/test_workplace.py::test_what_a_killed
@@ -100,7 +100,7 @@ _ENGINE = """
 executor/containers/ images/
 """
 _MORE = """
-repomap/test_fitting.py::test_a_thousand
+repomap/test_budget_fit.py::test_a_thousand
 repomap/test_bad_input.py::test_a_hundred_thousand
 repomap/test_bad_maps.py::test_a_scan_that_is_killed
 repomap/test_bad_maps.py::test_three_thousand
@@ -112,7 +112,7 @@ executor/project/test_real_repositories.py executor/project/test_kills.py
 executor/project/test_tools_obey.py escapes/test_scale.py e2e/test_wheel.py
 executor/pool/test_prewarming.py::test_a_warm_run_is_told executor/containers/test_escapes.py
 executor/containers/test_remote.py executor/containers/test_engine_lost.py
-executor/containers/test_gvisor.py executor/containers/test_parity.py images/test_making.py
+executor/containers/test_gvisor.py executor/containers/test_parity.py images/test_image_build.py
 e2e/test_known_defects.py::test_none images/test_program.py
 base/test_secrets.py::test_long_hostile_text base/test_readings.py::test_of_twenty
 e2e/test_conformance.py e2e/test_inspector.py e2e/test_typescript_client.py e2e/test_mcp_fuzz.py

@@ -6,6 +6,6 @@
 Text may be str or bytes; ranges are in its own units. Work grows linearly with the text's length.
 """
 
-from base.faces import lend_names
+from base.lazy_exports import lend_names
 
 __getattr__ = lend_names(__name__, __file__)

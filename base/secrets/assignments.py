@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from base.secrets.placeholders import is_placeholder
 from base.secrets.readings import Expression, Reading
-from base.secrets.telling_names import has_keyword, names
+from base.secrets.secret_names import has_keyword, names
 
 VALUE_BYTES_MAX = 4096
 LINE_START_BYTES_MAX = 100

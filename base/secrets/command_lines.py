@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from base.named_tuples import NamedTuple
 from base.secrets.readings import Reading
-from base.secrets.telling_names import kind_of
+from base.secrets.secret_names import kind_of
 
 _VALUE = rb"""(?:"(?P<double>[^"\r\n]{1,200})"|'(?P<single>[^'\r\n]{1,200})'"""
 _VALUE += rb"""|(?P<value>[^\s"'`|;&<>()]{1,200}+))"""

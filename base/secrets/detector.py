@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from base.named_tuples import NamedTuple
 from base.secrets.readings import SHORT_BYTES, Reading, list_readings
-from base.secrets.telling_names import MARKS
+from base.secrets.secret_names import MARKS
 
 CUT_BYTES = 8192
 """How far around a cut a secret is looked for."""

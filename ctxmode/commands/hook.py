@@ -46,7 +46,7 @@ def _answer(host: str, event_name: str, text: bytes) -> int:
     import json  # noqa: PLC0415 - in the order of need
 
     from ctxmode.hosts.hooks import run  # noqa: PLC0415
-    from ctxmode.hosts.hooks.calls import Refusal  # noqa: PLC0415
+    from ctxmode.hosts.hooks.hook_types import Refusal  # noqa: PLC0415
 
     try:
         answer, log = run.respond(host, event_name, text, os.environ)

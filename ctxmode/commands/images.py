@@ -35,7 +35,7 @@ def build_images(
 ) -> Answer:
     """Make what is not current, and prove it."""
     from ctxmode.render import image_tables  # noqa: PLC0415 - rich
-    from images.making import Order, make  # noqa: PLC0415 - loads Docker's SDK
+    from images.image_build import Order, make  # noqa: PLC0415 - loads Docker's SDK
 
     del asker
     order = Order(_choose(groups), base or None, network, fresh)

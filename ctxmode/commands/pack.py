@@ -110,7 +110,7 @@ def _report(
 
 
 def _show_placement(args: argparse.Namespace, project: Path, answer: PackAnswer) -> int:
-    from repomap.placement import find_placement, render_placement  # noqa: PLC0415
+    from repomap.pack_placement import find_placement, render_placement  # noqa: PLC0415
 
     named = Path(os.path.normpath(project / Path(args.fits).expanduser()))
     path = named.relative_to(project) if named.is_relative_to(project) else named
@@ -120,7 +120,7 @@ def _show_placement(args: argparse.Namespace, project: Path, answer: PackAnswer)
 
 
 def _explain(args: argparse.Namespace, answer: PackAnswer) -> int:
-    from repomap.placement import explain, render_explained  # noqa: PLC0415
+    from repomap.pack_placement import explain, render_explained  # noqa: PLC0415
 
     found = explain(answer.pack, answer.ranked)
     data = {"files": [asdict(one) for one in found], "total": len(answer.ranked)}

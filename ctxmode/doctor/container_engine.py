@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from base.remedy import Remedy
+from base.wording import Remedy
 from ctxmode.errors import ContextModeError
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 import kb
-from base.remedy import type_command
+from base.wording import type_command
 from ctxmode import __version__
 from ctxmode.config.file_names import has_drafts
 from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.doctor.container_engine import EngineHealth, examine
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.facts import open_memory, read_stats
-from ctxmode.operations.page_place import find_repository
+from ctxmode.operations.page_repository import find_repository
 from ctxmode.operations.pages import is_captured
 from ctxmode.operations.quotas import Holdings, read_holdings
 from ctxmode.render.live_output import OnProgress, ignore_progress

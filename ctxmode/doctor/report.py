@@ -19,8 +19,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from base.remedy import command_of
 from base.secrets import redact
+from base.wording import command_of
 from ctxmode import __version__
 from ctxmode.doctor.container_engine import EngineHealth
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth

@@ -11,7 +11,7 @@ import trio
 from ctxmode.app import App
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.answers import BatchAnswer, BatchCommand
-from ctxmode.operations.side_by_side import work_through
+from ctxmode.operations.parallel_work import work_through
 from ctxmode.render.live_output import OnProgress, ignore_progress
 from executor import Caller, Limits, Request
 from executor.run import Answer

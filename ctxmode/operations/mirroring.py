@@ -52,7 +52,7 @@ def _follow_facts(config: Config, store: kb.Store, path: Path, seen: str, deadli
 def _find_pages(config: Config) -> Path | None:
     if not (has_drafts(str(config.project)) or config.pages_folder.exists()):
         return None
-    from ctxmode.operations.page_place import find_repository  # noqa: PLC0415 - reads settings
+    from ctxmode.operations.page_repository import find_repository  # noqa: PLC0415 - reads settings
 
     path = find_repository(config)
     # Drafts alone came with the project: nobody began pages here.

@@ -14,7 +14,7 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError, describe_empty
 from ctxmode.operations.operation import Answer, Arg, Asker, TextFile
 from ctxmode.operations.page_buffer import RECORD_BYTES_MAX, capture_turn, find_turns
-from ctxmode.operations.page_place import find_repository
+from ctxmode.operations.page_repository import find_repository
 from ctxmode.operations.pages import begin, is_captured, open_pages, translate_page_errors
 from ctxmode.render import page_texts as texts
 from executor.project import RunDrafts

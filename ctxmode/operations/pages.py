@@ -16,7 +16,7 @@ from ctxmode.config import file_names
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import make_hides
 from ctxmode.errors import ContextModeError, UsageError, why
-from ctxmode.operations.page_place import find_repository
+from ctxmode.operations.page_repository import find_repository
 from memory.errors import BadInputError, MemoryRoomError
 from memory.pages import Pages, Repository, find_git
 

@@ -29,7 +29,7 @@ from memory.sessions import (
     SessionStore,
     Status,
     capture_turns,
-    keeping,
+    maintenance,
     read_events,
     read_prompts,
     reading,
@@ -145,7 +145,7 @@ def _read_parts(store: SessionStore, session: Session, parts: set[str]) -> dict[
                 for event in read_events(db, session.id)
                 if event.category == "error"
             ]
-        summary = keeping.read_summary(db, session.id) if "summary" in parts else None
+        summary = maintenance.read_summary(db, session.id) if "summary" in parts else None
         prompts = read_prompts(db, session.id)
     if "summary" in parts:
         found["memory"] = None if summary is None else asdict(summary)

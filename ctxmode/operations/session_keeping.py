@@ -13,7 +13,7 @@ from ctxmode.launch import ask_person
 from ctxmode.operations import sessions as stores
 from ctxmode.operations.operation import Answer, Arg, Asker
 from ctxmode.operations.session_actions import SessionId
-from ctxmode.operations.session_everywhere import track_everywhere
+from ctxmode.operations.session_all_projects import track_everywhere
 from ctxmode.operations.session_export import export_session as write_session
 from ctxmode.operations.session_facts import erase_facts, list_facts
 from ctxmode.operations.session_import import IDS_NAMED, ImportAnswer, import_file
@@ -21,7 +21,7 @@ from ctxmode.operations.session_sources import find_oldest, list_sources
 from ctxmode.operations.session_stream import import_stream
 from ctxmode.operations.session_watch import News, read_poll_s
 from ctxmode.render.highlight import inflect, one_line
-from memory.sessions import Imported, Status, is_old, keeping
+from memory.sessions import Imported, Status, is_old, maintenance
 from memory.sessions.importers import Importer, find_importer
 
 TEXTS_OFF = (
@@ -193,7 +193,7 @@ def _set_status(asker: Asker, session: SessionId, *, status: Status) -> Answer:
         stores.open_holding_store(asker.config, session, to_write=True) as (store, found),
         store.database.writing() as db,
     ):
-        keeping.set_status(db, found.id, status)
+        maintenance.set_status(db, found.id, status)
     return Answer({"id": found.id, "status": status}, f"{found.id} is {status}.")
 
 
@@ -225,7 +225,7 @@ def unpin_session(asker: Asker, session: SessionId) -> Answer:
 def _set_pinned(asker: Asker, session: str, *, pinned: bool) -> Answer:
     with stores.open_holding_store(asker.config, session, to_write=True) as (store, found):
         with store.database.writing() as db:
-            keeping.set_pinned(db, found.id, pinned=pinned)
+            maintenance.set_pinned(db, found.id, pinned=pinned)
         stores.copy_again(store)
     text = f"{found.id} {'stays for good' if pinned else 'goes in its time'}."
     return Answer({"id": found.id, "pinned": pinned}, text)
@@ -288,7 +288,7 @@ def check_sessions(
             store.database.exclusively() as db,
         ):
             notices += store.notices
-            found = list(keeping.check(db, mend=mend))
+            found = list(maintenance.check(db, mend=mend))
         problems += found
         lines += found or [f"{path} is sound."]
     text = "\n".join(lines) or "No session is kept yet."

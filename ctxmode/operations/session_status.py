@@ -21,7 +21,7 @@ from ctxmode.operations.session_sources import apply_choice, find_oldest
 from ctxmode.operations.session_store import find_users_store
 from ctxmode.operations.session_tracking import load_bounds
 from ctxmode.render.highlight import inflect, one_line, size
-from memory.sessions import SourceStatus, is_old, keeping, reading
+from memory.sessions import SourceStatus, is_old, maintenance, reading
 from memory.sessions.importers import Importer, list_importers
 
 PRIVATE = "What stands between <private> and </private> in a message is never kept."
@@ -73,7 +73,7 @@ def _say_status(data: Mapping[str, Any]) -> Iterator[str]:
 def _count(db: sqlite3.Connection, *, days: set[float]) -> tuple[int, dict[float, str]]:
     """Count the sessions of a store, and find for each time that they may be kept which ones stay
     though it is over."""
-    doubts = {one: keeping.describe_doubt(db, time.time(), one) for one in days}
+    doubts = {one: maintenance.describe_doubt(db, time.time(), one) for one in days}
     return reading.count_sessions(db), doubts
 
 
@@ -170,7 +170,7 @@ def _describe_store(
         "path": str(path),
         "sessions": sessions,
         "doubt": doubts.get(keep_days, ""),
-        "bytes": keeping.measure(path) if path.exists() else 0,
+        "bytes": maintenance.measure(path) if path.exists() else 0,
         "bytes_max": bytes_max,
         "keep_days": int(keep_days),
     }

@@ -22,7 +22,7 @@ from ctxmode.operations.session_search import forget_indexed, forget_turns, inde
 from ctxmode.operations.session_sources import find_oldest, find_source
 from ctxmode.operations.session_store import find_users_store, open_session_store
 from memory.errors import MemoryRoomError
-from memory.sessions import SessionStore, keeping
+from memory.sessions import SessionStore, maintenance
 from memory.sessions.importers import Ground, Importer
 
 STEP_S = 0.5
@@ -114,13 +114,13 @@ def maintain(config: Config, sessions: SessionStore, index: kb.Store | None) -> 
     gone: list[str] = []
     now = time.time()
     with sessions.database.reading() as db:
-        expired = keeping.find_expired(db, now, keep_days)
-        doubt = keeping.describe_doubt(db, now, keep_days)
+        expired = maintenance.find_expired(db, now, keep_days)
+        doubt = maintenance.describe_doubt(db, now, keep_days)
     if expired and not doubt:
         gone += _delete(config, sessions, expired, is_expired=True)
-    while keeping.measure(sessions.database.path) > bytes_max:
+    while maintenance.measure(sessions.database.path) > bytes_max:
         with sessions.database.reading() as db:
-            last = keeping.find_next_to_go(db)
+            last = maintenance.find_next_to_go(db)
         if not last:
             break
         gone += _delete(config, sessions, [last], is_expired=False)
@@ -164,10 +164,10 @@ def _delete(
         with suppress(ContextModeError):
             erase_facts(config, session_ids, is_scope_alone=True)
     with sessions.database.writing() as db:
-        delete = keeping.expire if is_expired else keeping.delete
+        delete = maintenance.expire if is_expired else maintenance.delete
         gone = delete(db, session_ids)
     with sessions.database.exclusively() as db:
-        keeping.compact(db)
+        maintenance.compact(db)
     return gone
 
 

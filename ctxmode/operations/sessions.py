@@ -20,7 +20,7 @@ from ctxmode.config.transcripts import Recording, load_recording
 from ctxmode.errors import ContextModeError, UsageError, nothing_kept
 from ctxmode.operations.session_store import find_users_store, open_session_store
 from memory.errors import MemoryRoomError
-from memory.sessions import Session, SessionStore, UnknownSessionError, keeping, reading
+from memory.sessions import Session, SessionStore, UnknownSessionError, maintenance, reading
 from memory.sessions.importers import Ground
 
 T = TypeVar("T")
@@ -307,10 +307,10 @@ def forget_sessions(config: Config, store: SessionStore, session_ids: Sequence[s
     verify_structure(store.database, bytes_max=sys.maxsize)
     with store.database.writing() as db:
         _drop_copies(store)
-        gone = keeping.forget(db, session_ids)
+        gone = maintenance.forget(db, session_ids)
         _forget_turns(config, store, gone)
     with store.database.exclusively() as db:
-        keeping.compact(db)
+        maintenance.compact(db)
     copy_again(store)
     return gone
 

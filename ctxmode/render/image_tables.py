@@ -8,8 +8,8 @@ from rich.text import Text
 
 from ctxmode.render import terminal
 from ctxmode.render.highlight import size
+from images.image_build import Made
 from images.inventory import ImageState, State
-from images.making import Made
 
 STYLES = {State.CURRENT: "green", State.OUTDATED: "yellow", State.MISSING: "red"}
 

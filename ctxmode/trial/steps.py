@@ -23,8 +23,8 @@ from ctxmode.app import App, open_app
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.library import Library
+from ctxmode.operations.parallel_work import work_through
 from ctxmode.operations.searching import SearchRequest
-from ctxmode.operations.side_by_side import work_through
 from ctxmode.render import terminal
 from ctxmode.render.highlight import size
 from ctxmode.render.live_output import waiting

@@ -14,7 +14,7 @@ import trio
 
 import runtimes
 from base import capabilities
-from base.remedy import Remedy, command_of
+from base.wording import Remedy, command_of
 from executor.cells.cell import Cell, open_spawner
 from executor.cells.description import pack_cell
 from executor.cells.placement import Placement, not_of_the_system

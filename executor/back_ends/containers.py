@@ -12,7 +12,7 @@ import trio
 
 import images
 import runtimes
-from base.remedy import Remedy
+from base.wording import Remedy
 from executor.containers import host as hosts
 from executor.containers.agent.messages import Hello
 from executor.containers.create import ContainerSpec, has_own_kernel

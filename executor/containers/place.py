@@ -15,7 +15,7 @@ from typing import Protocol
 import trio
 
 from base import capabilities
-from executor.containers import shipping
+from executor.containers import project_transfer
 from executor.containers.box import Container, ContainerBox
 from executor.containers.create import ContainerSpec, has_own_kernel, of_box
 from executor.containers.host import EngineHost, is_special
@@ -100,7 +100,7 @@ class ContainerPlace:
                 copy = work_copy.make(record, base / COPY, owner)
                 layout = replace(layout, work_copy=copy, is_in_place=True)
             if self.host is None:
-                shipping.pack(self.search, base / ARCHIVE)
+                project_transfer.pack(self.search, base / ARCHIVE)
         except BaseException:
             layout.remove()
             raise
@@ -141,7 +141,7 @@ class ContainerPlace:
             archive = None
             if self.host is None and job.substitute is not None:
                 folder, project = self.temporary / job.substitute, str(self.project)
-                pack = partial(shipping.pack_instead, folder, job.shown, project)
+                pack = partial(project_transfer.pack_instead, folder, job.shown, project)
                 archive = await trio.to_thread.run_sync(pack)
             elif self.host is None:
                 archive = await trio.Path(str(layout.host_folder), ARCHIVE).read_bytes()
@@ -286,4 +286,4 @@ async def _remove(layout: Layout) -> None:
 
 async def _bring_back(copy: Path, archive: int, end: Exit) -> None:
     changed = list(end.changed)
-    await trio.to_thread.run_sync(shipping.bring_back, archive, changed, copy)
+    await trio.to_thread.run_sync(project_transfer.bring_back, archive, changed, copy)

@@ -1,5 +1,5 @@
 """What the executor asks of a back end: the protocols that cells and containers implement."""
 
-from base.faces import lend_names
+from base.lazy_exports import lend_names
 
 __getattr__ = lend_names(__name__, __file__)

@@ -66,7 +66,7 @@ JOB_BYTES = 64 * MIB
 ROOM_BYTES, ROOM_INODES = 2048 * MIB, 400_000
 
 
-# Where the cell's supervisor is asked for names and has none: `executor.spawner.refused`.
+# Where the cell's supervisor is asked for names and has none: `executor.spawner.refusal_counts`.
 NAME_SERVICE = {
     "/etc/nsswitch.conf": b"passwd: files\ngroup: files\nhosts: files dns\n",
     "/etc/resolv.conf": b"nameserver 127.0.0.1\noptions timeout:1 attempts:1\n",

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from base.remedy import Remedy
+from base.wording import Remedy
 from executor.engine.box import BoxPlace
 from executor.engine.tiers import PACKAGED, STRONGEST, Capabilities
 from executor.model import Isolation, Layer

@@ -98,9 +98,9 @@ CLONE_UNTRACED = 0x00800000  # born beside what stops a session's processes betw
 # F_SETLEASE, F_NOTIFY, F_SETDELEG: whoever opens the file waits for a holder that may be stopped.
 DENIED_FILE_COMMANDS = (1024, 1026, 1040)
 UNKNOWN = -1  # __NR_SCMP_ERROR
-# The calls of which the supervisor asks for reports: `executor.spawner.notices`.
+# The calls of which the supervisor asks for reports: `executor.spawner.reported_calls`.
 EXITS, RENAMES = ("exit_group",), ("rename", "renameat", "renameat2")
-# Those of which a box without a user namespace has only so many: `executor.spawner.refused`.
+# Those of which a box without a user namespace has only so many: `executor.spawner.refusal_counts`.
 COUNTED_CALLS = ("inotify_init", "inotify_init1", "inotify_add_watch")
 # And those of which it is told what programs try, in the same module.
 CONNECTS = ("connect",)

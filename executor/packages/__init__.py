@@ -4,6 +4,6 @@
 keeps layers and locks, sealed by `seal.py`. The rows are in `runtimes/packages/rows/`.
 """
 
-from base.faces import lend_names
+from base.lazy_exports import lend_names
 
 __getattr__ = lend_names(__name__, __file__)

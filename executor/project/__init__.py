@@ -5,6 +5,6 @@ what is applied, `apply/` brings it in, and `store/` keeps what a person is to d
 `commit` call them in that order. All of it works on plain folders; no process is run in them.
 """
 
-from base.faces import lend_names
+from base.lazy_exports import lend_names
 
 __getattr__ = lend_names(__name__, __file__)

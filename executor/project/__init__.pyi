@@ -1,7 +1,7 @@
 # The names of this room, each loaded at its first use.
 from .commit import Commit as Commit
 from .commit import CommitError as CommitError
-from .door import LISTED_MAX as LISTED_MAX
+from .commit_service import LISTED_MAX as LISTED_MAX
 from .git.differences import find_renames as find_renames
 from .rules.names import NAMES as NAMES
 from .rules.names import check_move as check_move

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from executor.model import LeftOut
-from executor.project.git.carried import Reader
 from executor.project.git.differences import find_renames
+from executor.project.git.repository_export import Reader
 from executor.project.plan.conflicts import CommitRules, Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.names import ObeyedNames

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from executor.model import Result, SandboxError, Status
-from executor.project.door import with_commit
+from executor.project.commit_service import with_commit
 from executor.run.refusals.collecting import with_commit_refusals
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import trio
 from executor.engine.box import SYSTEM_PATH, Job, Layout
 from executor.instance import lock
 from executor.model import GIB, Limits, RequestError, SandboxUnavailableError, Status
-from executor.project.git.carried import Scratch
 from executor.project.git.host import GitError
+from executor.project.git.repository_export import Scratch
 from executor.request import Profile, ProjectAccess
 from runtimes import Step
 

@@ -20,7 +20,7 @@ from executor.engine.layers import for_run, with_room
 from executor.engine.orders import pack_run
 from executor.instance.lock import remove
 from executor.model import Result, SandboxError, SandboxUnavailableError, Status
-from executor.project.door import with_commit
+from executor.project.commit_service import with_commit
 from executor.request import ANALYZE, Profile, ProjectAccess
 from executor.run.capture import READ_BYTES, Capture
 from executor.run.progress import ListedRun, RunRecord, status_of_record, watch_room
@@ -28,7 +28,7 @@ from executor.run.refusals.collecting import RunFacts, with_refusals
 
 if TYPE_CHECKING:
     from executor.project.commit import Commit
-    from executor.project.door import Door
+    from executor.project.commit_service import Door
     from executor.project.view.record import Record
 
 DRAIN_S_MAX = 0.2  # how long output may still come once the program has ended

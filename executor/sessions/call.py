@@ -17,7 +17,7 @@ from executor.engine.box import Box, Job, Layout
 from executor.model import Limits, PackagesError, Status
 from executor.packages.layers import Packages
 from executor.packages.model import Layer, Wanted
-from executor.packages.wanted import BROKEN, equip
+from executor.packages.package_request import BROKEN, equip
 from executor.request import Caller, Checked, Profile
 from executor.run.capture import READ_BYTES
 from executor.run.execution import grant_environment, job_of, label, make_job

@@ -16,7 +16,7 @@ from executor.engine.box import Box, Consumption, Exit, Job, Meter
 from executor.engine.layers import with_room
 from executor.engine.orders import pack_asked, pack_interrupted, pack_run, pipe
 from executor.model import Limits, PackagesError, RequestError, Result, SandboxError, Status
-from executor.project.door import with_commit
+from executor.project.commit_service import with_commit
 from executor.request import Profile, ProjectAccess
 from executor.run.progress import RunRecord, status_of_record, watch_room
 from executor.run.refusals.collecting import with_refusals

@@ -14,7 +14,7 @@ import sys
 from functools import partial
 from typing import NoReturn
 
-from . import artifacts, changes, notices, refused, session, tree
+from . import artifacts, changes, refusal_counts, reported_calls, session, tree
 from .confine import landlock_abi
 from .kernel import (
     CLONE_ALL_NEW,
@@ -42,7 +42,7 @@ from .messages import (
 )
 from .population import Population
 from .proc import score
-from .refused import INSTANCES_MAX, WATCHES_MAX
+from .refusal_counts import INSTANCES_MAX, WATCHES_MAX
 from .staging import leave_root, stage
 from .supervisor import (
     PrewarmedProgram,
@@ -89,7 +89,7 @@ def supervise(control: socket.socket, namespaces: bool) -> None:
     if message == b"hold":
         confine = partial(read_confinement, cell)
         held = PrewarmedProgram(
-            Description(fds[0]), fds[1:], confine, notices.of_cell(cell.data, handles)
+            Description(fds[0]), fds[1:], confine, reported_calls.of_cell(cell.data, handles)
         )
         send(control, {"held": held.resident_bytes()})
         held.attend(control)
@@ -117,7 +117,7 @@ def _run(
         tree.place_files(run)
         confinement, made = (
             read_confinement(cell, run.data),
-            notices.of_cell(cell.data, handles),
+            reported_calls.of_cell(cell.data, handles),
         )
         supervisor, stdio = Supervisor(control, run.data, confinement, by, made), by
     if cell.data["namespaces"]:
@@ -164,7 +164,7 @@ def _make(cell: Description[CellDescription]) -> tuple[tree.Handles, list[socket
     socket.sethostname(cell.data["hostname"])
     _loopback_up()
     listeners = [socket.create_server(("127.0.0.1", port)) for port in cell.data["listen"]]
-    names = refused.serve_names() if cell.data.get("names") else None
+    names = refusal_counts.serve_names() if cell.data.get("names") else None
     handles = tree.build(cell)
     handles.names = names
     return handles, listeners

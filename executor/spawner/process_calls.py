@@ -20,7 +20,7 @@ from . import proc
 from .file_calls import CALLS, do_file_call
 from .kernel import HeldCall, hand_over_at_once, is_asked, receive
 from .messages import BoxDescription, Description
-from .refused import COUNTED_CALLS, RefusedCounts
+from .refusal_counts import COUNTED_CALLS, RefusedCounts
 
 REFUSED = "refused"  # the kind of calls that name nothing: refused, or so many for a box
 ANSWERS_MAX = 64  # in one go, before the supervisor looks at limits and orders again

@@ -15,7 +15,7 @@ import signal
 import socket
 from dataclasses import dataclass
 
-from . import artifacts, changes, notices, tree
+from . import artifacts, changes, reported_calls, tree
 from .kernel import StepError
 from .messages import (
     ArtifactsAsked,
@@ -70,7 +70,7 @@ class _Session:
         self._handles = handles
         self._population = Population()
         self._population.own_kernel = cell.data.get("own_kernel", False)
-        self._notices = notices.of_cell(cell.data, handles)
+        self._notices = reported_calls.of_cell(cell.data, handles)
         for fd in (control.fileno(), self._notices.fd):
             self._population.poller.register(fd, select.POLLIN)
         self._running: list[_SessionRun] = []

@@ -17,11 +17,11 @@ from .changes import ReportedChanges
 from .confine import LISTENERS, Confinement, Line, enter_program
 from .kernel import StepError
 from .messages import BoxDescription, Description, End, Report, RunDescription, StepMessage
-from .notices import Notices
 from .population import END_S_MAX, Population
 from .proc import score
 from .process_calls import Judge, read_judged
-from .refused import read_filter
+from .refusal_counts import read_filter
+from .reported_calls import Notices
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from memory.errors import BadInputError
 from memory.facts.drafts import Prepared, clean_author, prepare
 from memory.facts.exporting import DECISIONS, SCHEMA
-from memory.facts.forms import (
+from memory.facts.import_forms import (
     FACTS_MAX,
     Incoming,
     Reading,

@@ -1,5 +1,5 @@
 """Pages of knowledge: drafts in the project, versions in a git repository, changes by section."""
 
-from base.faces import lend_names
+from base.lazy_exports import lend_names
 
 __getattr__ = lend_names(__name__, __file__)

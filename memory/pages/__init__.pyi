@@ -1,14 +1,5 @@
 # The names of this room, each loaded at its first use.
 from . import history as history
-from .answers import Forgotten as Forgotten
-from .answers import PageRow as PageRow
-from .answers import PagesStatus as PagesStatus
-from .answers import PulledPages as PulledPages
-from .answers import Pushed as Pushed
-from .answers import PushRequest as PushRequest
-from .answers import ReadPage as ReadPage
-from .answers import Version as Version
-from .answers import Written as Written
 from .buffer_files import TURNS_MAX as TURNS_MAX
 from .buffer_files import Buffer as Buffer
 from .buffer_files import TurnRecord as TurnRecord
@@ -29,6 +20,15 @@ from .model import SectionChange as SectionChange
 from .model import SectionDiff as SectionDiff
 from .model import page_path as page_path
 from .model import slug_of as slug_of
+from .page_answers import Forgotten as Forgotten
+from .page_answers import PageRow as PageRow
+from .page_answers import PagesStatus as PagesStatus
+from .page_answers import PulledPages as PulledPages
+from .page_answers import Pushed as Pushed
+from .page_answers import PushRequest as PushRequest
+from .page_answers import ReadPage as ReadPage
+from .page_answers import Version as Version
+from .page_answers import Written as Written
 from .reading import compare_all as compare_all
 from .repository import Repository as Repository
 from .section_diff import diff_json as diff_json

@@ -22,7 +22,6 @@ from memory.gate import FindSecrets
 from memory.pages.buffer_files import enter_folder
 from memory.pages.cleaning import clean_page, drop_private_parts, redact, sanitize
 from memory.pages.frontmatter import parse_page, render_page
-from memory.pages.fronts import Front, describe_page
 from memory.pages.model import (
     DRAFTS_FOLDER,
     FOLDERS,
@@ -33,6 +32,7 @@ from memory.pages.model import (
     Problem,
     slug_of,
 )
+from memory.pages.page_index import Front, describe_page
 from memory.pages.section_merging import MERGE_MARKS
 from memory.texts import size_bytes
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory.errors import BadInputError
-from memory.pages.answers import Version
 from memory.pages.frontmatter import try_parse
 from memory.pages.model import Commit, SectionChange, SectionDiff, slug_of
+from memory.pages.page_answers import Version
 from memory.pages.reading import find_page
 from memory.pages.section_diff import compare_texts, core_of, flow_of, read_version
 from memory.pages.sections import Section, name_of, pair_sections, split_sections

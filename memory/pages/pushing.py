@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.gate import Gate
-from memory.pages.answers import Pushed, PushReason, PushRequest, Written
 from memory.pages.buffers import FRESH_S, write_time
 from memory.pages.directives import (
     distill_directive,
@@ -25,7 +24,6 @@ from memory.pages.directives import (
 )
 from memory.pages.drafts import Draft, bad_pages, prepare_draft, read_drafts, with_fields
 from memory.pages.frontmatter import render_page, set_parent, try_parse
-from memory.pages.fronts import INDEX, TAGS, make_index_pages
 from memory.pages.model import (
     KNOWLEDGE,
     PAGE_TYPES,
@@ -36,6 +34,8 @@ from memory.pages.model import (
     page_path,
     slug_of,
 )
+from memory.pages.page_answers import Pushed, PushReason, PushRequest, Written
+from memory.pages.page_index import INDEX, TAGS, make_index_pages
 from memory.pages.reading import TO_PUSH, Standing, compare_drafts
 from memory.pages.repository import name_content
 

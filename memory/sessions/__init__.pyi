@@ -1,16 +1,14 @@
 # The names of this room, each loaded at its first use.
 from . import browsing as browsing
-from . import delivering as delivering
-from . import keeping as keeping
+from . import maintenance as maintenance
 from . import reading as reading
+from . import session_news as session_news
 from .browsing import ChangedTurn as ChangedTurn
 from .browsing import count_changed_turns as count_changed_turns
 from .browsing import list_changed_turns as list_changed_turns
 from .browsing import mark_all_changed as mark_all_changed
 from .browsing import mark_indexed as mark_indexed
 from .browsing import read_turn as read_turn
-from .delivering import read_events as read_events
-from .delivering import read_prompts as read_prompts
 from .digesting import DIGEST_BYTES_MAX as DIGEST_BYTES_MAX
 from .digesting import RESUME_BYTES as RESUME_BYTES
 from .digesting import build_digest as build_digest
@@ -24,9 +22,9 @@ from .exporting import write_export as write_export
 from .exporting import write_summary as write_summary
 from .exporting import write_transcript as write_transcript
 from .importing import Imported as Imported
-from .keeping import Summary as Summary
-from .keeping import list_with_subagents as list_with_subagents
-from .keeping import read_summary as read_summary
+from .maintenance import Summary as Summary
+from .maintenance import list_with_subagents as list_with_subagents
+from .maintenance import read_summary as read_summary
 from .model import STATUSES as STATUSES
 from .model import TOKENS_BY as TOKENS_BY
 from .model import Message as Message
@@ -46,6 +44,8 @@ from .records import MessageRecord as MessageRecord
 from .records import Record as Record
 from .records import SessionRecord as SessionRecord
 from .schema import STEPS as STEPS
+from .session_news import read_events as read_events
+from .session_news import read_prompts as read_prompts
 from .snapshot import SNAPSHOT_BYTES_MAX as SNAPSHOT_BYTES_MAX
 from .sources import EXPECTED_ERRORS as EXPECTED_ERRORS
 from .sources import is_old as is_old

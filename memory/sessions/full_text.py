@@ -18,12 +18,12 @@ from typing import Any
 from base.plain_files import open_plain
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importing import Importing
+from memory.sessions.line_reader import read_lines
 from memory.sessions.model import Message, Session
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.reading import read_messages
 from memory.sessions.records import Record, SessionRecord
 from memory.sessions.sources import EXPECTED_ERRORS
-from memory.sessions.tail import read_lines
 from memory.sessions.tail_events import write_in_memory
 from memory.texts import unpack
 

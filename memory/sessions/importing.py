@@ -20,6 +20,14 @@ from base.stores import Database
 from memory.gate import Gate
 from memory.sessions.importers.importer import Importer, State, Transcript
 from memory.sessions.importers.whole_json import RefusedError
+from memory.sessions.line_reader import (
+    FilePlace,
+    HeldError,
+    Line,
+    find_place,
+    open_transcript,
+    read_lines,
+)
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.sources import (
@@ -35,14 +43,6 @@ from memory.sessions.sources import (
     note_bad_lines,
     note_drift,
     save_source,
-)
-from memory.sessions.tail import (
-    FilePlace,
-    HeldError,
-    Line,
-    find_place,
-    open_transcript,
-    read_lines,
 )
 from memory.sessions.writing import Writer
 

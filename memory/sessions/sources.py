@@ -19,9 +19,9 @@ from base.plain_files import open_plain
 from base.stores import Database
 from memory.gate import CONTEXT_CHARS, Gate
 from memory.sessions.importers.importer import Importer, State, Transcript
+from memory.sessions.line_reader import FilePlace, Line, read_lines
 from memory.sessions.preparing import key_of
 from memory.sessions.records import SessionRecord
-from memory.sessions.tail import FilePlace, Line, read_lines
 
 HEAD_BYTES = 1 << 20
 """How far a transcript is read for the place of its session."""

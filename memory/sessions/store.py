@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from base.stores import WAIT_S, Database, OpenStore, name_lock, share_file
 from memory.errors import StoreUnavailableError
 from memory.gate import FindSecrets, Gate
-from memory.sessions import delivering
-from memory.sessions.delivering import read_events
+from memory.sessions import session_news
 from memory.sessions.events import ParseCall
 from memory.sessions.importers.importer import Ground, Importer, Transcript, find_importer
 from memory.sessions.importing import Imported, Importing, import_source
 from memory.sessions.preparing import Preparer
 from memory.sessions.records import Record
 from memory.sessions.schema import STEPS
+from memory.sessions.session_news import read_events
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, build_snapshot
 from memory.sessions.sources import count_unread, find_form, forget_source, needs_reading
 from memory.sessions.writing import Writer
@@ -30,7 +30,7 @@ from memory.sessions.writing import Writer
 # Hooks load this module, and need none of these.
 if TYPE_CHECKING:
     from base.plain_files import StrPath
-    from memory.sessions.keeping import Summary
+    from memory.sessions.maintenance import Summary
     from memory.sessions.model import Message, Session
 
 NO_DEADLINE = float("inf")
@@ -237,12 +237,12 @@ class SessionStore(OpenStore):
 
     def save_summary(self, session_id: str, summary: Summary) -> None:
         """Keep what whoever summarised a session found, which passes the gate as all text does."""
-        from memory.sessions import keeping  # noqa: PLC0415
+        from memory.sessions import maintenance  # noqa: PLC0415
 
         def clean(texts: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(map(self._gate.clean, texts))
 
-        cleaned = keeping.Summary(
+        cleaned = maintenance.Summary(
             self._gate.clean(summary.summary),
             self._gate.clean(summary.details),
             clean(summary.decisions),
@@ -251,7 +251,7 @@ class SessionStore(OpenStore):
             clean(summary.action_items),
         )
         with self.database.writing() as db:
-            keeping.set_summary(db, session_id, cleaned)
+            maintenance.set_summary(db, session_id, cleaned)
 
     def build_snapshot(
         self, session_id: str, *, known: str = "", bytes_max: int = SNAPSHOT_BYTES_MAX
@@ -281,33 +281,33 @@ class SessionStore(OpenStore):
     def save_snapshot(self, session_id: str, text: str, *, trigger: str = "") -> None:
         """Keep a snapshot until it is delivered."""
         with self.database.writing() as db:
-            delivering.save_snapshot(db, session_id, text, trigger=trigger, at=time.time())
+            session_news.save_snapshot(db, session_id, text, trigger=trigger, at=time.time())
 
     def deliver_snapshot(self, session_id: str, text: str, *, trigger: str = "") -> str:
         """Return a snapshot that is given to the agent now, in place of the one that waits; empty
         where one was given a moment ago."""
         just_now = time.time() - JUST_NOW_S
         with self.database.writing() as db:
-            is_waiting = delivering.find_waiting(db, session_id) is not None
-            if not is_waiting and delivering.was_delivered_since(db, session_id, just_now):
+            is_waiting = session_news.find_waiting(db, session_id) is not None
+            if not is_waiting and session_news.was_delivered_since(db, session_id, just_now):
                 return ""
-            delivering.save_snapshot(db, session_id, text, trigger=trigger, at=time.time())
+            session_news.save_snapshot(db, session_id, text, trigger=trigger, at=time.time())
         return self.take_snapshot(session_id)
 
     def was_compacted(self, session_id: str) -> bool:
         """Return whether a session was compacted since a snapshot of it was last given."""
         with self.database.reading() as db:
-            return delivering.was_compacted(db, session_id)
+            return session_news.was_compacted(db, session_id)
 
     def take_snapshot(self, session_id: str) -> str:
         """Return the snapshot that waits to be delivered, and mark it so; empty where none does."""
         with self.database.reading() as db:
-            waiting = delivering.find_waiting(db, session_id)
+            waiting = session_news.find_waiting(db, session_id)
         if waiting is None:
             return ""
         # Marked before it is given: of two hooks that read it at once only one gives it.
         with self.database.writing() as db:
-            is_ours = delivering.mark_delivered(db, waiting[0], time.time())
+            is_ours = session_news.mark_delivered(db, waiting[0], time.time())
         return waiting[1] if is_ours else ""
 
 

@@ -13,15 +13,15 @@ from contextlib import closing, contextmanager, suppress
 from itertools import chain
 
 from base.plain_files import open_plain
-from memory.sessions.delivering import read_events
 from memory.sessions.events import Event
 from memory.sessions.importers.importer import Importer, State, Transcript
 from memory.sessions.importing import Importing
+from memory.sessions.line_reader import find_line_start, read_lines
 from memory.sessions.preparing import Prepared
 from memory.sessions.records import SessionRecord
 from memory.sessions.schema import create_tables
+from memory.sessions.session_news import read_events
 from memory.sessions.sources import EXPECTED_ERRORS
-from memory.sessions.tail import find_line_start, read_lines
 from memory.sessions.writing import Writer
 
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from policy import marks
-from policy.host import passing, transforms
+from policy.host import transforms, value_flow
 from policy.host.call import ArgumentReader
 from policy.host.names import Binding, Names
-from policy.host.passing import ALTERNATIVES_MAX, combine, product, string_texts
 from policy.host.references import REFERENCES
 from policy.host.transforms import Value
 from policy.host.tree import Role, RoleTree, text_of
+from policy.host.value_flow import ALTERNATIVES_MAX, combine, product, string_texts
 from policy.shell.state import VALUE_MAX, WorkBudget
 
 if TYPE_CHECKING:
@@ -172,8 +172,8 @@ class Folder:
             return list(self._collect_added(binding, binding.value))
         if binding.kind == "element":
             if binding.member:
-                return passing.parts(self, binding) or [UNKNOWN]
-            return passing.elements(self, binding.value) or [UNKNOWN]
+                return value_flow.parts(self, binding) or [UNKNOWN]
+            return value_flow.elements(self, binding.value) or [UNKNOWN]
         is_inside = binding.value.start_byte <= use.start_byte < binding.value.end_byte
         return [UNKNOWN] if binding.member or is_inside else self.values(binding.value)
 
@@ -195,7 +195,7 @@ class Folder:
         key = (binding.function, binding.position, binding.member)
         if key not in self.passed:
             self.passed[key] = [UNKNOWN]
-            found = passing.parameter_values(self, binding, name)
+            found = value_flow.parameter_values(self, binding, name)
             by_name = self.tree.language.constants.get(name, UNKNOWN)  # `tmp_path` of pytest
             self.passed[key] = found or [by_name, *self._values_named(name)]
         return self.passed[key]
@@ -216,7 +216,7 @@ class Folder:
         if own := self.names.attribute(node):
             found = [*self._resolve_name(own, node)]
             return [*found, *(self._values_named(name) if found == [UNKNOWN] else ())]
-        if entry := passing.entry_values(self, base, [name]):
+        if entry := value_flow.entry_values(self, base, [name]):
             return entry
         if self.tree.language.methods.get(name) == "identity":
             return self.values(base)  # a property: `entry.path`
@@ -228,7 +228,7 @@ class Folder:
         """What the program keeps under a name in any map, object or option."""
         if self.kept is None:
             self.kept = {}
-            for key, value in passing.find_named_nodes(self):
+            for key, value in value_flow.find_named_nodes(self):
                 self.kept.setdefault(_plain(key), []).append(value)
         return [value for node in self.kept.get(_plain(name), ()) for value in self.values(node)]
 
@@ -243,7 +243,7 @@ class Folder:
         texts = [text.lstrip(":") for text in self.texts(key)]
         is_known = all(marks.is_known(text) and not text.isdigit() for text in texts)
         keys = texts if is_known else None
-        if ":" not in index[1:] and (entry := passing.entry_values(self, base, keys)):
+        if ":" not in index[1:] and (entry := value_flow.entry_values(self, base, keys)):
             return entry
         found = [_item(value, index) for value in self.values(base)]
         return [*found, *(kept for text in keys or () for kept in self._values_named(text))]
@@ -257,14 +257,14 @@ class Folder:
         operation = self.tree.language.methods.get(self.tree.method(role))
         base = self.tree.receiver(role)
         if operation is None or base is None:
-            return passing.return_values(self, role)
+            return value_flow.return_values(self, role)
         if operation == "map" and arguments.positional:
             function = arguments.positional[-1]
             is_known = function.child_by_field_name("body") is not None
             texts = map(transforms.as_text, self._results(function) if is_known else ())
             return [tuple(texts) if is_known else marks.LIST]
         if operation == "item":
-            found = passing.entry_values(self, base, self.texts(arguments.get(0)))
+            found = value_flow.entry_values(self, base, self.texts(arguments.get(0)))
             return [*found, *self._results(arguments.get(1))]
         if operation == "default":
             return [*self.values(base), *self._results(arguments.get(-1))]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.host.names import Binding
-from policy.host.passing import GOES_THROUGH, find_handed_source, nodes_passed, pairs
 from policy.host.tree import Role, text_of
+from policy.host.value_flow import GOES_THROUGH, find_handed_source, nodes_passed, pairs
 
 if TYPE_CHECKING:
     from tree_sitter import Node

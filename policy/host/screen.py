@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from base.wordlist import word_set
 from policy import marks
-from policy.host import passing
+from policy.host import value_flow
 from policy.host.call import SETTERS, CallArguments, HostCall
 from policy.host.fold import Folder
 from policy.host.language import load_language
 from policy.host.names import Names
-from policy.host.passing import product, string_texts
 from policy.host.transforms import Known
 from policy.host.tree import Role, RoleTree, read_tree, text_of
+from policy.host.value_flow import product, string_texts
 from policy.model import encode
 from policy.shell.state import ShellState
 
@@ -124,9 +124,9 @@ class Screening:
 
     def _hand_over(self, node: Node, role: Role) -> None:
         """A known function is given to a call that goes through a list: `names.map(readFile)`."""
-        if not passing.GOES_THROUGH & passing.operations_of(self.folder, role):
+        if not value_flow.GOES_THROUGH & value_flow.operations_of(self.folder, role):
             return
-        for function, others in passing.arguments_of(self.folder, node):
+        for function, others in value_flow.arguments_of(self.folder, node):
             source = others[0] if others else self.tree.receiver(role)
             for ref in self.folder.references(function):
                 for item in self.list_items(source) if source is not None else ():
@@ -140,7 +140,7 @@ class Screening:
 
     def list_items(self, items: Node) -> list[Node]:
         """The items of a list that is written out; anything else stands for its items."""
-        for literal in passing.entries(self.folder, items):
+        for literal in value_flow.entries(self.folder, items):
             return self.folder.reader.children(literal)
         role = self.tree.role(items)
         if role.name == "call" and "list" in map(self.folder.operation, self.folder.callees(role)):

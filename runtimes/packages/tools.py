@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from base.remedy import Remedy
+from base.wording import Remedy
 
 
 class Tool(NamedTuple):

@@ -25,10 +25,10 @@ from base.secrets import (
     placeholders,
     readings,
     redact,
-    telling_names,
+    secret_names,
 )
 from base.secrets.readings import Expression, Reading
-from base.secrets.telling_names import is_secret_name
+from base.secrets.secret_names import is_secret_name
 from base.secrets.tokens import TOKEN_FORMS
 from base.wordlist import words
 from tests.base.ordinary_texts import TEXTS
@@ -216,7 +216,7 @@ def test_long_hostile_text_is_soon_read():
 
 def expressions() -> list[tuple[str, str]]:
     found = []
-    for module in (assignments, blocks, placeholders, telling_names):
+    for module in (assignments, blocks, placeholders, secret_names):
         for name, value in vars(module).items():
             if isinstance(value, Expression):
                 found.append((f"{module.__name__}.{name}", value.compiled.pattern.decode()))
@@ -268,18 +268,18 @@ def test_a_token_is_found_across_the_blocks_that_a_long_text_is_read_in(before):
     )
 
 
-@pytest.mark.parametrize("keyword", telling_names.KEYWORDS)
+@pytest.mark.parametrize("keyword", secret_names.KEYWORDS)
 def test_every_keyword_is_seen_wherever_it_stands(keyword):
     for text in (keyword, b"key " + keyword, b"a_key=" + keyword + b"key", b"x" + keyword + b"=1"):
-        assert has_any(text, telling_names.MARKS)
+        assert has_any(text, secret_names.MARKS)
         start = text.index(keyword)
-        assert (start, start + len(keyword)) in telling_names._keywords(Reading(text))
+        assert (start, start + len(keyword)) in secret_names._keywords(Reading(text))
 
 
 @pytest.mark.parametrize("text", [b"", b"key", b"ey", b"monkey", b"a key", b"-key", b"keyboard"])
 def test_a_key_alone_is_no_keyword(text):
-    assert not has_any(text, telling_names.MARKS)
-    assert telling_names._keywords(Reading(text)) == []
+    assert not has_any(text, secret_names.MARKS)
+    assert secret_names._keywords(Reading(text)) == []
 
 
 def test_each_form_of_token_names_its_source():

@@ -23,7 +23,7 @@ from base.secrets import find_form, find_secrets, redact
 from ctxmode import crash_report
 from ctxmode.doctor.report import anonymous
 from ctxmode.hosts.hooks import verdicts
-from ctxmode.hosts.hooks.calls import Ruling
+from ctxmode.hosts.hooks.hook_types import Ruling
 from ctxmode.insight import site
 from ctxmode.mcp import client as consent
 from ctxmode.mcp import conversation, server

@@ -18,8 +18,8 @@ import pytest
 
 from benchmarks.transcripts import write_transcript
 from ctxmode.config.file_names import SESSIONS_SUFFIX, STORES_FOLDER, name_stores
-from ctxmode.hosts.hooks.bell import LOG_FILE
-from ctxmode.hosts.hooks.bells import DEADLINES_S
+from ctxmode.hosts.hooks.hook_event import LOG_FILE
+from ctxmode.hosts.hooks.session_hooks import DEADLINES_S
 
 SESSION = "0b8f7c9e-1111-4222-8333-444455556666"
 START_S = 10.0

@@ -28,7 +28,7 @@ from ctxmode.operations.tasks import find_decisions_file, find_task, read_contex
 from ctxmode.pipelines.loading import load
 from executor import RequestError
 from executor.model import Limits, Request
-from executor.packages.wanted import read_wanted
+from executor.packages.package_request import read_wanted
 from executor.project.view.search import ProjectSearch
 from executor.request import PROFILES, check
 from kb import Store

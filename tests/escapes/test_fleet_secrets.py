@@ -25,8 +25,8 @@ from fleet.blob_cache import BlobCache, find_missing
 from fleet.model import PROTOCOL, Order
 from fleet.seal import open_order, seal_order
 from fleet.snapshot import ChangedError, Snapshot, take
-from fleet.travel import Guard, Terms
 from fleet.tree import digest_of
+from fleet.upload_filter import Guard, Terms
 from policy import HiddenPaths
 from policy.model import Rules
 from tests.fleet.laying_out import lay_out

@@ -9,7 +9,7 @@ import pytest
 
 from executor.project.view.search import ProjectSearch
 from fleet.snapshot import Snapshot, take
-from fleet.travel import Terms
+from fleet.upload_filter import Terms
 
 Take = Callable[..., Snapshot]
 

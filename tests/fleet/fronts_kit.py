@@ -18,8 +18,8 @@ from executor.settings import Settings
 from fleet import model
 from fleet.cluster import ClusterSettings, Send
 from fleet.front import Fleet, open_fleet
-from fleet.handed_files import hand_over
 from fleet.model import Order
+from fleet.result_files import hand_over
 from fleet.worker import Fetch
 from tests.fleet.memory_engine import MemoryEngine
 

@@ -17,12 +17,12 @@ from executor.project.view.search import ProjectSearch
 from executor.request import PROFILES
 from fleet import model
 from fleet.blob_cache import BlobCache
-from fleet.handed_files import OUTCOME_FILE
 from fleet.model import PROTOCOL, Order
+from fleet.result_files import OUTCOME_FILE
 from fleet.seal import seal_order
 from fleet.snapshot import Snapshot, take
-from fleet.travel import Terms
 from fleet.tree import Digest
+from fleet.upload_filter import Terms
 from policy.model import Rules
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))

@@ -14,20 +14,20 @@ import trio
 from executor.engine.engine import Completed
 from executor.model import Limits, Request, Result, Status
 from executor.project.commit import Commit
-from executor.project.door import Door, with_commit
+from executor.project.commit_service import Door, with_commit
 from executor.project.rules.names import names_after
 from executor.project.view.record import Record
 from executor.project.view.search import ProjectSearch
 from executor.request import BUILD, Profile
 from executor.run.remote_commits import RemoteCommits
 from fleet.blob_cache import BlobCache
-from fleet.bringing_back import Landing, bring_back
 from fleet.errors import BlobError
-from fleet.handed_files import hand_over
 from fleet.model import Delivery, Order
+from fleet.result_files import hand_over
+from fleet.result_import import Landing, bring_back
 from fleet.snapshot import Snapshot, take
-from fleet.travel import Terms
 from fleet.tree import Digest, digest_of
+from fleet.upload_filter import Terms
 from policy.model import Rules
 from tests.executor.project.viewing import PlainReader, View
 from tests.fleet.laying_out import lay_out

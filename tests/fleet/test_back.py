@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from executor.model import Result, Status
-from executor.project.door import with_commit
+from executor.project.commit_service import with_commit
 from executor.project.rules.names import names_after
 from executor.project.store.store import ChangeStore
 from executor.request import BUILD

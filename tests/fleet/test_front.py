@@ -188,7 +188,7 @@ async def test_a_journal_that_fails_meanwhile_is_told_as_what_it_is(tmp_path, mo
 
 async def test_it_is_said_why_no_worker_begins_a_run_once_for_all(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(
-        "fleet.sending.DELAY_S", 2.0
+        "fleet.run_dispatch.DELAY_S", 2.0
     )  # five that begin together, also on a busy machine
     async with open_front(tmp_path) as front, trio.open_nursery() as nursery:
         front.worker.may_end = trio.Event()

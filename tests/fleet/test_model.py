@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from base.remedy import Remedy
+from base.wording import Remedy
 from executor.model import Artifact, ChangedFile, Limits, Refusal, Request, Result, Status
 from executor.network import Allowlist
 from executor.project.store.manifest import Change

@@ -18,8 +18,8 @@ from executor.request import ANALYZE
 from executor.run.capture import Capture
 from fleet import model
 from fleet.errors import BlobError, OutcomeError
-from fleet.handed_files import OUTPUT_SLACK_BYTES
 from fleet.model import BYTES_MAX, Delivery, Outcome
+from fleet.result_files import OUTPUT_SLACK_BYTES
 from fleet.tree import Digest, digest_of
 from tests.fleet.returning import RUN_ID, Ends
 

@@ -13,10 +13,10 @@ from executor.project.view.search import ProjectSearch
 from executor.project.view.tree import DEPTH_MAX
 from executor.project.view.tree import Tree as OpenTree
 from fleet import snapshot as snapshots
-from fleet import travel
+from fleet import upload_filter
 from fleet.snapshot import SEARCHED_BYTES_MAX, ChangedError, Snapshot, take
-from fleet.travel import BYTES_MAX_CEILING, StaysHereError, Terms
 from fleet.tree import digest_of, read_tree
+from fleet.upload_filter import BYTES_MAX_CEILING, StaysHereError, Terms
 from policy import HiddenPaths
 from tests.fleet.conftest import Take
 
@@ -130,7 +130,7 @@ def test_a_file_of_several_names_stays_where_denied_folders_are_too_large_to_tel
     search = ProjectSearch(project)
     search.deny(HiddenPaths((f"{project}/private",)))
     assert set(paths(take(search, Terms(), {}))) == {"c", "d", "f"}
-    monkeypatch.setattr(travel, "COPY_ENTRIES_MAX", 2)
+    monkeypatch.setattr(upload_filter, "COPY_ENTRIES_MAX", 2)
     assert set(paths(take(search, Terms(entries_max=9), {}))) == {"d"}
 
 

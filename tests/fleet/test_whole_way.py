@@ -15,12 +15,12 @@ from executor.engine.engine import Completed
 from executor.model import Limits, Result
 from executor.request import PROFILES
 from fleet import model
-from fleet.bringing_back import Landing, bring_back
 from fleet.model import PROTOCOL, Delivery, Order
+from fleet.result_import import Landing, bring_back
 from fleet.seal import seal_order, write_public
 from fleet.slot import WorkerTerms
 from fleet.snapshot import take
-from fleet.travel import Terms
+from fleet.upload_filter import Terms
 from fleet.worker import Worker, open_worker
 from policy.model import Rules
 from tests.executor.project.conftest import make_old

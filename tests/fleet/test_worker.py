@@ -259,7 +259,7 @@ async def test_a_worker_without_a_tier_takes_no_orders(
     def find_none(*_: object) -> None:
         raise SandboxUnavailableError("no tier works here", "install one")
 
-    monkeypatch.setattr("executor.opening.open_back_end", find_none)
+    monkeypatch.setattr("executor.local_engine.open_back_end", find_none)
     with pytest.raises(SandboxUnavailableError, match="no tier"):
         async with open_worker(terms):
             pass

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from repomap.fitting import fit
+from repomap.budget_fit import fit
 from repomap.ranking import BEST, EACH_MAX, find_neighbours, rank_files
 from tests.repomap.repositories import APP, ask, scan_folder, write_files
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from repomap.fitting import fit
+from repomap.budget_fit import fit
 from repomap.overview import OVERVIEW_SHARE, make_overview
 from repomap.ranking import rank_by_centrality
 from tests.repomap.repositories import APP, ask, count_bytes, scan_folder, write_files

@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 FACES = {
     "base": {
         *("base.addresses", "base.bounded_run", "base.capabilities", "base.clock", "base.digests"),
-        *("base.faces", "base.frames", "base.bounded_run", "base.globs", "base.host_homes"),
-        *("base.locks", "base.mounts", "base.named_tuples", "base.plain_files", "base.remedy"),
+        *("base.lazy_exports", "base.frames", "base.bounded_run", "base.globs", "base.host_homes"),
+        *("base.locks", "base.mounts", "base.named_tuples", "base.plain_files", "base.wording"),
         *("base.secrets", "base.stores", "base.strict_data", "base.whole_files", "base.wordlist"),
     },
     "executor": {
@@ -24,7 +24,7 @@ FACES = {
         "executor.run",
     },
     "fleet": {"fleet"},
-    "images": {"images", "images.inventory", "images.making"},
+    "images": {"images", "images.inventory", "images.image_build"},
     "memory": {
         *("memory.facts", "memory.pages", "memory.sessions", "memory.sessions.importers"),
         *("memory.errors", "memory.gate", "memory.texts"),
@@ -36,7 +36,7 @@ FACES = {
         *("kb.words", "kb.workers", "kb.workers.serving"),
     },
     "policy": {"policy", "policy.deadline", "policy.messages", "policy.project_file"},
-    "repomap": {"repomap", "repomap.placement", "repomap.reading", "repomap.workers"},
+    "repomap": {"repomap", "repomap.pack_placement", "repomap.reading", "repomap.workers"},
     "runtimes": {"runtimes", "runtimes.packages"},
 }
 """Each room with the packages and modules of it that other rooms import."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol
 
-    from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
+    from ctxmode.hosts.hooks.hook_types import Answer, Purpose, Ruling, ToolCall
 
     class Adapter(Protocol):
         """One host. A module of this folder satisfies it."""
@@ -52,7 +52,7 @@ def find_adapter(host: str) -> Adapter | None:
     if host in _ALIKE:
         from types import SimpleNamespace  # noqa: PLC0415 - for these alone
 
-        from ctxmode.hosts.adapters.alike import ROWS  # noqa: PLC0415
+        from ctxmode.hosts.adapters.similar_hosts import ROWS  # noqa: PLC0415
 
         base, row = ROWS[host]
         spoken = SimpleNamespace(**(vars(_load(base)) | dict(row)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxmode.hosts.adapters import claude_code
-from ctxmode.hosts.hooks.calls import Answer, Ruling, ToolCall, refuse
+from ctxmode.hosts.hooks.hook_types import Answer, Ruling, ToolCall, refuse
 from ctxmode.hosts.hooks.tool_names import begins_prompt
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall, refuse
+from ctxmode.hosts.hooks.hook_types import Answer, Purpose, Ruling, ToolCall, refuse
 from ctxmode.hosts.hooks.tool_names import tool_call
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxmode.hosts.adapters import claude_code
-from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
+from ctxmode.hosts.hooks.hook_types import Answer, Purpose, Ruling, ToolCall
 from ctxmode.hosts.hooks.tool_names import is_known, server_tool
 
 TYPE_CHECKING = False

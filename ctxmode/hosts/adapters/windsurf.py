@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ctxmode.hosts.hooks.calls import Purpose, ToolCall, add_as_text, answer_by_code
+from ctxmode.hosts.hooks.hook_types import Purpose, ToolCall, add_as_text, answer_by_code
 from ctxmode.hosts.hooks.tool_names import tool_call
 
 TYPE_CHECKING = False

@@ -17,10 +17,10 @@ from typing import Any
 
 from base.locks import take_place, wait_turn
 from ctxmode.hosts.agents import AGENTS
-from ctxmode.hosts.hooks import bells
-from ctxmode.hosts.hooks.bell import log
+from ctxmode.hosts.hooks import session_hooks
+from ctxmode.hosts.hooks.hook_event import log
 from memory.sessions import CompactionRecord, MessageRecord, Record, SessionRecord
-from memory.sessions.importers import cursor, stranger
+from memory.sessions.importers import cursor, untrusted_json
 
 # Fields by cursor.com/docs/hooks. A call is known by its `tool_use_id`, a prompt by its
 # `generation_id`, so that hooks that are registered twice count once.
@@ -34,16 +34,19 @@ def list_records(
     """List what an event tells: the session, and what happened in it."""
     begin = SessionRecord(
         session,
-        agent_version=stranger.first_text(event, "cursor_version"),
+        agent_version=untrusted_json.first_text(event, "cursor_version"),
         working_directory=folder,
     )
     return [begin, *_READERS.get(event_name, _nothing)(event, now)]
 
 
 def _prompt(event: Mapping[str, Any], now: float) -> Iterator[Record]:
-    own, _ = cursor.part_prompt(stranger.text(event.get("prompt")))
-    key = f"prompt:{stranger.first_text(event, 'generation_id') or now}"
-    kinds = (stranger.first_text(one, "type") for one in stranger.objects(event.get("attachments")))
+    own, _ = cursor.part_prompt(untrusted_json.text(event.get("prompt")))
+    key = f"prompt:{untrusted_json.first_text(event, 'generation_id') or now}"
+    kinds = (
+        untrusted_json.first_text(one, "type")
+        for one in untrusted_json.objects(event.get("attachments"))
+    )
     images = sum(kind == "image" for kind in kinds)
     if own or images:
         yield MessageRecord(key, key, "user", own, now, is_prompt=True, images=images)
@@ -51,24 +54,26 @@ def _prompt(event: Mapping[str, Any], now: float) -> Iterator[Record]:
 
 def _call(event: Mapping[str, Any], now: float) -> Iterator[Record]:
     tool, given = cursor.name_call(
-        stranger.text(event.get("tool_name")), stranger.params(event.get("tool_input"))
+        untrusted_json.text(event.get("tool_name")), untrusted_json.params(event.get("tool_input"))
     )
     if tool.startswith("MCP:"):
         tool = f"mcp__{tool.removeprefix('MCP:')}"
     if not tool:
         return
-    call = f"call:{stranger.first_text(event, 'tool_use_id') or now}"
-    model = stranger.text(event.get("model"))
+    call = f"call:{untrusted_json.first_text(event, 'tool_use_id') or now}"
+    model = untrusted_json.text(event.get("model"))
     subagent = (
-        stranger.first_text(stranger.fields(given), "subagent_type") if tool == "Task" else ""
+        untrusted_json.first_text(untrusted_json.fields(given), "subagent_type")
+        if tool == "Task"
+        else ""
     )
     yield MessageRecord(
         call, call, "tool_call", at=now, tool=tool, params=given, call_id=call, model=model,
         subagent=subagent,
     )  # fmt: skip
     said, exit_code = _read_output(event.get("tool_output"))
-    problem = stranger.text(event.get("error_message"))
-    is_denied = stranger.text(event.get("failure_type")) in _DENIED
+    problem = untrusted_json.text(event.get("error_message"))
+    is_denied = untrusted_json.text(event.get("failure_type")) in _DENIED
     failed = event.get("hook_event_name") == "postToolUseFailure" or bool(problem)
     yield MessageRecord(
         f"{call}:result", f"{call}:result", "tool_result", problem or said, now, tool=tool,
@@ -83,21 +88,25 @@ def _failure(event: Mapping[str, Any], now: float) -> Iterator[Record]:
 
 def _read_output(output: object) -> tuple[str, int | None]:
     """Read the text and the exit code of a result: JSON as a text, of a shell with both."""
-    given = stranger.params(output)
+    given = untrusted_json.params(output)
     if not isinstance(given, Mapping):
-        return stranger.text(output), None
-    ended = stranger.code(given.get("exitCode"))
-    ended = stranger.code(given.get("exit_code")) if ended is None else ended
-    streams = (stranger.first_text(given, name) for name in ("stdout", "output", "stderr", "error"))
+        return untrusted_json.text(output), None
+    ended = untrusted_json.code(given.get("exitCode"))
+    ended = untrusted_json.code(given.get("exit_code")) if ended is None else ended
+    streams = (
+        untrusted_json.first_text(given, name) for name in ("stdout", "output", "stderr", "error")
+    )
     said = "\n".join(filter(None, streams))
-    return said or stranger.text(output) or json.dumps(given, ensure_ascii=False), ended
+    return said or untrusted_json.text(output) or json.dumps(given, ensure_ascii=False), ended
 
 
 def _compaction(event: Mapping[str, Any], now: float) -> Iterator[Record]:
     tokens = event.get("context_tokens")
     before = tokens if isinstance(tokens, int) and 0 <= tokens < 1 << 40 else None
-    key = stranger.first_text(event, "generation_id") or str(now)
-    yield CompactionRecord(key, now, stranger.first_text(event, "trigger"), tokens_before=before)
+    key = untrusted_json.first_text(event, "generation_id") or str(now)
+    yield CompactionRecord(
+        key, now, untrusted_json.first_text(event, "trigger"), tokens_before=before
+    )
 
 
 def _nothing(event: Mapping[str, Any], now: float) -> Iterator[Record]:
@@ -114,7 +123,7 @@ _READERS = {
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ctxmode.hosts.hooks.bell import Bell
+    from ctxmode.hosts.hooks.hook_event import Bell
     from memory.sessions import SessionStore
 
 CHILD_S = 20.0
@@ -176,14 +185,14 @@ def _record(bell: Bell, event_name: str, now: float) -> None:
     from ctxmode.operations.session_store import open_session_store  # noqa: PLC0415
 
     agent = AGENTS[bell.host]
-    recording = load_recording(bell.project, bells.config_home(bell), bell.environ)
+    recording = load_recording(bell.project, session_hooks.config_home(bell), bell.environ)
     importer = find_source(agent, recording, bell.home) if recording.events else None
     if importer is None:
         return
     records = list_records(bell.event, event_name, bell.session, bell.project, now)
-    found = bells.find_transcript(bell, importer, recording.choice(agent))
+    found = session_hooks.find_transcript(bell, importer, recording.choice(agent))
     with open_session_store(
-        bells.sessions_path(bell),
+        session_hooks.sessions_path(bell),
         bell.project,
         bell.home,
         keep_messages=recording.messages,

@@ -10,14 +10,22 @@ from functools import partial
 from typing import Any
 
 from ctxmode.hosts.adapters import find_adapter, list_events
-from ctxmode.hosts.hooks import uncaptured
-from ctxmode.hosts.hooks.calls import PASS, Answer, Ground, Purpose, Ruling, ToolCall, read_json
+from ctxmode.hosts.hooks import capture_skips
+from ctxmode.hosts.hooks.hook_types import (
+    PASS,
+    Answer,
+    Ground,
+    Purpose,
+    Ruling,
+    ToolCall,
+    read_json,
+)
 from policy.deadline import HOOK_SECONDS, pause_limit, results_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ctxmode.hosts.adapters import Adapter
-    from ctxmode.hosts.hooks.bell import Bell
+    from ctxmode.hosts.hooks.hook_event import Bell
 
 # Only the child loads the policy: two processes that share much pay for each page that one
 # changes.
@@ -163,8 +171,8 @@ def _attend(
 
 def _ring(bell: Bell, event_name: str) -> tuple[str, Log]:
     """Say what the record of sessions has for the agent, and what is recorded afterwards."""
-    from ctxmode.hosts.hooks.bell import TELLING  # noqa: PLC0415 - not for verdicts
-    from ctxmode.hosts.hooks.bells import answer_bell  # noqa: PLC0415
+    from ctxmode.hosts.hooks.hook_event import TELLING  # noqa: PLC0415 - not for verdicts
+    from ctxmode.hosts.hooks.session_hooks import answer_bell  # noqa: PLC0415
 
     said = answer_bell(bell)
     if bell.host not in TELLING:
@@ -192,7 +200,7 @@ def _read_bell(
     project = _project(folder, home, environ)
     if purpose in CAPTURED_ALONE and not _is_captured(project, environ):
         return None
-    from ctxmode.hosts.hooks.bell import TELLING, Bell  # noqa: PLC0415 - not for verdicts
+    from ctxmode.hosts.hooks.hook_event import TELLING, Bell  # noqa: PLC0415 - not for verdicts
 
     if purpose in ("turn", "act") and host not in TELLING:
         return None
@@ -200,7 +208,7 @@ def _read_bell(
 
 
 def _is_captured(project: str, environ: Mapping[str, str]) -> bool:
-    if not os.path.isdir(os.path.join(project, uncaptured.DRAFTS)):
+    if not os.path.isdir(os.path.join(project, capture_skips.DRAFTS)):
         return False  # mostly, and at once
     from ctxmode.config.file_names import is_captured  # noqa: PLC0415 - where there are drafts
 

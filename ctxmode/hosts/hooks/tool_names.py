@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from ctxmode.hosts.hooks.calls import CallKind, ToolCall
+from ctxmode.hosts.hooks.hook_types import CallKind, ToolCall
 
 _SHELLS = frozenset(("bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh"))
 _PROMPTS = frozenset((

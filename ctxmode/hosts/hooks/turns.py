@@ -13,7 +13,7 @@ import time
 from base.host_homes import find_place
 from base.named_tuples import NamedTuple
 from ctxmode.config.file_names import DRAFTS_FOLDER
-from ctxmode.hosts.hooks.calls import read_json
+from ctxmode.hosts.hooks.hook_types import read_json
 
 # Its hook for a prompt does not ring for the one with which a run begins, and the hook for a turn's
 # end tells the answer alone: seen with 3.0.65. The record has the prompt by then. Source: the
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from base.secrets import Secret
-    from ctxmode.hosts.hooks.bell import Bell
+    from ctxmode.hosts.hooks.hook_event import Bell
     from memory.sessions import Record
 
     ParseLine = Callable[[Mapping[str, Any], dict[str, object]], Iterator[Record]]
@@ -113,7 +113,7 @@ def read_turn(event: Mapping[str, Any]) -> Turn:
 
 def capture_turn(bell: Bell) -> None:
     """Note a prompt, or record a turn at its end."""
-    from ctxmode.hosts.hooks.bell import TimeUpError, limit_time, log  # noqa: PLC0415
+    from ctxmode.hosts.hooks.hook_event import TimeUpError, limit_time, log  # noqa: PLC0415
 
     if bell.is_lent:
         return
@@ -151,7 +151,7 @@ def note_tool(project: str, text: bytes, tool: str) -> None:
     """Note a tool of the turn under way."""
     from contextlib import suppress  # noqa: PLC0415
 
-    from ctxmode.hosts.hooks.calls import read_json  # noqa: PLC0415
+    from ctxmode.hosts.hooks.hook_types import read_json  # noqa: PLC0415
     from memory.pages import Buffers  # noqa: PLC0415
 
     with suppress(OSError, ValueError, RecursionError):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import policy
 from ctxmode.config.rules import load as load_rules
-from ctxmode.hosts.hooks.calls import PASS, Ground, Ruling, ToolCall
+from ctxmode.hosts.hooks.hook_types import PASS, Ground, Ruling, ToolCall
 from ctxmode.mcp.tools import NAMES as OWN_TOOLS
 from policy import TOO_LARGE, Decision, Folders, Rules, Verdict, deny_undecided, not_judged
 from policy.messages import fit

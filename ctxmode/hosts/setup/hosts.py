@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from ctxmode.hosts.adapters import find_adapter
-from ctxmode.hosts.hooks.calls import Purpose
+from ctxmode.hosts.hooks.hook_types import Purpose
 from ctxmode.hosts.instructions import SKILL_NAME
 
 

@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Sequence
 from typing import cast
 
-from executor.spawner import artifacts, changes, notices, session, tree
+from executor.spawner import artifacts, changes, reported_calls, session, tree
 from executor.spawner.cell import RUN_FDS
 from executor.spawner.confine import Confinement
 from executor.spawner.kernel import StepError, open_absolute, open_beneath
@@ -127,7 +127,7 @@ def supervise(control: socket.socket, cell: Description[BoxDescription], files: 
         cell.blob(given["notices"]),
         cell.blob(given["heavy_notices"]),
     )
-    watched = notices.of_cell(given, tree.Handles())
+    watched = reported_calls.of_cell(given, tree.Handles())
     supervisor = Supervisor(control, run.data, confinement, fds[1:], watched)
     supervisor.population.own_kernel = given["own_kernel"]
     phase, status = supervisor.run_steps()

@@ -23,7 +23,7 @@ from executor.project.apply.arrangement import (
 )
 from executor.project.apply.staging import Preparing, remove
 from executor.project.git.host import GitError, HostGit
-from executor.project.git.taking import Taking, take
+from executor.project.git.repository_import import Taking, take
 from executor.project.plan.conflicts import Plan
 from executor.project.store.manifest import ChangeSet, CommitError, decode, encode
 from executor.project.view.record import is_below

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from executor.model import LeftOut
-from executor.project.git.taking import Taking
+from executor.project.git.repository_import import Taking
 from executor.project.plan.conflicts import SPECIAL_BITS, Plan, is_set_in_place
 from executor.project.store.manifest import Change
 from executor.project.view.contents import Attributes, set_attributes

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from base import capabilities
 from executor.model import LeftOut
-from executor.project.git.taking import Taking
+from executor.project.git.repository_import import Taking
 from executor.project.rules.names import ObeyedNames
 from executor.project.store.manifest import Change
 from executor.project.view.contents import digest_file, same_content

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from executor.model import LeftOut
-from executor.project.git.carried import Reader
 from executor.project.git.history import OWN, BroughtObjects, History, Repositories, Repository
-from executor.project.git.outcomes import LEADS_ON, OutcomeJudge, RepositoryOutcome
-from executor.project.git.taking import Taking
+from executor.project.git.repository_decisions import LEADS_ON, OutcomeJudge, RepositoryOutcome
+from executor.project.git.repository_export import Reader
+from executor.project.git.repository_import import Taking
 from executor.project.plan.conflicts import (
     CommitRules,
     Conflicts,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from executor.model import LeftOut
 from executor.project.git.differences import BYTES_MAX, compare, find_renames, merge
-from executor.project.git.taking import Taking
+from executor.project.git.repository_import import Taking
 from executor.project.plan.conflicts import CommitRules
 from executor.project.rules.names import ObeyedNames
 from executor.project.store.manifest import (

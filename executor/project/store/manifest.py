@@ -13,7 +13,7 @@ from executor.model import LeftOut
 from executor.project.view.record import EntryState, Record
 
 if TYPE_CHECKING:
-    from executor.project.git.taking import Taking
+    from executor.project.git.repository_import import Taking
 
 T = TypeVar("T")
 PREVENTED = ("conflict", "closed")  # by what the project is now; it may be otherwise later

@@ -19,10 +19,10 @@ from base.locks import hold_lock
 from executor.instance.lock import remove
 from executor.model import LeftOut
 from executor.project.apply.apply import apply, recover
-from executor.project.git.carried import Scratch
 from executor.project.git.differences import find_renames
 from executor.project.git.history import BroughtObjects
 from executor.project.git.host import GitError
+from executor.project.git.repository_export import Scratch
 from executor.project.plan.conflicts import Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.names import ObeyedNames

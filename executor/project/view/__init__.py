@@ -1,5 +1,5 @@
 """A run's view of the project, and the changes that it left there."""
 
-from base.faces import lend_names
+from base.lazy_exports import lend_names
 
 __getattr__ = lend_names(__name__, __file__)

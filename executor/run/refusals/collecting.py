@@ -15,6 +15,7 @@ from executor.engine.box import ETC_ENTRIES, SYSTEM_FOLDERS, Consumption, Exit, 
 from executor.model import Refusal, RequestError, Result, Status
 from executor.project.view.search import ProjectSearch
 from executor.request import Profile, ProjectAccess
+from executor.run.refusals.error_refusals import Shown, find_errors, of_errors
 from executor.run.refusals.notices import (
     EXACT,
     SOURCES,
@@ -23,7 +24,6 @@ from executor.run.refusals.notices import (
     NoLooks,
     of_notices,
 )
-from executor.run.refusals.told import Shown, find_errors, of_errors
 from executor.spawner.messages import Notice
 
 CAN_BE_GRANTED = ("the profile does not name it", "is not allowed for it")

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from executor.model import Refusal
 from executor.network import Allowlist
 from executor.spawner.messages import Notice
-from executor.spawner.refused import LOOKED_UP
+from executor.spawner.refusal_counts import LOOKED_UP
 
 # What a program tries and copes with is not news: a row that is told `if_failed` shows only if the
 # run did not end well. The others say what a run that ended well was kept from, too.

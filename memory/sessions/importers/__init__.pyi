@@ -2,7 +2,7 @@
 from . import cursor as cursor
 from . import own as own
 from . import own_lines as own_lines
-from . import stranger as stranger
+from . import untrusted_json as untrusted_json
 from .detecting import Contents as Contents
 from .detecting import detect_form as detect_form
 from .detecting import keep_sessions as keep_sessions

@@ -18,7 +18,7 @@ from base.plain_files import open_plain
 from memory.sessions.importers.archive import is_archive, open_members
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importers.own import never_found, no_roots
-from memory.sessions.importers.stranger import (
+from memory.sessions.importers.untrusted_json import (
     fields,
     first_text,
     listed,

@@ -24,9 +24,9 @@ from typing import Any
 from base.digests import blake2b
 from base.host_homes import find_place
 from memory.sessions.importers.importer import Ground, Importer, State, Transcript
-from memory.sessions.importers.stranger import count as _count
-from memory.sessions.importers.stranger import is_file, is_folder, scan, subfolders
-from memory.sessions.importers.stranger import text as _text
+from memory.sessions.importers.untrusted_json import count as _count
+from memory.sessions.importers.untrusted_json import is_file, is_folder, scan, subfolders
+from memory.sessions.importers.untrusted_json import text as _text
 from memory.sessions.records import (
     CompactionRecord,
     CutRecord,

@@ -26,7 +26,7 @@ from base.digests import sha256
 from base.host_homes import find_place
 from memory.sessions.importers import codex_outcome as outcome
 from memory.sessions.importers.importer import Ground, Importer, State, Transcript
-from memory.sessions.importers.stranger import (
+from memory.sessions.importers.untrusted_json import (
     count,
     fields,
     first_text,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memory.sessions.importers.importer import State
-from memory.sessions.importers.stranger import code, fields, first_text, parts_text, text
+from memory.sessions.importers.untrusted_json import code, fields, first_text, parts_text, text
 from memory.sessions.records import FileAction, MessageRecord
 
 _SHELLS = frozenset(

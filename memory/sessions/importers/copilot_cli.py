@@ -16,7 +16,7 @@ from typing import Any
 
 from base.host_homes import find_place
 from memory.sessions.importers.importer import Ground, Importer, State, Transcript
-from memory.sessions.importers.stranger import (
+from memory.sessions.importers.untrusted_json import (
     code,
     count,
     fields,

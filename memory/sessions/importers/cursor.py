@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 from base.digests import sha256
 from base.plain_files import open_plain
 from memory.sessions.importers.importer import Ground, Importer, State, Transcript
-from memory.sessions.importers.stranger import (
+from memory.sessions.importers.untrusted_json import (
     fields,
     first_text,
     is_file,
@@ -37,8 +37,8 @@ from memory.sessions.importers.stranger import (
     subfolders,
     text,
 )
+from memory.sessions.line_reader import read_lines
 from memory.sessions.records import MessageRecord, Record
-from memory.sessions.tail import read_lines
 
 NAME_CHARS_MAX = 84
 """A longer name of a folder is cut, with a digest behind it."""

@@ -19,8 +19,8 @@ from memory.sessions.importers.whole_json import (
     read_array,
     read_members,
 )
+from memory.sessions.line_reader import read_lines
 from memory.sessions.records import MessageRecord, Record, SessionRecord
-from memory.sessions.tail import read_lines
 
 LOOKED_AT_LINES = 200
 LOOKED_AT_BYTES = 8 << 20

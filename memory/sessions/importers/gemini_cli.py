@@ -25,7 +25,7 @@ from base.digests import sha256
 from base.host_homes import find_place
 from base.plain_files import open_plain
 from memory.sessions.importers.importer import Ground, Importer, State, Transcript
-from memory.sessions.importers.stranger import (
+from memory.sessions.importers.untrusted_json import (
     count,
     fields,
     first_text,

@@ -20,7 +20,7 @@ from base.plain_files import open_plain
 from memory.sessions.importers import gemini_cli
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importers.own import digest_value, never_found, no_roots
-from memory.sessions.importers.stranger import (
+from memory.sessions.importers.untrusted_json import (
     fields,
     first_text,
     listed,

@@ -29,7 +29,7 @@ from memory.sessions.importers.opencode_rows import (
     Rows,
     is_damage,
 )
-from memory.sessions.importers.stranger import (
+from memory.sessions.importers.untrusted_json import (
     code,
     count,
     fields,

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from base.plain_files import open_plain
 from memory.sessions.importers.importer import State
-from memory.sessions.importers.stranger import count, one_line, seconds, text
+from memory.sessions.importers.untrusted_json import count, one_line, seconds, text
 from memory.sessions.records import SessionRecord
 
 WAIT_S = 0.2

@@ -14,7 +14,7 @@ from typing import Any
 
 from base.digests import blake2b
 from memory.sessions.importers.importer import Ground, Importer, State, Transcript
-from memory.sessions.importers.stranger import (
+from memory.sessions.importers.untrusted_json import (
     code,
     count,
     fields,

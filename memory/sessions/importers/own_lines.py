@@ -20,7 +20,7 @@ from memory.sessions.importers.own import (
     session_record,
     tokens_of,
 )
-from memory.sessions.importers.stranger import text
+from memory.sessions.importers.untrusted_json import text
 from memory.sessions.records import Record, SessionRecord
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from base.plain_files import open_plain
 from memory.sessions.importers.importer import Ground, Importer, State, Transcript
-from memory.sessions.importers.stranger import (
+from memory.sessions.importers.untrusted_json import (
     fields,
     first_text,
     is_file,

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from base.remedy import command_of
+from base.wording import command_of
 from ctxmode.doctor import report
 from ctxmode.doctor.diagnosis import check_clients
 from ctxmode.doctor.report import install_script, remedies, show_diagnosis

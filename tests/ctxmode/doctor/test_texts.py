@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from base.remedy import Remedy, type_command
+from base.wording import Remedy, type_command
 from ctxmode import cli
 from ctxmode.doctor import report
 from ctxmode.doctor.container_engine import EngineHealth

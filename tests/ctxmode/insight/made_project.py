@@ -30,7 +30,7 @@ from executor.run.refusals.notices import SOURCES
 from kb import SourceSpec
 from memory.facts.branching import create_branch
 from memory.facts.model import Author, Draft
-from memory.pages.answers import PushRequest
+from memory.pages.page_answers import PushRequest
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Ground
 

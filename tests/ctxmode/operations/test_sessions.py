@@ -12,7 +12,7 @@ from ctxmode.operations.quotas import read_holdings
 from ctxmode.operations.session_store import USER_STORE, open_session_store
 from kb.all_stores import keep_to_quota
 from memory.errors import ReadOnlyError
-from memory.sessions.keeping import Summary
+from memory.sessions.maintenance import Summary
 from memory.sessions.records import MessageRecord, SessionRecord
 from tests.ctxmode.projects import answer, prompt
 

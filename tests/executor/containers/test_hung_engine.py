@@ -24,8 +24,8 @@ from executor.containers import engine as engine_module
 from executor.containers.engine import DockerEngine, Endpoint, EngineError, connect
 from images import GROUPS
 from images.groups import BASE_LABEL
+from images.image_build import Order, make
 from images.inventory import ImageError, survey
-from images.making import Order, make
 
 pytestmark = [
     # The SDK leaves the socket of a connection that was given up to the garbage collector.

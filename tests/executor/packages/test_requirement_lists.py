@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executor import RequestError
-from executor.packages.wanted import FILES_MAX, LINES_MAX, read_list
+from executor.packages.package_request import FILES_MAX, LINES_MAX, read_list
 
 DIGEST = f"sha256:{'0' * 64}"
 

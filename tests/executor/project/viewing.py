@@ -15,8 +15,8 @@ import pytest
 
 from executor.instance import lock
 from executor.project.commit import Commit, commit_changes
-from executor.project.git.carried import Scratch
 from executor.project.git.host import GitError
+from executor.project.git.repository_export import Scratch
 from executor.project.store.store import ChangeStore
 from executor.project.view import work_copy
 from executor.project.view.comparison import of_upper

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from executor.spawner.refused import (
+from executor.spawner.refusal_counts import (
     LOOKED_UP,
     NOTICES_MAX,
     TARGETS_MAX,

@@ -21,7 +21,7 @@ from memory.facts.exporting import (
     export_markdown,
     put_section,
 )
-from memory.facts.forms import FACTS_MAX
+from memory.facts.import_forms import FACTS_MAX
 from memory.facts.importing import TEXT_BYTES_MAX, import_facts
 from memory.facts.model import Author, UnknownBranchError, read_origin, write_origin
 from memory.facts.priming import prime

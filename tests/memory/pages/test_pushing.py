@@ -8,10 +8,10 @@ import pytest
 
 from base.secrets import find_secrets
 from memory.errors import BadInputError
-from memory.pages.answers import PushRequest
 from memory.pages.buffer_files import Buffer, TurnRecord
-from memory.pages.fronts import CACHE
 from memory.pages.model import BadPagesError, GitError
+from memory.pages.page_answers import PushRequest
+from memory.pages.page_index import CACHE
 from memory.pages.repository import Repository
 from memory.pages.section_merging import MERGE_MARKS, merge_sections
 from memory.pages.store import Pages

@@ -10,10 +10,10 @@ from typing import Any
 
 from base.secrets import find_secrets
 from ctxmode.operations.session_store import parse_call
-from memory.sessions import keeping
-from memory.sessions.delivering import read_events
+from memory.sessions import maintenance
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Transcript
+from memory.sessions.session_news import read_events
 from memory.sessions.store import SessionStore
 
 SESSION = "11111111-2222-3333-4444-555555555555"
@@ -103,7 +103,7 @@ def events_of(store: SessionStore, session: str = SESSION) -> list[Any]:
 
 def problems_of(store: SessionStore) -> list[str]:
     with store.database.reading() as db:
-        return list(keeping.check(db))
+        return list(maintenance.check(db))
 
 
 def rows(store: SessionStore, sql: str, *values: Any) -> list[tuple[Any, ...]]:

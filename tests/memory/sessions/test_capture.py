@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from memory.sessions.delivering import read_prompts
 from memory.sessions.digesting import capture_turns
 from memory.sessions.importers.claude_code import IMPORTER
-from memory.sessions.keeping import Summary, read_summary
+from memory.sessions.maintenance import Summary, read_summary
 from memory.sessions.reading import find_session
+from memory.sessions.session_news import read_prompts
 from tests.base.secret_corpus import made
 from tests.memory.sessions.claude_records import Maker, bring_in, open_store, write
 

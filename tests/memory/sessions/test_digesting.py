@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memory.sessions.delivering import read_events
 from memory.sessions.digesting import DIGEST_BYTES_MAX, SHARES, build_digest
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.reading import find_session, read_compactions
+from memory.sessions.session_news import read_events
 from tests.memory.sessions.claude_records import SESSION, Maker, bring_in, open_store, write
 
 

@@ -13,7 +13,7 @@ from memory.sessions.exporting import build_export, write_export, write_summary,
 from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Transcript
 from memory.sessions.importers.own import IMPORTER
-from memory.sessions.keeping import Summary, set_status
+from memory.sessions.maintenance import Summary, set_status
 from memory.sessions.reading import find_session, list_sessions, read_compactions, read_token_counts
 from memory.sessions.records import CompactionRecord, MessageRecord, SessionRecord, UsageRecord
 from tests.memory.sessions.claude_records import (

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.errors import MemoryRoomError
-from memory.sessions import importing, keeping, sources, tail, tail_events
+from memory.sessions import importing, line_reader, maintenance, sources, tail_events
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Transcript
 from memory.sessions.reading import read_sources
@@ -240,8 +240,8 @@ PASSED_LINES = {
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("what", [*BAD_LINES, *PASSED_LINES])
 def test_a_line_that_is_none_is_counted_and_reading_goes_on(what, ending, tmp_path, monkeypatch):
-    monkeypatch.setattr(tail, "LINE_BYTES_MAX", 8000)
-    real = tail.read_lines
+    monkeypatch.setattr(line_reader, "LINE_BYTES_MAX", 8000)
+    real = line_reader.read_lines
     is_long = what == "too long"
     if is_long:
         monkeypatch.setattr(
@@ -275,7 +275,9 @@ def test_a_line_over_64_mib_is_skipped_whole(tmp_path):
     path = tmp_path / "t.jsonl"
     with path.open("wb") as file:
         file.write(GOOD + b"\n")
-        file.truncate(len(GOOD) + 1 + tail.LINE_BYTES_MAX + (3 << 20))  # a hole: no room is taken
+        file.truncate(
+            len(GOOD) + 1 + line_reader.LINE_BYTES_MAX + (3 << 20)
+        )  # a hole: no room is taken
         file.seek(0, os.SEEK_END)
         file.write(b"\n" + json.dumps(Maker(prefix="z").prompt("Thank you")).encode() + b"\n")
     with open_store(tmp_path / "s.sqlite3") as store:
@@ -289,16 +291,16 @@ def test_lines_are_the_same_wherever_blocks_end(tmp_path, monkeypatch):
     data = b"\n".join(b"x" * n for n in range(60)) + b"\ntorn"
     path.write_bytes(data)
     for block in (1, 2, 7, 64, 4096):
-        monkeypatch.setattr(tail, "BLOCK_BYTES", block)
+        monkeypatch.setattr(line_reader, "BLOCK_BYTES", block)
         with path.open("rb") as file:
-            lines = list(tail.read_lines(file, 0, len(data), 40))
+            lines = list(line_reader.read_lines(file, 0, len(data), 40))
             assert [data for _, _, data in lines] == [
                 b"x" * n if n <= 40 else None for n in range(60)
             ]
             assert [start for start, _, _ in lines][1:] == [end for _, end, _ in lines][:-1]
             starts = {start for start, _, _ in lines} | {lines[-1][1]}
             for at in range(0, len(data) - 5, 11):
-                assert tail.find_line_start(file, at) == min(s for s in starts if s >= at)
+                assert line_reader.find_line_start(file, at) == min(s for s in starts if s >= at)
 
 
 def test_links_and_other_files_are_not_read_and_do_not_hang(tmp_path):
@@ -316,7 +318,7 @@ def test_links_and_other_files_are_not_read_and_do_not_hang(tmp_path):
 
 def test_a_transcript_that_another_process_reads_is_left_to_it(tmp_path):
     path = write(tmp_path / "t.jsonl", [Maker().prompt("Do it")])
-    with open_store(tmp_path / "s.sqlite3") as store, tail.open_transcript(str(path)):
+    with open_store(tmp_path / "s.sqlite3") as store, line_reader.open_transcript(str(path)):
         assert bring_in(store, path).is_held
 
 
@@ -344,7 +346,7 @@ def test_a_mebibyte_of_what_is_known_is_no_drift(is_forgotten, tmp_path):
         bring_in(store, path)
         if is_forgotten:
             with store.database.writing() as db:
-                keeping.forget(db, [f"claude_code:{SESSION}"])
+                maintenance.forget(db, [f"claude_code:{SESSION}"])
         done = bring_in(store, copy)
         assert (done.messages, done.problem) == (0, "")
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from base.secrets import find_secrets
-from memory.sessions import keeping
+from memory.sessions import maintenance
 from memory.sessions.cues import CUES, find_bindings
-from memory.sessions.delivering import read_events
 from memory.sessions.event_writing import evict_events
 from memory.sessions.events import PRIORITIES, Event
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Transcript
 from memory.sessions.reading import list_sessions
 from memory.sessions.records import MessageRecord, SessionRecord
+from memory.sessions.session_news import read_events
 from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX, build_snapshot
 from memory.sessions.store import SessionStore
 from tests.memory.sessions.claude_records import Maker, bring_in, open_store, rows, write
@@ -192,9 +192,9 @@ def test_what_is_forgotten_leaves_no_byte_and_is_not_read_again(make_store, tmp_
     files = lambda: b"".join(p.read_bytes() for p in tmp_path.glob("s.sqlite3*"))  # noqa: E731
     assert word.encode() in files()
     with store.database.writing() as db:
-        keeping.forget(db, ["claude_code:0b8f"])
+        maintenance.forget(db, ["claude_code:0b8f"])
     with store.database.exclusively() as db:
-        keeping.compact(db)
+        maintenance.compact(db)
     assert word.encode() not in files()
     transcript.write_text(line + line.replace("u1", "u2"))
     store.import_transcript(IMPORTER, Transcript(str(transcript), "0b8f"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxmode.config.rules import load
-from ctxmode.hosts.hooks.calls import Ground
+from ctxmode.hosts.hooks.hook_types import Ground
 from ctxmode.hosts.hooks.run import ruling
 from ctxmode.hosts.hooks.tool_names import tool_call
 from policy import Decision, Rules

@@ -17,7 +17,7 @@ import pytest
 from ctxmode.config.locations import load_config
 from ctxmode.hosts.adapters import HOSTS, find_adapter, list_events
 from ctxmode.hosts.hooks import run, verdicts
-from ctxmode.hosts.hooks.calls import Refusal
+from ctxmode.hosts.hooks.hook_types import Refusal
 from ctxmode.hosts.hooks.tool_names import begins_prompt, tool_call
 from ctxmode.hosts.instructions import read_routing
 from ctxmode.hosts.setup.target import is_registered

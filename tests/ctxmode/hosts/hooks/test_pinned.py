@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ctxmode.config.locations import Config
-from ctxmode.hosts.hooks import bells
-from ctxmode.hosts.hooks.bell import Bell
-from ctxmode.hosts.hooks.bells import answer_bell
+from ctxmode.hosts.hooks import session_hooks
+from ctxmode.hosts.hooks.hook_event import Bell
+from ctxmode.hosts.hooks.session_hooks import answer_bell
 from ctxmode.operations.facts import open_memory
 from kb.tokens import estimate_tokens
 from memory.facts.model import Draft
@@ -95,7 +95,7 @@ def test_no_more_than_400_tokens_are_told_and_what_does_not_fit_is_skipped(place
     text = place.ring(source="startup")
     assert "Rule 0:" in text
     assert "long long" not in text
-    assert estimate_tokens(text) <= bells.TOKENS_MAX
+    assert estimate_tokens(text) <= session_hooks.TOKENS_MAX
 
 
 @pytest.mark.parametrize("where", ["user", "project", "environment"])

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from ctxmode.mcp.http.serving import Metrics
-from fleet.desk import Figures, Stage
+from fleet.order_desk import Figures, Stage
 from fleet.turns import Turns
 
 ROOT = Path(__file__).parents[4]

@@ -23,7 +23,7 @@ from executor.run.refusals.collecting import (
     with_refusals,
 )
 from executor.run.refusals.notices import EXACT, INFERRED, SOURCES, TOLD, HostLooks, NoLooks
-from executor.spawner.refused import LOOKED_UP
+from executor.spawner.refusal_counts import LOOKED_UP
 
 NUMBERS = {name: number for number, name in name_denied_calls().items()}
 CONNECT, SOCKET = NUMBERS["connect"], NUMBERS["socket"]

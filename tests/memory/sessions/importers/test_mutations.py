@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.sessions import importing, tail
+from memory.sessions import importing, line_reader
 from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Transcript
 from tests.memory.sessions.claude_records import Maker, dump, open_store, problems_of
@@ -168,7 +168,7 @@ def test_a_line_of_64_mib_is_skipped_in_every_hosts_transcript(agent, tmp_path):
     lines, path = base_of(agent), tmp_path / "t.jsonl"
     path.write_bytes(lines[0] + b"\n")
     with path.open("r+b") as file:
-        file.truncate(path.stat().st_size + tail.LINE_BYTES_MAX + 5)  # a hole
+        file.truncate(path.stat().st_size + line_reader.LINE_BYTES_MAX + 5)  # a hole
     with path.open("ab") as file:
         file.write(b"\n" + b"\n".join(lines[1:]) + b"\n")
     importer = find_importer(agent)

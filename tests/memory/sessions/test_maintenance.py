@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from memory.sessions import keeping
-from memory.sessions.delivering import save_snapshot
-from memory.sessions.keeping import Summary
+from memory.sessions import maintenance
+from memory.sessions.maintenance import Summary
 from memory.sessions.reading import find_session
 from memory.sessions.records import MessageRecord, SessionRecord
+from memory.sessions.session_news import save_snapshot
 from tests.memory.sessions.claude_records import (
     SESSION,
     Maker,
@@ -44,9 +44,9 @@ def telling(make):
 
 def forget(store, *sessions):
     with store.database.writing() as db:
-        gone = keeping.forget(db, sessions or [OWN])
+        gone = maintenance.forget(db, sessions or [OWN])
     with store.database.exclusively() as db:
-        keeping.compact(db)
+        maintenance.compact(db)
     return gone
 
 
@@ -149,7 +149,7 @@ def test_subagents_of_subagents_go_too(tmp_path):
 def test_what_is_over_its_time_is_read_again_where_it_goes_on(told):
     store, path, _ = told
     with store.database.writing() as db:
-        keeping.delete(db, [OWN])
+        maintenance.delete(db, [OWN])
     write(path, [Maker(prefix="later").prompt("More")], "a")
     assert bring_in(store, path).messages == 1
 
@@ -157,9 +157,9 @@ def test_what_is_over_its_time_is_read_again_where_it_goes_on(told):
 def compact(store):
     """Give back what is free, and return how large the file is then."""
     with store.database.exclusively() as db:
-        keeping.compact(db)
+        maintenance.compact(db)
         assert db.execute("PRAGMA freelist_count").fetchone() == (0,)
-    return keeping.measure(store.database.path)
+    return maintenance.measure(store.database.path)
 
 
 def test_the_file_shrinks_by_all_that_was_deleted(tmp_path):
@@ -171,7 +171,7 @@ def test_the_file_shrinks_by_all_that_was_deleted(tmp_path):
             store.record("own", [SessionRecord(f"s{n}"), *told], now=1.0)
         assert compact(store) > 3 * before
         with store.database.writing() as db:
-            keeping.delete(db, [f"own:s{n}" for n in range(60)])
+            maintenance.delete(db, [f"own:s{n}" for n in range(60)])
         assert compact(store) <= before
 
 
@@ -197,7 +197,7 @@ def test_a_count_that_was_tampered_with_is_found_and_mended(name, wrong, tmp_pat
         assert name in problem
         assert OWN in problem
         with store.database.writing() as db:
-            assert list(keeping.check(db, mend=True)) == [problem]
+            assert list(maintenance.check(db, mend=True)) == [problem]
         assert problems_of(store) == []
         assert rows(store, f"SELECT {', '.join(COUNTS)} FROM session") == before
 
@@ -218,7 +218,7 @@ def test_r8_a_persons_word_on_the_status_holds_until_there_is_activity(tmp_path)
         bring_in(store, path)
         for status in ("paused", "completed", "archived", "active"):
             with store.database.writing() as db:
-                keeping.set_status(db, OWN, status)
+                maintenance.set_status(db, OWN, status)
             assert status_of(store) == status
         store.save_summary(OWN, Summary("Done"))
         assert status_of(store) == "archived"
@@ -245,11 +245,11 @@ def test_what_goes_first_and_what_stays(tmp_path):
             at = float(number * 86_400)
             store.record("own", [SessionRecord(name), MessageRecord("k", "k", "user", "a", at)])
         with store.database.writing() as db:
-            keeping.set_summary(db, "own:archived", Summary("Done"))
-            keeping.set_pinned(db, "own:pinned", pinned=True)
+            maintenance.set_summary(db, "own:archived", Summary("Done"))
+            maintenance.set_pinned(db, "own:pinned", pinned=True)
             order = []
-            while session := keeping.find_next_to_go(db):
+            while session := maintenance.find_next_to_go(db):
                 order.append(session)
-                keeping.delete(db, [session])
+                maintenance.delete(db, [session])
             assert order == ["own:archived", "own:old", "own:new"]
-            assert keeping.find_expired(db, now=1e9, keep_days=1) == []
+            assert maintenance.find_expired(db, now=1e9, keep_days=1) == []

@@ -15,7 +15,7 @@ from executor.project.view import record
 # What commits takes tens of milliseconds to load, and most runs commit nothing.
 if TYPE_CHECKING:
     from executor.project.commit import Commit
-    from executor.project.git.carried import Reader
+    from executor.project.git.repository_export import Reader
     from executor.project.rules.names import ObeyedNames
     from executor.project.store.manifest import ChangeSet
     from executor.project.view.record import Record

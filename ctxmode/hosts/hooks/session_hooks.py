@@ -21,7 +21,7 @@ from ctxmode.config.file_names import (
     name_stores,
 )
 from ctxmode.hosts.agents import AGENTS
-from ctxmode.hosts.hooks.bell import TELLING, Bell, TimeUpError, limit_time, log
+from ctxmode.hosts.hooks.hook_event import TELLING, Bell, TimeUpError, limit_time, log
 
 TOKENS_MAX = 400
 WAIT_S = 0.1
@@ -65,7 +65,7 @@ def _read(path: str) -> list[Fact]:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ctxmode.config.transcripts import SourceChoice
-    from ctxmode.hosts.hooks.calls import Purpose
+    from ctxmode.hosts.hooks.hook_types import Purpose
     from memory.facts import Fact
     from memory.sessions import Imported, SessionStore
     from memory.sessions.importers import Importer, Transcript
@@ -232,18 +232,18 @@ def _is_after_compaction(bell: Bell) -> bool:
 def _tell_opening(bell: Bell, agent: str, store_path: str) -> str:
     """Say what another beginning calls for. It only reads, so nothing of importing is loaded."""
     from base.stores import connect_read_only  # noqa: PLC0415
-    from memory.sessions import delivering  # noqa: PLC0415
+    from memory.sessions import session_news  # noqa: PLC0415
 
     now = time.time()
     with closing(connect_read_only(store_path, wait_s=STORE_WAIT_S)) as db:
         db.execute("BEGIN")
         if bell.text("source", "trigger") == "resume":
             session_id = f"{agent}:{bell.session}"
-            return delivering.tell_changed_files(db, session_id, RESUMED_BYTES_MAX)
-        tasks = delivering.tell_open_tasks(
+            return session_news.tell_changed_files(db, session_id, RESUMED_BYTES_MAX)
+        tasks = session_news.tell_open_tasks(
             db, _read_branch(bell.project), now - RECENT_S, STARTUP_BYTES_MAX
         )
-        return "\n".join(filter(None, (tasks, delivering.tell_waiting(db, now - RECENT_S))))
+        return "\n".join(filter(None, (tasks, session_news.tell_waiting(db, now - RECENT_S))))
 
 
 def _deliver(

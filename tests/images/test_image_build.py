@@ -3,10 +3,10 @@
 import pytest
 import trio
 
-from images import inventory, making
+from images import image_build, inventory
 from images.groups import BASE_LABEL, LABEL, reference, toolchains_reference
+from images.image_build import Order
 from images.inventory import ImageError
-from images.making import Order
 
 STAGED = "FROM ${BASE} AS installed\nARG STAGE\nLABEL context-mode.stage=${STAGE} test=NAME\n"
 GOOD = (
@@ -22,7 +22,7 @@ SETUID = "find / -xdev -type f -perm /6000; ls -d /build; id -u; id -un 65432"
 
 async def make(api, *groups, **order):
     reported: list[str] = []
-    made = await making.make(api, Order(groups, **order), reported.append)
+    made = await image_build.make(api, Order(groups, **order), reported.append)
     return made, "\n".join(reported)
 
 
@@ -95,7 +95,7 @@ async def test_a_build_that_is_given_up_ends_and_leaves_nothing(api, base, new_g
 
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(making.make, api, Order((group,), base), report)
+            nursery.start_soon(image_build.make, api, Order((group,), base), report)
             await begun.wait()
             nursery.cancel_scope.cancel()
     assert left_by(api, group) == []

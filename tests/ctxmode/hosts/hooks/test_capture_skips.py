@@ -14,9 +14,9 @@ import pytest
 from ctxmode.config import file_names
 from ctxmode.config.file_names import name_capture_mark
 from ctxmode.hosts.adapters import HOSTS, find_adapter
-from ctxmode.hosts.hooks import uncaptured
-from ctxmode.hosts.hooks.calls import PASS
-from ctxmode.hosts.hooks.uncaptured import EVENTS, FOLDER_ENDINGS, has_nothing_to_do
+from ctxmode.hosts.hooks import capture_skips
+from ctxmode.hosts.hooks.capture_skips import EVENTS, FOLDER_ENDINGS, has_nothing_to_do
+from ctxmode.hosts.hooks.hook_types import PASS
 from memory.pages import model
 
 STOP = ["claude-code", "Stop"]
@@ -85,7 +85,7 @@ def test_the_table_has_the_events_that_adapters_have_for_turns_alone():
 
 
 def test_hooks_and_pages_look_for_the_same_folder_of_drafts():
-    assert uncaptured.DRAFTS == file_names.DRAFTS_FOLDER == model.DRAFTS_FOLDER
+    assert capture_skips.DRAFTS == file_names.DRAFTS_FOLDER == model.DRAFTS_FOLDER
 
 
 @pytest.mark.parametrize(("at", "drafts", "captured"), [
@@ -132,7 +132,7 @@ def test_a_hook_with_nothing_to_capture_loads_nothing(place):
         loaded[is_captured] = done.stdout.decode()
     assert loaded[False].strip() == str(
         ["__future__", "ctxmode", "ctxmode.cli", "ctxmode.hosts", "ctxmode.hosts.hooks",
-         "ctxmode.hosts.hooks.uncaptured"]
+         "ctxmode.hosts.hooks.capture_skips"]
     )  # fmt: skip
     assert "json" in loaded[True]
 
@@ -192,7 +192,7 @@ def test_what_is_no_hook_of_a_turn_is_not_read(place, monkeypatch, arguments):
 
 
 def test_a_closed_stdin_is_left_to_who_can_tell(monkeypatch):
-    monkeypatch.setattr(uncaptured.sys, "stdin", None)
+    monkeypatch.setattr(capture_skips.sys, "stdin", None)
     assert not has_nothing_to_do(STOP)
 
 
@@ -200,4 +200,4 @@ def _give(monkeypatch: pytest.MonkeyPatch, text: bytes, cwd: Path) -> None:
     for name in [name for name in os.environ if name.endswith(FOLDER_ENDINGS)]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(cwd)
-    monkeypatch.setattr(uncaptured.sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    monkeypatch.setattr(capture_skips.sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))

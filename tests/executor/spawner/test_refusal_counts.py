@@ -11,7 +11,7 @@ import pytest
 
 from executor import Limits, Status
 from executor.spawner.kernel import SYS_INOTIFY, SYS_SOCKET, HeldCall
-from executor.spawner.refused import (
+from executor.spawner.refusal_counts import (
     INSTANCES_MAX,
     LOOKED_UP,
     NOTICES_MAX,
@@ -24,8 +24,8 @@ CHILD = """
 import ctypes, errno, json, os, select, socket, sys
 from executor.engine import seccomp
 from executor.spawner.confine import PR_SET_NO_NEW_PRIVS, _hand_over_listener, prctl
-from executor.spawner.notices import Notices
-from executor.spawner.refused import RefusedCounts
+from executor.spawner.reported_calls import Notices
+from executor.spawner.refusal_counts import RefusedCounts
 
 FILTER = seccomp.notices(refused=True)
 ERRORS = dict(seccomp.build_told()[1])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-    from ctxmode.hosts.hooks.calls import Purpose
+    from ctxmode.hosts.hooks.hook_types import Purpose
 else:
     try:  # `signal` without the names of all signals: making those takes a hook a millisecond
         import _signal as signal

@@ -21,12 +21,12 @@ from base.locks import is_held
 from executor import Completed, Request, RequestError, SandboxUnavailableError, Status
 from executor.engine import Observe, OnOutput
 from fleet import model
-from fleet.bringing_back import Landing, bring_back
 from fleet.cluster import Fallback
-from fleet.desk import Desk, SentRun, Stage
 from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError, single_error
 from fleet.journal import JournalError
 from fleet.model import Cause, Delivery, FormError, Lost, Order
+from fleet.order_desk import Desk, SentRun, Stage
+from fleet.result_import import Landing, bring_back
 from fleet.turns import DAY_S, Turns
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from executor.project.view import FOLDER_FLAGS, Record
 from executor.run import HEAD_SHARE, Capture, RemoteCommits, cut_head, cut_tail, safe_name
 from fleet import model
 from fleet.errors import OutcomeError
-from fleet.handed_files import (
+from fleet.model import Delivery, FormError, Order, Outcome
+from fleet.result_files import (
     ARTIFACTS_FOLDER,
     CHANGED_FILE,
     OUTCOME_FILE,
@@ -28,7 +29,6 @@ from fleet.handed_files import (
     has_ended,
     stream_bytes,
 )
-from fleet.model import Delivery, FormError, Order, Outcome
 from fleet.returned_changes import as_change_set, cut_contents
 
 if TYPE_CHECKING:

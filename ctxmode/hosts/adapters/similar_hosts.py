@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, add_as_text, answer_by_code
+from ctxmode.hosts.hooks.hook_types import Answer, Purpose, Ruling, add_as_text, answer_by_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -131,7 +131,7 @@ CHILD = """
 import json, os, select, signal, socket, sys
 from executor.engine import seccomp
 from executor.spawner.confine import LISTENERS, PR_SET_NO_NEW_PRIVS, _hand_over_listener, prctl
-from executor.spawner.notices import Notices
+from executor.spawner.reported_calls import Notices
 
 EXITS = seccomp.notices(exits=True)
 

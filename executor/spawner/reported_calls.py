@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn
 
-from . import moving
+from . import folder_move
 from .confine import Confinement, arrange_descriptors, confine, reset_signals
 from .kernel import (
     AT_FDCWD,
@@ -35,7 +35,7 @@ from .kernel import (
 )
 from .messages import BoxDescription
 from .proc import score
-from .refused import RefusedCounts, answer_names
+from .refusal_counts import RefusedCounts, answer_names
 from .tree import Handles, mount_points
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _work(move: _Move, places: list[int]) -> NoReturn:
         arrange_descriptors(places[:1], places[1])
         _, ((_, source), (_, target), flags), program = move
         confine(program)
-        moving.rename((0, source), (1, target), flags, mounts)
+        folder_move.rename((0, source), (1, target), flags, mounts)
         status = 0
     except OSError as error:
         status = error.errno or errno.EIO

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from base.remedy import Remedy, command_of
+from base.wording import Remedy, command_of
 from executor.compile.compiler import CompiledStore, Compiler
 from executor.instance import control, lock
 from executor.instance import lock as instance
 from executor.model import SandboxUnavailableError
-from executor.project.door import Door, set_in_order
+from executor.project.commit_service import Door, set_in_order
 from executor.run.judging import open_judges
 from executor.run.runner import Runner
 from executor.service import LocalEngine

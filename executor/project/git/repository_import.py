@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from executor.project.git.carried import CarriedRepository
 from executor.project.git.host import GitError, HostGit
+from executor.project.git.repository_export import CarriedRepository
 
 REPLACE: Final = "refs/replace/"
 NOT_CARRIED: Final = (REPLACE, "refs/bisect/", "refs/worktree/", "refs/rewritten/")

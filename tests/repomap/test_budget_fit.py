@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from repomap.fitting import fit
+from repomap.budget_fit import fit
 from repomap.model import MapInputError, Pack, PackRequest, Redaction
 from repomap.ranking import rank_by_centrality, rank_files
 from repomap.store import MapStore
@@ -54,7 +54,7 @@ def test_o11_the_same_input_gives_the_same_bytes_in_three_processes(store, large
     program = (
         "import sys\nfrom pathlib import Path\n"
         "from tests.repomap.repositories import ask\n"
-        "from tests.repomap.test_fitting import pack\n"
+        "from tests.repomap.test_budget_fit import pack\n"
         "from repomap.store import MapStore\n"
         "store = MapStore(Path(sys.argv[1]))\n"
         "sys.stdout.write(pack(store, Path(sys.argv[2]), ask('cart discount queue')).text)\n"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from executor.run.refusals.told import (
+from executor.run.refusals.error_refusals import (
     CANDIDATES_MAX,
     HOST_PATHS_MAX,
     LINE_CHARACTERS_MAX,

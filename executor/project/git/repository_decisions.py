@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from executor.model import LeftOut
-from executor.project.git import carried as carrying
-from executor.project.git.carried import CarriedRepository, Reader, ScratchWriter
+from executor.project.git import repository_export
 from executor.project.git.history import Repositories, Repository
 from executor.project.git.host import GitError, HostGit
-from executor.project.git.taking import REPLACE, STASH, Taking, check, find_moves
+from executor.project.git.repository_export import CarriedRepository, Reader, ScratchWriter
+from executor.project.git.repository_import import REPLACE, STASH, Taking, check, find_moves
 from executor.project.store.manifest import Change, ChangeSet
 from executor.project.view.record import state_of
 from executor.project.view.tree import Tree
@@ -100,7 +100,7 @@ class OutcomeJudge:
         writer = ScratchWriter(self.changes, self.repositories, self.project, self.contents)
         folder = self.read.place / str(repository.number) / "scratch"
         scratch = writer.write(repository, folder, kind, objects, tips)
-        return carrying.read_repository(repository.control, scratch, self.read)
+        return repository_export.read_repository(repository.control, scratch, self.read)
 
     def _decide_new(self, repository: Repository) -> RepositoryOutcome:
         carried = self._read(repository, "", (), ())

@@ -13,9 +13,9 @@ import pytest
 
 from ctxmode.config.locations import Config
 from ctxmode.hosts.agents import AGENTS
-from ctxmode.hosts.hooks import bell, bells
-from ctxmode.hosts.hooks.bell import LOG_FILE, Bell
-from ctxmode.hosts.hooks.bells import answer_bell
+from ctxmode.hosts.hooks import hook_event, session_hooks
+from ctxmode.hosts.hooks.hook_event import LOG_FILE, Bell
+from ctxmode.hosts.hooks.session_hooks import answer_bell
 from ctxmode.hosts.setup.hosts import BY_NAME
 from ctxmode.hosts.setup.plan import plan, write
 from ctxmode.hosts.setup.target import Target
@@ -220,7 +220,7 @@ def locked(place: Place) -> Iterator[Place]:
 
 
 def test_a_locked_store_is_silent_and_logged(locked, monkeypatch):
-    monkeypatch.setattr(bells, "STORE_WAIT_S", 0.01)
+    monkeypatch.setattr(session_hooks, "STORE_WAIT_S", 0.01)
     locked.call("Bash", command="make more")
     assert locked.ring("compact") == ""
     assert locked.ring("open", source="compact") == ""
@@ -248,12 +248,12 @@ def test_whatever_fails_is_silent(harm, place):
 
 def test_the_log_of_failures_stays_within_its_size(place, monkeypatch):
     place.ring("compact")
-    monkeypatch.setattr(bell, "LOG_BYTES_MAX", 20_000)
+    monkeypatch.setattr(hook_event, "LOG_BYTES_MAX", 20_000)
 
     def fail(*_: object) -> str:
         raise MemoryRoomError("日本" * 1000)
 
-    monkeypatch.setattr(bells, "_ring", fail)
+    monkeypatch.setattr(session_hooks, "_ring", fail)
     for _ in range(100):
         assert place.ring("compact") == ""
     sizes = [one.stat().st_size for one in (place.data / "logs").iterdir()]
@@ -265,7 +265,7 @@ def test_a_failures_text_that_may_be_a_transcripts_is_not_logged(place, monkeypa
     def fail(*_: object) -> str:
         raise ValueError("invalid literal: 'secretword'")
 
-    monkeypatch.setattr(bells, "_ring", fail)
+    monkeypatch.setattr(session_hooks, "_ring", fail)
     place.ring("compact")
     log = (place.data / "logs" / LOG_FILE).read_text()
     assert "ValueError" in log
@@ -273,13 +273,15 @@ def test_a_failures_text_that_may_be_a_transcripts_is_not_logged(place, monkeypa
 
 
 def test_a_session_far_behind_still_has_its_snapshot(place, monkeypatch):
-    monkeypatch.setattr(bells, "FAR_BEHIND_BYTES", 1000)
+    monkeypatch.setattr(session_hooks, "FAR_BEHIND_BYTES", 1000)
     for number in range(20):
         place.call("Bash", command=f"make far-{number}")
-    monkeypatch.setattr(bells, "BEGINNING_S", 0.0)
-    monkeypatch.setattr(bells, "SNAPSHOT_S", 1000.0)  # no time is left for more than the beginning
-    monkeypatch.setitem(bells.DEADLINES_S, "compact", 100.0)
-    monkeypatch.setitem(bells.DEADLINES_S, "open", 100.0)
+    monkeypatch.setattr(session_hooks, "BEGINNING_S", 0.0)
+    monkeypatch.setattr(
+        session_hooks, "SNAPSHOT_S", 1000.0
+    )  # no time is left for more than the beginning
+    monkeypatch.setitem(session_hooks.DEADLINES_S, "compact", 100.0)
+    monkeypatch.setitem(session_hooks.DEADLINES_S, "open", 100.0)
     place.ring("compact")
     assert place.count("SELECT COUNT(*) FROM message") < 10
     assert "make far-19" in place.ring("open", source="compact")

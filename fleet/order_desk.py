@@ -45,8 +45,8 @@ from fleet.snapshot import (
     make_order,
     take,
 )
-from fleet.travel import StaysHereError
 from fleet.tree import Digest
+from fleet.upload_filter import StaysHereError
 
 
 class Stage(StrEnum):

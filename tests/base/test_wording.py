@@ -4,7 +4,7 @@ import copy
 import json
 import pickle
 
-from base.remedy import Remedy, command_of, type_command
+from base.wording import Remedy, command_of, type_command
 
 
 def test_it_is_a_text_where_one_is_written():
