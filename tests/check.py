@@ -1,4 +1,4 @@
-"""Check what changed: format, lint, types, and the tests nearest to it.
+"""Check what changed: format, lint, spelling, types, and the tests nearest to it.
 
 Changed is all since the branch left main. On main it is what is not committed, or else the last
 commit. Tests are chosen by imports, the nearest first, until their recorded times fill the budget;
@@ -33,7 +33,11 @@ BUSY = 1.5
 NO_TESTS = 5  # the exit code of pytest when all are left out
 LAST_TEST_S = 180  # for a test that begins just before the time of all is over
 LINT_S, TYPES_S, GIT_S, ENDING_S = 120, 900, 30, 20
-RUFF = {"format": ("format", "--check", "."), "lint": ("check", ".")}
+STEPS = {
+    "format": ("ruff", "format", "--check", "."),
+    "lint": ("ruff", "check", "."),
+    "spelling": ("codespell",),
+}
 
 
 class UsageError(Exception):
@@ -146,7 +150,7 @@ def run_steps(choice: Choice, plan: dict[str, object], seconds: float) -> int:
     if not (ROOT / ".mypy_cache").is_dir():
         print("mypy: the first run in a checkout takes minutes, later ones seconds", flush=True)
     mypy = start("mypy")
-    failed = [name for name, step in RUFF.items() if not finish(start("ruff", *step), LINT_S)]
+    failed = [name for name, step in STEPS.items() if not finish(start(*step), LINT_S)]
     if choice.run and not pass_tests(choice, plan, seconds):
         failed.append("tests")
     if not finish(mypy, TYPES_S):
