@@ -1,4 +1,4 @@
-"""Writes the table of driven hosts in agents.md, from the outcomes of one run of `tests/hosts`.
+"""Writes the table of driven hosts in hosts.md, from the outcomes of one run of `tests/hosts`.
 
 python docs/host_table.py [FILE]
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-PAGE, KEPT = HERE / "agents.md", HERE / "hosts.jsonl"
+PAGE, KEPT = HERE / "hosts.md", HERE / "hosts.jsonl"
 MARK, END = "<!-- by docs/host_table.py -->", "<!-- end -->"
 # Columns: their head, and the beginnings of the checks that they stand for.
 COLUMNS: Sequence[tuple[str, str]] = (

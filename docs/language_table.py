@@ -1,4 +1,4 @@
-"""Writes the tables of languages in README.md and profiles.md, from the rows themselves.
+"""Writes the tables of languages in README.md and docs/containers.md, from the rows themselves.
 
 Run it as `python docs/language_table.py` from the checkout after a language has changed.
 """
@@ -31,7 +31,7 @@ def _images() -> Iterator[str]:
 
 def pages() -> Mapping[Path, str]:
     """The pages, with their tables as the rows have them."""
-    tables = {ROOT / "README.md": _languages(), ROOT / "docs/profiles.md": _images()}
+    tables = {ROOT / "README.md": _languages(), ROOT / "docs/containers.md": _images()}
     written = {page: "\n".join(rows) for page, rows in tables.items()}
     return {page: _put(table, page.read_text()) for page, table in written.items()}
 
