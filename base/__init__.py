@@ -1,1 +1,1 @@
-"""What every room may use, and nothing else: safe opening, whole writes, locks, mounts, SQLite."""
+"""Helpers for every room, without project logic: opening, whole writes, locks, mounts, SQLite."""

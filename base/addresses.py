@@ -1,8 +1,8 @@
-"""Which addresses may be fetched: not this machine, its networks or its cloud's unless allowed.
+"""Addresses that may be fetched: not this machine, its networks or its cloud's unless allowed.
 
-`check_url` judges what is written, `check_address` what a name was resolved to. Both are asked at
-every hop of a redirect, and the connection must go to the very address that was judged: a name may
-resolve to another one a moment later.
+`check_url` judges the text, `check_address` the resolved address. Both are called at every hop of a
+redirect, and the connection must go to the judged address: a name may resolve to another one a
+moment later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _ranges(*rows: tuple[str, str]) -> tuple[tuple[IPv4Network | IPv6Network, st
     return tuple((ip_network(network), what) for network, what in rows)
 
 
-# What lies inside a machine, a house or a company: allowed by a switch. From the registries of
+# Addresses inside a machine, a house or a company: allowed by a switch. From the registries of
 # special-purpose addresses of IANA (RFC 6890), whose RFC each row names.
 PRIVATE_RANGES = _ranges(
     ("127.0.0.0/8", "this machine (RFC 1122)"),
@@ -35,10 +35,10 @@ PRIVATE_RANGES = _ranges(
     ("fc00::/7", "a private network (RFC 4193)"),
     ("fec0::/10", "a private network (RFC 3879)"),
 )
-# Never. What else is not of the internet, every version of the standard library knows.
+# Never allowed. The standard library knows other addresses that are not of the internet.
 REFUSED_RANGES = _ranges(
-    ("0.0.0.0/8", "no address of another machine (RFC 1122)"),
-    ("::/128", "no address (RFC 4291)"),
+    ("0.0.0.0/8", "not an address of another machine (RFC 1122)"),
+    ("::/128", "not an address (RFC 4291)"),
     ("169.254.0.0/16", "link-local (RFC 3927)"),
     ("fe80::/10", "link-local (RFC 4291)"),
     ("192.0.0.0/24", "reserved (RFC 6890)"),
@@ -67,9 +67,9 @@ METADATA_HOSTS = word_set(
     100.100.100.200 192.0.0.192 168.63.129.16 fd00:ec2::254 fd20:ce::254"""
 )
 PRIVATE_SUFFIXES = ("localhost", "local", "internal", "localdomain", "lan", "intranet", "home.arpa")
-"""RFC 6761, RFC 6762, RFC 8375, and what networks call themselves."""
+"""RFC 6761, RFC 6762, RFC 8375, and common names of networks."""
 
-# Ports of other protocols, which a request could be made to speak to. From the Fetch Standard.
+# Ports of other protocols, which a request could be made to use. From the Fetch Standard.
 BAD_PORTS = frozenset(
     (0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
      102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427,
@@ -84,7 +84,7 @@ _NUMBERS = re.compile(rf"(?:{_NUMBER.pattern})(?:\.(?:{_NUMBER.pattern})){{0,3}}
 
 
 class CheckedUrl(NamedTuple):
-    """A URL's parts as they are connected to."""
+    """A URL's parts as used to connect."""
 
     scheme: str = ""
     host: str = ""  # in lower case and ASCII, no trailing dot; addresses in the usual notation
@@ -97,7 +97,7 @@ class CheckedUrl(NamedTuple):
 
 
 def check_url(url: str, *, allow_private: bool = False) -> CheckedUrl:
-    """Whether a URL may be fetched, as far as can be told before its name is resolved."""
+    """Return whether a URL may be fetched. Does not resolve its name."""
     if any(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") or c == "\\" for c in url):
         return CheckedUrl(refused="it holds spaces, control characters or backslashes")
     try:
@@ -113,7 +113,7 @@ def check_url(url: str, *, allow_private: bool = False) -> CheckedUrl:
     port = SCHEMES[scheme] if port is None else port
     host = plain_host(parts.hostname or "")
     if not host or ("[" in parts.netloc) != (":" in host):
-        return CheckedUrl(scheme, port=port, refused="its host is no name and no address")
+        return CheckedUrl(scheme, port=port, refused="its host is neither a name nor an address")
     refused = _why_not_host(host, allow_private=allow_private)
     if not refused and port in BAD_PORTS:
         refused = f"port {port} is another protocol's"
@@ -121,15 +121,13 @@ def check_url(url: str, *, allow_private: bool = False) -> CheckedUrl:
 
 
 def check_address(address: str, *, allow_private: bool = False) -> str:
-    """Why an address that a name was resolved to may not be connected to; empty if it may.
-
-    With `allow_private`, this machine and private networks are allowed; link-local addresses and
-    metadata services never are.
-    """
+    """Return why a resolved address must not be connected to; empty if it may. With
+    `allow_private`, this machine and private networks are allowed; link-local addresses and
+    metadata services never are."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
-        return f"{address!r} is no address"
+        return f"{address!r} is not an address"
     if isinstance(parsed, IPv6Address):
         if parsed.scope_id:
             return "it names an interface of this machine"
@@ -146,16 +144,14 @@ def check_address(address: str, *, allow_private: bool = False) -> str:
 
 
 def is_public_address(address: str) -> bool:
-    """Whether an address is out on the internet, as a run's connections must be."""
+    """Return whether an address is on the public internet, as a run's connections must be."""
     return not check_address(address)
 
 
 def is_site_address(address: str) -> bool:
-    """Whether an address may be a server's of one's own network, if its user says that it is.
-
+    """Return whether an address may be a server of the user's network, if the user declares it.
     Ranges for special purposes count: some networks use them. Link-local addresses, this machine
-    and metadata services don't.
-    """
+    and metadata services don't."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -169,11 +165,9 @@ def is_site_address(address: str) -> bool:
 
 
 def plain_host(host: str) -> str:
-    """A host in the one spelling that is compared and connected to; empty if it is none.
-
-    Full-width letters and other look-alikes become what they are read as, and Unicode names their
-    ASCII form (RFC 3490). IPv4 addresses in decimal, octal or hexadecimal become the dotted one.
-    """
+    """Return a host in the one spelling used to compare and connect; empty if it is not a host.
+    Full-width letters and other look-alikes become plain ones, and Unicode names their ASCII form
+    (RFC 3490). IPv4 addresses in decimal, octal or hexadecimal become the dotted one."""
     host = unicodedata.normalize("NFKC", host).lower().removesuffix(".")
     try:
         if ":" in host:
@@ -201,7 +195,7 @@ def _why_not_host(host: str, *, allow_private: bool) -> str:
 
 
 def _ipv4(host: str) -> str:
-    """An IPv4 address in any of the notations that inet_aton(3) and browsers take."""
+    """Parse an IPv4 address in any of the notations that inet_aton(3) and browsers accept."""
     from socket import inet_aton  # noqa: PLC0415 - most hosts are names
 
     try:
@@ -211,7 +205,7 @@ def _ipv4(host: str) -> str:
 
 
 def _extract_ipv4(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 one leads to; None if it carries none."""
+    """Return the IPv4 address that an IPv6 one carries; None if it carries none."""
     value = int(address)
     if value in (0, 1):
         return None

@@ -1,4 +1,4 @@
-"""Running a program that ends in time, prints no more than it may, and leaves no process behind."""
+"""Bounded runs of programs: limited time and output, and no process left behind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ISOLATED: Mapping[str, str] = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-"""The whole environment; who runs git adds what its task needs."""
+"""The whole environment; callers that run git add what they need."""
 
 UNATTENDED: Mapping[str, str] = {
     **ISOLATED,
@@ -31,7 +31,7 @@ UNATTENDED: Mapping[str, str] = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_OPTIONAL_LOCKS": "0",
 }
-"""The same, where git is run upon paths as they are, and nothing may be asked or replaced."""
+"""The same, for git on paths as they are, without prompts or replacements."""
 
 NEUTRAL_SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -45,8 +45,8 @@ NEUTRAL_SETTINGS = (
     "log.follow=false",
     "i18n.logOutputEncoding=UTF-8",
 )
-"""Options that overrule a repository's own settings, each behind `-c`: those start programs, or
-change what is printed."""
+"""Options that overrule a repository's own settings, each after `-c`: those that start programs, or
+change the output."""
 
 
 _STDERR_BYTES_MAX = 64 * 1024
@@ -54,7 +54,7 @@ _CHUNK_BYTES = 64 * 1024
 
 
 class BoundedRunError(Exception):
-    """A program did not come to an end of its own."""
+    """A program did not end by itself."""
 
 
 class CannotStartError(BoundedRunError):
@@ -62,15 +62,15 @@ class CannotStartError(BoundedRunError):
 
 
 class TookTooLongError(BoundedRunError):
-    """It took longer than it may, and was ended."""
+    """It exceeded its time limit, and was ended."""
 
 
 class TooMuchOutputError(BoundedRunError):
-    """It printed more than it may, and was ended."""
+    """It exceeded its output limit, and was ended."""
 
 
 Bounds = tuple[float, int]
-"""The most that a program may take: seconds, and bytes of its output."""
+"""The limits of a program: seconds, and bytes of its output."""
 
 
 def run_bounded(
@@ -81,8 +81,8 @@ def run_bounded(
     folder: str | os.PathLike[str] = "/",
     given: bytes = b"",
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a program in `folder` with exactly that environment, and `given` as its input. Of its
-    errors the first bytes are kept.
+    """Run a program in `folder` with exactly that environment, and `given` as its input. The first
+    bytes of its errors are returned.
 
     Raises:
         CannotStartError: it cannot be started.
@@ -114,7 +114,7 @@ def run_bounded(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End it and what it started. Of a group whose leader is not reaped the number is ours."""
+    """End it and what it started. The group's number stays ours until its leader is reaped."""
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -128,7 +128,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _talk(
     process: subprocess.Popen[bytes], given: bytes, bytes_max: int, deadline: float
 ) -> tuple[bytes, bytes]:
-    """Give it its input while its output is read, so that neither waits for the other."""
+    """Send its input while reading its output, so that neither waits for the other."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None

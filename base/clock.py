@@ -1,4 +1,4 @@
-"""The system's clock, which may leap: old age is believed only if records confirm it."""
+"""The system's clock, which may leap: old age counts only if records confirm it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ DAY_S = 86_400.0
 
 
 def find_witness_span(now: float, keep_s: float) -> tuple[float, float]:
-    """Return the span of time in which something must have been recorded for the clock to be
-    believed: from `keep_s` ago to a day ago.
-
-    After a leap of more than `keep_s` nothing lies in it. What was recorded since then bears the
-    time of the leap, so the last day does not count.
-    """
+    """Return the span in which something must have been recorded for the clock to be trusted: from
+    `keep_s` ago to a day ago. After a leap of more than `keep_s` the span has no records. Later
+    records have the time of the leap, so the last day does not count."""
     return now - keep_s, now - min(DAY_S, keep_s / 2)
 
 
 def is_confirmed(now: float, keep_s: float, times: Iterable[float]) -> bool:
-    """Return whether one of some records confirms the clock. What is deleted by its age alone is
-    deleted only then."""
+    """Return whether one of some records confirms the clock. Deletion only by age requires that."""
     first, last = find_witness_span(now, keep_s)
     return any(first <= one <= last for one in times)

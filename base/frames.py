@@ -1,8 +1,8 @@
 """Frames between processes: a length and a content, which may be named tuples as JSON.
 
-What is not framed so: the spawner's sockets keep the bounds of messages, and it loads nothing of
-the program (`executor/spawner/messages.py`). A container's agent has one stream for many channels
-(`executor/containers/agent/messages.py`). Orders to other machines are read by strangers
+Not framed this way: the spawner's sockets preserve the bounds of messages, and it loads no module
+of the program (`executor/spawner/messages.py`). A container's agent has one stream for many
+channels (`executor/containers/agent/messages.py`). Orders to other machines are read by strangers
 (`fleet/model.py`).
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LENGTH_BYTES = 8
 _READ_BYTES = 1024 * 1024
 _JOINED_BYTES = 64 * 1024
-"""Frames of so many bytes together are sent at once: a small one costs more calls than bytes."""
+"""Frames up to this size together are sent at once: a small one costs more calls than bytes."""
 
 
 def encode(value: object) -> bytes:
@@ -32,7 +32,7 @@ def encode(value: object) -> bytes:
 
 
 def decode(kind: Any, content: bytes, hook: Callable[[type, Any], Any] | None = None) -> Any:  # noqa: ANN401 - msgspec takes what is not a class, too
-    """Make a value of a kind from what `encode` wrote; `hook` makes what of it msgspec can't.
+    """Decode a value of a kind from the output of `encode`; `hook` converts what msgspec can't.
 
     Raises:
         ValueError: it is not of this kind. RecursionError: it is nested too deep.
@@ -50,7 +50,7 @@ def to_frame(content: bytes) -> bytes:
 
 
 def take_frame(data: bytearray) -> bytes | None:
-    """Take the content of the first frame out of what was read; None while it is incomplete."""
+    """Remove the content of the first frame from the data; return None while it is incomplete."""
     end = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "big")
     if len(data) < end:
         return None

@@ -1,8 +1,8 @@
-"""Globs of names: read from gitignore's or a shell's spelling, and matched without going back.
+"""Globs of names: read from gitignore's or a shell's spelling, and matched without backtracking.
 
-Rules and ignore files come with a project, and whoever wrote it chooses the texts as well. A
-backtracking regular expression with twenty stars could hold the process for years. Paths are their
-readers' own: each joins names by its rules.
+Rules and ignore files come with a project, and their author chooses the texts as well. A
+backtracking regular expression with twenty stars could block the process for years. Paths are up to
+the callers: each joins names by its rules.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 ANY = object()  # any text, also none
 ONE = object()  # any one character
 Part = object | str | re.Pattern[str]
-"""ANY, ONE, one character, or an expression of the characters that are meant."""
+"""ANY, ONE, one character, or an expression of a set of characters."""
 
 SPECIAL = "*?[\\"
 CLASSES = {  # as ranges, in the form of tr's
@@ -36,11 +36,8 @@ def _compile_set(ranges: Iterable[tuple[str, str]], *, is_negated: bool) -> re.P
 
 
 def parse_name(text: str, *, is_strict: bool = False) -> Iterator[Part]:
-    """Yield the parts of one name of a gitignore pattern.
-
-    What is malformed stands for itself, so that a rule is about more rather than less. If
-    `is_strict`, it fits nothing, as for git.
-    """
+    """Yield the parts of one name of a gitignore pattern. Malformed parts stand for themselves, so
+    that a rule matches more rather than less. If `is_strict`, they fit nothing, as for git."""
     at = 0
     while at < len(text):
         char = text[at]
@@ -78,7 +75,7 @@ def parse_shell_name(text: str) -> Iterator[Part]:
 
 
 def _read_set(text: str, at: int, is_strict: bool) -> tuple[re.Pattern[str], int] | None:
-    """Return the set that begins behind a bracket, and where it ends; None if it is malformed."""
+    """Return the set that begins after a bracket, and where it ends; None if it is malformed."""
     is_negated = text[at : at + 1] in ("!", "^")
     at += is_negated
     start, ranges = at, list[tuple[str, str]]()
@@ -108,10 +105,10 @@ def _read_member(text: str, at: int) -> tuple[str, int]:
 
 
 class Wildcard:
-    """A pattern's states, as the bits of a number: bit n says that its first n parts are met.
+    """A pattern's states, as the bits of a number: bit n means that its first n parts match.
 
-    A star is no part: the state before it stays, whatever comes. So one step a character follows
-    all ways at once.
+    A star is not a part: the state before it stays. So one step a character follows all ways at
+    once.
     """
 
     __slots__ = ("_accepted", "_end", "_parts", "_staying")
@@ -141,7 +138,7 @@ class Wildcard:
         return bool(states & self._end)
 
     def _of(self, given: Part) -> int:
-        """The states that a character leads on."""
+        """Return the states after a character."""
         if given is ONE:
             return self._end - 1
         assert isinstance(given, str)
@@ -187,11 +184,9 @@ def is_made_of(pieces: Sequence[str], text: str) -> bool:
 
 
 def to_expression(parts: Iterable[Part], *, crosses: bool = False) -> str:
-    """Return parts as a regular expression that never goes back; a star `crosses` slashes.
-
-    What stands between two stars is taken where it is first found (an atomic group), which is where
-    it leaves most for the rest.
-    """
+    """Return parts as a regular expression that never backtracks; a star `crosses` slashes. The
+    text between two stars is taken where it is first found (an atomic group), which leaves most for
+    the rest."""
     any_one = "." if crosses else "[^/]"
     pieces = [""]
     for part in parts:

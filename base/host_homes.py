@@ -1,4 +1,4 @@
-"""The folders in which agents' hosts have a user's own files, and the variables that move them."""
+"""The folders with a user's own files for agents' hosts, and the variables that move them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # hooks import this module
     from collections.abc import Mapping
 
-# A place below the home, the variable that moves it, and what is added to the variable's value. Of
-# several that fit, the first holds. Read in the programs of the hosts, or in their documents.
+# A place below the home, the variable that moves it, and the suffix of the variable's value. Of
+# several that fit, the first holds. From the hosts' programs or documents.
 MOVED = (
     ("~/.claude.json", "CLAUDE_CONFIG_DIR", ".claude.json"),
     ("~/.claude", "CLAUDE_CONFIG_DIR", ""),
@@ -27,8 +27,8 @@ MOVED = (
 
 
 def find_place(place: str, home: str, environ: Mapping[str, str]) -> str:
-    """Find where a host has a file or folder whose place is written from `~/`. A variable counts
-    where its value is an absolute path."""
+    """Find the path of a host's file or folder, written from `~/`. A variable counts if its value
+    is an absolute path."""
     for prefix, variable, below in MOVED:
         value = environ.get(variable, "").strip()
         if os.path.isabs(value) and (place == prefix or place.startswith(f"{prefix}/")):

@@ -1,4 +1,4 @@
-"""Faces of packages: the names that others import, in a stub, each loaded at its first use."""
+"""Lazy exports of packages: names in a stub, each loaded at its first use."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ _LISTED = re.compile(r"^from \.([\w.]+) import \(?\s*(\w+) as \2\b", re.MULTILIN
 
 
 def lend_names(package: str, file: str) -> Callable[[str], object]:
-    """Make the `__getattr__` of a package whose `__init__.pyi`, beside `file`, lists its names.
-
-    Type checkers read the same stub. Nothing is loaded with the package itself, so that a hook
-    loads only the modules of what it uses.
-    """
+    """Return the `__getattr__` of a package whose `__init__.pyi`, next to `file`, lists its names.
+    Type checkers read the same stub. The package itself loads nothing, so that a hook loads only
+    the modules of the names it uses."""
     modules: dict[str, str] = {}
 
     def find(name: str) -> object:

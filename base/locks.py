@@ -21,8 +21,8 @@ _QUEUE_BYTES_MAX = 1 << 20
 def hold_lock(
     path: str | os.PathLike[str], wait_s: float | None = None, *, is_shared: bool = False
 ) -> Iterator[None]:
-    """Hold a lock file, made where it is missing. Without `wait_s` others are waited for. Any
-    number of processes hold one that is shared.
+    """Hold a lock file, created if missing. Without `wait_s` it waits without limit. Any number of
+    processes can hold a shared one.
 
     Raises:
         BlockingIOError: another process held it all the while.
@@ -38,10 +38,10 @@ def hold_lock(
 
 
 def is_held(path: str | os.PathLike[str]) -> bool:
-    """Whether a living process holds a lock file.
+    """Return whether a living process holds a lock file.
 
     Raises:
-        OSError: it can't be opened; `FileNotFoundError` where it is missing.
+        OSError: it can't be opened; `FileNotFoundError` if it is missing.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -67,11 +67,11 @@ def _lock(descriptor: int, wait_s: float | None, kind: int) -> None:
         time.sleep(POLL_S)
 
 
-# flock(2) promises no order among those who wait. Here each holds a lock of its own, an open file
+# flock(2) promises no order among the waiting. Here each holds its own lock, an open file
 # description's (fcntl(2)) on the byte of its number, and waits for the byte before.
 def take_place(path: str) -> tuple[int, int]:
-    """Take the next number of the queue that a file is, made where it is missing. Return a
-    descriptor and the number, which is held by all processes that have the descriptor open.
+    """Take the next number in a queue, whose file is created if missing. Return a descriptor and
+    the number, which is held by all processes that have the descriptor open.
 
     Raises:
         OSError: it can't be opened, or is a link.
@@ -92,10 +92,10 @@ def take_place(path: str) -> tuple[int, int]:
 
 
 def wait_turn(descriptor: int, number: int) -> None:
-    """Wait until nobody has the number before."""
+    """Wait until no process has the number before."""
     _lock_byte(descriptor, fcntl.F_OFD_SETLKW, number - 1)
 
 
 def _lock_byte(descriptor: int, command: int, byte: int) -> None:
-    # struct flock: type, whence, start, length, and a process that has to be 0.
+    # struct flock: type, whence, start, length, and a process that must be 0.
     fcntl.fcntl(descriptor, command, pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0))

@@ -1,4 +1,4 @@
-"""`NamedTuple` as `typing` has it, without loading `typing`.
+"""`NamedTuple` like `typing`'s, without loading `typing`.
 
 Loading that takes a hook 5 ms, and compiling the annotations of its classes as much again. A type
 checker sees the one of `typing`.
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
 
     class _Type(type):
-        """Makes of a class with annotations a named tuple with its defaults and methods."""
+        """Turns a class with annotations into a named tuple with its defaults and methods."""
 
         def __new__(cls, name: str, _: tuple[type, ...], body: dict[str, object]) -> type:
             fields = tuple(body["__annotations__"])

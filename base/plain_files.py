@@ -1,4 +1,4 @@
-"""Opening a file that a program may exchange for another at any moment."""
+"""Opening of files that a program may exchange for another at any moment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # a hook's start imports this module, and none of these
 def read_plain(
     path: StrPath, bytes_max: int, root: StrPath | None = None, *, follow: bool = True
 ) -> bytes:
-    """Read all of a regular file, wherever links below `root` lead to it if it may be a link.
+    """Read all of a regular file. If it may be a link, its target must be below `root`.
 
     Raises:
         OSError: it is something else, larger, elsewhere, or can't be opened.
@@ -42,14 +42,14 @@ def read_head(path: StrPath, bytes_max: int = 1 << 20) -> bytes:
 def open_plain(path: StrPath, root: StrPath | None = None, *, follow: bool = True) -> BinaryIO:
     """Open a regular file, below `root` if that is given, which is a real path.
 
-    Between a look at a path and its opening a folder on the way may become a link to anywhere. So
-    the check is of the open file.
+    Between a check of a path and its opening a folder on the way may become a link to anywhere. So
+    the open file is checked.
 
     Raises:
-        OSError: it is something else, lies elsewhere, or can't be opened.
+        OSError: it is something else, is elsewhere, or can't be opened.
     """
     if follow:
-        _refuse_unless_plain(os.stat(path), path)  # opening alone sets some devices off
+        _refuse_unless_plain(os.stat(path), path)  # opening alone triggers some devices
     # A FIFO must not wait for its other end, nor a terminal become ours.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     descriptor = os.open(path, flags | (0 if follow else os.O_NOFOLLOW))
@@ -71,4 +71,4 @@ def _refuse_unless_plain(found: os.stat_result, path: StrPath) -> None:
 def _refuse_unless_below(root: str, descriptor: int, path: StrPath) -> None:
     real = os.readlink(f"/proc/self/fd/{descriptor}")
     if not real.startswith(root.rstrip("/") + "/"):
-        raise OSError(errno.EXDEV, f"a link leads out of {root}, to {real}", os.fspath(path))
+        raise OSError(errno.EXDEV, f"a link points outside {root}, to {real}", os.fspath(path))

@@ -1,4 +1,4 @@
-"""JSON and TOML that mean one thing to everybody, and that nobody can make us read for long."""
+"""JSON and TOML with one meaning for every reader, and bounded parsing time."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _LONG_KEY = re.compile(
 
 
 def load_toml(text: str) -> dict[str, Any]:
-    """The data of a text.
+    """Parse TOML.
 
     Raises:
-        ValueError: it is no TOML, or has a key of over 32 parts.
+        ValueError: it is not TOML, or has a key of over 32 parts.
         RecursionError: it is nested too deep.
     """
     if found := _LONG_KEY.search(text):
         line = text.count("\n", 0, found.start()) + 1
         raise ValueError(f"a key has over {KEY_PARTS_MAX} parts (at line {line}, column 1)")
-    import tomllib  # noqa: PLC0415 - a hook reads JSON alone, most often
+    import tomllib  # noqa: PLC0415 - a hook usually reads only JSON
 
     return tomllib.loads(text)
 
@@ -36,11 +36,11 @@ Pairs = list[tuple[str, Any]]
 def strict_json(
     text: str | bytes, read_object: Callable[[Pairs], dict[str, Any]] | None = None
 ) -> Any:  # noqa: ANN401 - JSON is anything
-    """The value of a text.
+    """Parse JSON.
 
     Raises:
-        ValueError: it is not JSON, a number is NaN, or a key stands twice in an object that
-            nobody else reads.
+        ValueError: it is not JSON, a number is NaN, or a key is repeated in an object that no
+            `read_object` reads.
         RecursionError: it is nested too deep.
     """
     hook = read_object or _object
@@ -52,9 +52,9 @@ def _object(pairs: Pairs) -> dict[str, Any]:
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice[:80]!r} stands twice in an object")
+        raise ValueError(f"the key {twice[:80]!r} is repeated in an object")
     return found
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")

@@ -17,13 +17,13 @@ if TYPE_CHECKING:  # hooks import this module, and these take 15 ms
 def replace_file(
     path: StrPath, content: bytes, *, mode: int = 0o600, prefix: str = "", suffix: str = ".new"
 ) -> None:
-    """Write a file beside `path` and rename it over that. Its name starts with `prefix`.
+    """Write a file next to `path` and rename it over that. Its name starts with `prefix`.
 
     Raises:
-        OSError: it can't be written. Nothing is left of it.
+        OSError: it can't be written. No part of it is left.
     """
     folder, name = os.path.split(path)
-    # Nobody knows the name beforehand, and no file had it: no link is written through.
+    # Nobody can predict the name, and it is a new file: no link is written through.
     beside = os.path.join(folder, f"{prefix or f'.{name}.'}{os.urandom(8).hex()}{suffix}")
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(beside, flags, 0o600)
@@ -47,7 +47,7 @@ def new_file_mode() -> int:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Replace a file by a JSON value; its folder is made where it is missing.
+    """Replace a file by a JSON value; its folder is created if missing.
 
     Raises:
         OSError: it can't be written.
@@ -57,7 +57,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Read a JSON object; None where there is none, or it can't be read."""
+    """Read a JSON object; return None if it is missing or unreadable."""
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError):

@@ -10,24 +10,24 @@ from typing import Any
 
 @functools.cache
 def words(text: str) -> tuple[str, ...]:
-    """The words of a text in a table, in order."""
+    """Return the words of a text in a table, in order."""
     return tuple(text.split())
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text as a set."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
 def read_rows(module: str, name: str) -> list[list[str]]:
-    """The rows of a table in the folder of a module's file, each by its cells."""
+    """Return the rows of a table in the folder of a module's file, each as its cells."""
     with open(os.path.join(os.path.dirname(module), name), encoding="utf-8") as file:
         rows = file.read().replace("\n    ", " ").splitlines()
     return [row.split(" | ") for row in rows if not row.startswith("#")]
 
 
 def read_fields(module: str, name: str, make: Callable[[dict[str, str]], Any]) -> dict[str, Any]:
-    """Return what is made of each row's fields, by the names in its first cell."""
+    """Build a value from each row's fields, by the names in its first cell."""
     table: dict[str, Any] = {}
     for names, *fields in read_rows(module, name):
         table |= dict.fromkeys(names.split(), make(dict(field.split(" ", 1) for field in fields)))

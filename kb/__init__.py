@@ -1,4 +1,4 @@
-"""What we keep out of the context window: detect, chunk, store, search."""
+"""Storage for what stays out of the context window: detect, chunk, store, search."""
 
 from base.lazy_exports import lend_names
 

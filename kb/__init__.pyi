@@ -10,6 +10,7 @@ from .directory import index_selection as index_selection
 from .directory import watch as watch
 from .explaining import explain as explain
 from .filetypes import canonical_language as canonical_language
+from .filetypes import detect_by_name as detect_by_name
 from .html_markdown import title_of as title_of
 from .ignoring import GlobError as GlobError
 from .ignoring import compile_glob as compile_glob

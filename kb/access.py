@@ -26,7 +26,7 @@ from kb.redaction import FindSecrets
 from kb.schema import STEPS
 
 OTHERS_WAIT_S = 1.0
-"""The same for a store of another project, which is passed over then."""
+"""The same for a store of another project, which is skipped after that."""
 
 STEPS_AT_ONCE = 10_000
 """After how many of its steps SQLite is asked whether it is late."""
@@ -48,11 +48,10 @@ def connect(
     wait_s: float = WAIT_S,
     steps: Sequence[Step] | None = None,
 ) -> sqlite3.Connection:
-    """A connection with this project's settings; transactions are begun explicitly.
+    """Open a connection with this project's settings; transactions are started explicitly.
 
     Raises:
-        SchemaError: a file that is only read has more or fewer steps behind it than `steps`.
-        sqlite3.Error: as SQLite reports it.
+        SchemaError: a read-only file has run more or fewer migration steps than `steps`.
     """
     if read_only:
         db = stores.connect_read_only(path, steps=steps, wait_s=wait_s)
@@ -64,14 +63,13 @@ def connect(
 
 
 def prepare(path: Path, *, create: bool, of_others: bool = False) -> tuple[bool, tuple[str, ...]]:
-    """Make the file ready for `connect`: exists, sound, current. One `of_others` is never set
-    aside, and waited for but a moment.
+    """Prepare the file for `connect`: it exists, is intact, and has the current schema. A store
+    `of_others` is never set aside and waited for only briefly.
 
-    Returns whether it can only be read, and what a person should know about it.
+    Returns whether it can only be read, and what to tell the user about it.
 
     Raises:
-        StoreUnavailableError: it does not exist and may not be created, or another release wrote
-            it.
+        StoreUnavailableError: it is missing and may not be created, or another release wrote it.
         StoreError: SQLite refuses it for another reason.
     """
     if not path.exists():
@@ -93,13 +91,13 @@ def prepare(path: Path, *, create: bool, of_others: bool = False) -> tuple[bool,
         except StoreCorruptError as error:
             aside = set_aside(path)
             _migrate(path)
-            return False, (f"{error}; the damaged file is kept as {aside}, a new one was begun",)
+            return False, (f"{error}; the damaged file is now {aside}, and a new one was created",)
     return False, ()
 
 
 def connect_to_read(path: Path, *, deadline: float) -> sqlite3.Connection:
-    """A connection to a store of another project, which is neither made, migrated nor set aside.
-    What is asked of it ends at `deadline`, as `time.monotonic` counts.
+    """Open another project's store without creating, migrating or setting it aside. Queries end at
+    `deadline`, as `time.monotonic` counts.
 
     Raises:
         StoreError: it does not exist, is damaged, or another release wrote it.
@@ -129,7 +127,7 @@ def _migrate(path: Path, wait_s: float = WAIT_S) -> None:
 
 @contextmanager
 def _sole(path: Path, wait_s: float | None = None) -> Iterator[None]:
-    """One process at a time makes, migrates or sets aside a file."""
+    """Lock the file while one process creates, migrates or sets it aside."""
     with ExitStack() as held:
         try:
             held.enter_context(hold_lock(path.with_name(path.name + ".lock"), wait_s))
@@ -141,10 +139,10 @@ def _sole(path: Path, wait_s: float | None = None) -> Iterator[None]:
 
 
 def copy_to(db: sqlite3.Connection, target: Path) -> None:
-    """A consistent copy of a file at `target`.
+    """Write a consistent copy of a database to `target`.
 
     Raises:
-        FileExistsError: something is there already.
+        FileExistsError: the target exists already.
         sqlite3.Error: it could not be written.
     """
     if target.exists():
@@ -157,7 +155,7 @@ def copy_to(db: sqlite3.Connection, target: Path) -> None:
 
 
 def fts5_available() -> bool:
-    """Whether this Python's SQLite can search: full-text tables with the trigram tokenizer."""
+    """Return whether this Python's SQLite has full-text tables with the trigram tokenizer."""
     db = sqlite3.connect(":memory:")
     try:
         db.execute("CREATE VIRTUAL TABLE probe USING fts5(x, tokenize='trigram')")
@@ -170,7 +168,7 @@ def fts5_available() -> bool:
 
 
 Quota = Callable[[], int]
-"""Tells a number of bytes. It is asked when something is written: a search does without."""
+"""Returns a number of bytes. Called when something is written; searches do not need it."""
 
 
 class Access:
@@ -186,10 +184,10 @@ class Access:
         of_others: bool = False,
         deadline: float | None = None,
     ) -> None:
-        """Open the file, making or migrating it where needed. `redact` finds what must not be
-        stored; None stores everything. `quota` tells what the file may take on the disk. One
-        `of_others` is given up where it is locked for longer than a moment, or damaged. With a
-        `deadline`, as `time.monotonic` counts, it is left as it is, and read until then.
+        """Open the file, creating or migrating it if needed. `redact` finds what must not be
+        stored; None stores everything. `quota` returns how much disk space the file may use. A
+        store `of_others` is given up if it is damaged or stays locked for more than a moment. With
+        a `deadline`, as `time.monotonic` counts, it is read until then and left as it is.
 
         Raises:
             StoreError: it cannot be opened.
@@ -198,7 +196,7 @@ class Access:
         self.redact = redact
         self._quota = quota
         self.known_words: set[str] = set()
-        """Some of the words that the vocabulary has; only to be used while writing."""
+        """Some of the words in the vocabulary; only to be used while writing."""
         self._data_version = -1
         self._write_lock = threading.Lock()
         self._read_lock = threading.Lock()
@@ -220,7 +218,7 @@ class Access:
 
     @cached_property
     def quota_bytes(self) -> int | None:
-        """How much the file may take on the disk; None is without a limit."""
+        """Return how much disk space the file may use; None is without a limit."""
         return None if self._quota is None else self._quota()
 
     @property
@@ -236,7 +234,7 @@ class Access:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One consistent view of the file."""
+        """Provide one consistent view of the file."""
         with self._read_lock, translate_errors(self.path):
             self._reader.execute("BEGIN")
             try:
@@ -246,12 +244,12 @@ class Access:
 
     @contextmanager
     def writing(self, *, wait_s: float | None = None) -> Iterator[sqlite3.Connection]:
-        """One transaction, done wholly or not at all. `wait_s` is how long to wait for other
-        writers, if not as long as may be.
+        """Provide one transaction, done wholly or not at all. `wait_s` is how long to wait for
+        other writers, if not the default.
 
         Raises:
             StoreReadOnlyError: the file can only be read.
-            StoreBusyError: another one writes.
+            StoreBusyError: another process or thread writes.
         """
         with self.exclusively(wait_s=wait_s) as db:
             try:
@@ -270,8 +268,8 @@ class Access:
 
     @contextmanager
     def exclusively(self, *, wait_s: float | None = None) -> Iterator[sqlite3.Connection]:
-        """The writing connection outside a transaction, for what cannot run within one. `wait_s` is
-        how long to wait for other threads, if not as long as may be.
+        """Provide the writing connection outside a transaction, for statements that cannot run in
+        one. `wait_s` is how long to wait for other threads, if not the default.
 
         Raises:
             StoreReadOnlyError: the file can only be read.

@@ -1,7 +1,7 @@
-"""Keeping all stores of a user within one quota: what is oldest goes first, wherever it is kept.
+"""One quota for all stores of a user: the oldest sources go first, whichever store they are in.
 
-A store that another process keeps locked, or that is damaged, is passed over and named: it is
-neither waited for nor set aside, and what it takes is not made up for by the others.
+A store that is damaged, or locked by another process, is skipped and named. It is not waited for or
+set aside, and the others do not make up for its size.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from kb.model import StoreError
 LOCK = ".quota.lock"
 REPORT = "quota.json"
 BUCKET_S = 3600
-"""Sources of one hour count as equally old, wherever they are kept."""
+"""Sources of one hour count as equally old, whichever store they are in."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaReport:
-    """What was last done for the quota of all stores: when, of how many stores how much text went,
-    and which were passed over, by name, and why."""
+    """The last eviction for the quota of all stores: its time, how many stores lost how much text,
+    and why others, by name, were skipped."""
 
     at: float
     stores: int = 0
@@ -37,18 +37,18 @@ class QuotaReport:
 
 
 Holding = tuple[DiskUse, int, Sequence[tuple[tuple[int, int], int]]]
-"""What a store holds: its use of the disk, how much text, and how much of that may go, by age;
-superseded versions count as older than all current ones."""
+"""A store's disk use, its amount of text, and how much of that may go, by age; superseded versions
+count as older than all current ones."""
 
 
 def total(folder: Path) -> int:
-    """What all stores in a folder take on the disk, in bytes."""
+    """Return the disk space that all stores in a folder use, in bytes."""
     return sum(eviction.of_store(path).total for path in eviction.stores(folder))
 
 
 def keep_to_quota(folder: Path, quota: int) -> Generator[None]:
-    """Take the steps towards the quota, one at each turn. Where another process is at it, it is
-    left to it.
+    """Take the steps towards the quota, one each time it is resumed. If another process is doing
+    that already, do nothing.
 
     Raises:
         OSError: the folder cannot be written.
@@ -105,8 +105,7 @@ def _holding(access: Access) -> Holding:
 
 
 def cuts(holdings: Mapping[Path, Holding], quota: int) -> dict[Path, int]:
-    """How much text is to go from which stores; nothing where only free space is to be given
-    back."""
+    """Return how much text to remove from which stores; empty if freeing empty pages is enough."""
     uses = {path: use for path, (use, _, _) in holdings.items()}
     if sum(use.total for use in uses.values()) <= quota:
         return {}
@@ -118,7 +117,7 @@ def cuts(holdings: Mapping[Path, Holding], quota: int) -> dict[Path, int]:
         if excess <= 0:
             break
         use, all_text, _ = holdings[path]
-        # Text takes its share of what is filled on the disk.
+        # Text takes its share of the filled disk space.
         excess_text = -(-excess * all_text // use.filled) if use.filled else 0
         taken = min(text_bytes, excess_text)
         found[path] = found.get(path, 0) + taken
@@ -128,7 +127,7 @@ def cuts(holdings: Mapping[Path, Holding], quota: int) -> dict[Path, int]:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[bool]:
-    """Whether no other process is at it; then none will be meanwhile."""
+    """Report whether no other process evicts; if so, none will start inside the context."""
     with ExitStack() as held:
         try:
             held.enter_context(hold_lock(folder / LOCK, wait_s=0))
@@ -139,7 +138,7 @@ def _alone(folder: Path) -> Iterator[bool]:
 
 
 def latest(folder: Path) -> QuotaReport | None:
-    """What was last done; None where nothing ever was, or the report cannot be read."""
+    """Return the last report; None if it is missing or cannot be read."""
     try:
         return QuotaReport(**(read_json(folder / REPORT) or {}))
     except TypeError:

@@ -12,27 +12,27 @@ from kb.model import Indexed, SourceSpec
 from kb.workers import WORKERS
 
 TRANSACTION_BYTES = 1024 * 1024
-"""How much is stored at a time: other writers wait for no more than that."""
+"""The amount stored at a time: other writers wait for no more than that."""
 
 TRANSACTION_SOURCES = 400
 
 EVICTION_STEP_BYTES = 64 * 1024
-"""For so much that is stored one step towards the quota is taken, so that as much goes as comes."""
+"""After each such amount stored, one step towards the quota is taken, so as much goes as comes."""
 
 INLINE_BYTES = 128 * 1024
-"""So much is prepared in this process before workers are put to it: a few changed files are done
+"""Up to this much is prepared in this process before workers are used: a few changed files are done
 sooner than a worker has started."""
 
 AHEAD_BYTES = 8 * 1024 * 1024
-"""How much may be in preparation, or waiting to be stored in its turn: this goes on while a worker
-is at a large source. In memory it is some three times as much."""
+"""The limit on what is being prepared or waits to be stored in order: preparation continues while a
+worker handles a large source. In memory it is some three times as much."""
 
 AHEAD_BATCHES = 32
-"""How many batches that may be."""
+"""The limit on such batches."""
 
 BATCH_BYTES = 256 * 1024
-"""So much is prepared together: a worker takes a twentieth of a second for it, and what it costs to
-ask one is the same for a small source as for all of these."""
+"""The amount prepared together: a worker takes a twentieth of a second for it, and a request costs
+the same for one small source as for all of these."""
 
 BATCH_SOURCES = 128
 
@@ -40,7 +40,7 @@ BATCH_SOURCES = 128
 class Bulk:
     """An addition of many sources; `indexed` are those that are stored, in the order of addition.
 
-    Leaving its context stores what is left; leaving it by an exception gives that up.
+    Leaving its context stores the rest; leaving it by an exception discards the rest.
     """
 
     def __init__(self, access: Access) -> None:
@@ -77,12 +77,11 @@ class Bulk:
                 self._threads.shutdown(cancel_futures=True)
 
     def add(self, spec: SourceSpec, data: bytes) -> None:
-        """Add one source. It is stored some time before the context is left, after those that were
-        added before it.
+        """Add one source. It is stored some time before the context is left, after earlier ones.
 
         Raises:
-            ValueError: an unknown `kind`, of this source or of one before.
-            StoreError: some of what was added before could not be stored.
+            ValueError: an unknown `kind`, of this source or of an earlier one.
+            StoreError: an earlier source could not be stored.
         """
         if self._inline <= INLINE_BYTES:
             self._inline += len(data)

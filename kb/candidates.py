@@ -33,16 +33,16 @@ LEAST_RARITY = 1e-6
 """Of a word that most chunks have, as in FTS5."""
 
 _ENDLESS = ", ".join(["1e12"] * 5)
-"""By these weights any frequency is endless: what is left of the score is the word's rarity."""
+"""With these weights the frequency counts as infinite: the score is only the word's rarity."""
 
 _SAMPLED = 2000
-"""Of more chunks the mean length is that of so many, evenly spread."""
+"""If there are more chunks, the mean length is taken from this many, evenly spread."""
 
 _AT_ONCE = 500
 
 
 def rarity(count: int, size: int) -> float:
-    """How much a word tells that `count` of `size` chunks have; FTS5's formula."""
+    """Return the weight of a word that `count` of `size` chunks have, by FTS5's formula."""
     return max(log((size - count + 0.5) / (count + 0.5)), LEAST_RARITY)
 
 
@@ -67,8 +67,8 @@ class SelectedScores:
     def score_pairs(self, pairs: Iterable[Pair], ids: Set[int]) -> dict[int, float]:
         """Score some chunks by how often each has these words near each other.
 
-        The score of a pair is a sum over both words. That of one of them is what the score grows by
-        where the word is asked for twice.
+        The score of a pair is a sum over both words. One word's part is how much the score grows if
+        the query has that word twice.
         """
         scores: dict[int, float] = {}
         for pair in pairs:
@@ -86,7 +86,7 @@ class SelectedScores:
         return scores
 
     def _most(self, table: str, phrase: str) -> float:
-        """What a phrase scores at most among all chunks of a table, which have it somewhere."""
+        """Return the highest possible score of a phrase that occurs among all chunks of a table."""
         if (table, phrase) not in self._known:
             row = self._selection.db.execute(
                 f"SELECT -bm25({table}, {_ENDLESS}) FROM {table} WHERE {table} MATCH ? LIMIT 1",
@@ -98,7 +98,7 @@ class SelectedScores:
     def _read_scores(
         self, table: str, expression: str, ids: Collection[int], by: str = ""
     ) -> dict[int, tuple[float, int]]:
-        """The index's score of each chunk that matches, divided `by` another, and its length in
+        """Read the index's score of each matching chunk, divided `by` another, and its length in
         words."""
         columns = (
             f", -bm25({table}, {WEIGHTS}) {by},"
@@ -114,8 +114,8 @@ class SelectedScores:
         phrase: str,
         parts: Mapping[int, tuple[float, int]],
     ) -> None:
-        """Add to each chunk's score that of a phrase, given as the part of the most that it scores
-        among all: f / (f + d), for its frequency f and a damping d by the chunk's length."""
+        """Add a phrase's score to each chunk's. It is given as a share of the highest possible
+        score: f / (f + d), for the frequency f and a damping d by the chunk's length."""
         found = len(self._selection.find(phrase))
         most = rarity(found, self._selection.size) * (SATURATION + 1)
         mean = self._means[table]
@@ -130,15 +130,15 @@ def _damping(length: int, mean: float) -> float:
 
 
 def _mean_of_table(db: sqlite3.Connection, table: str) -> float:
-    """The mean length of all rows in words, as the table keeps it: their number, then the words
-    of each column; https://www.sqlite.org/fts5.html#fts5_data_structures."""
+    """Return the mean length of all rows in words. The table stores their number, then the words of
+    each column; https://www.sqlite.org/fts5.html#fts5_data_structures."""
     (record,) = db.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()
     rows, *words = _read_varints(record) or (1, 1)  # it is empty until there is a row
     return sum(words) / max(rows, 1)
 
 
 def _mean_length(selection: Selection) -> float:
-    """The mean length of the selected chunks in words."""
+    """Return the mean length of the selected chunks in words."""
     ids = sorted(selection.sources)
     ids = ids[:: -(-len(ids) // _SAMPLED) or 1]
     lengths = [
@@ -157,7 +157,7 @@ def _sizes(selection: Selection, ids: list[int]) -> Iterator[bytes]:
 
 
 def _read_varints(data: bytes) -> list[int]:
-    """Numbers as SQLite packs them: seven bits a byte, the highest first. None has nine bytes."""
+    """Decode SQLite's packed numbers: seven bits a byte, highest first; none has nine bytes."""
     numbers = []
     number = 0
     for byte in data:
@@ -170,28 +170,28 @@ def _read_varints(data: bytes) -> list[int]:
 
 CANDIDATES = 800
 CANDIDATES_SHARE = 25
-"""How many matches the choosing words may have together: so many, or one in so many chunks where
-that is more. On `benchmarks kb.quality` half of it
-costs 0.01 of mean reciprocal rank, more of it gains nothing."""
+"""The limit on all matches of the choosing words together: this number, or one in this many chunks
+if that is more. On `benchmarks kb.quality` half of it costs 0.01 of mean reciprocal rank; more
+gains nothing."""
 
 ENOUGH = 20
-"""Words go on choosing, however common they are, until there are as many chunks to rank."""
+"""However common the words are, more are used for choosing until this many chunks are found."""
 
 FEW = 20
-"""Among fewer chunks a word's rarity says nothing."""
+"""With fewer chunks a word's rarity means nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What chooses the chunks for a query; words are numbers from 0, in the order of the query."""
+    """The words that choose the chunks for a query, numbered from 0 in the order of the query."""
 
     query: Query
     corrections: Corrections
     choosing: tuple[int, ...]  # the words that choose
-    others: tuple[int, ...]  # the rest, without those that nothing has
+    others: tuple[int, ...]  # the rest, without those that occur nowhere
     weight: float
-    """The rarities of all words together, of those as well that nothing has, but not of those that
-    are too common to choose by: what a chunk scores in which each is once. 0 of few chunks."""
+    """The sum of the rarities of all words, including those that occur nowhere, excluding those
+    that are too common to choose by: the score of a chunk that has each once. 0 for few chunks."""
 
     @property
     def choosing_words(self) -> tuple[str, ...]:
@@ -199,10 +199,10 @@ class Choice:
 
     @property
     def expression(self) -> str:
-        """Any of the choosing words, scored by all, in full-text syntax: the index looks for the
-        others in chunks that the first part found alone. Where there are others, all count
-        `times` over: the former because they stand in both parts, the latter because they stand
-        in the second part twice."""
+        """Return a full-text expression: any of the choosing words, scored by all words. The index
+        looks for the others only in chunks that the first part found. If there are others, every
+        word counts `times` over: the choosing words are in both parts, the others twice in the
+        second part."""
         groups = self.query.groups(self.corrections)
         choosing = [groups[at] for at in self.choosing]
         if not self.others:
@@ -212,7 +212,7 @@ class Choice:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """The words that count more where they stand near each other."""
+        """Return the words that count more if they are near each other."""
         return self.query.pairs(self.corrections)
 
     @property
@@ -221,7 +221,7 @@ class Choice:
 
 
 def choose(chunks: Chunks, query: Query, corrections: Corrections, limit: int) -> Choice | None:
-    """What is to choose the best `limit` of `chunks`; None where they have none of the words."""
+    """Choose words to find the best `limit` of `chunks`; None if no chunk has any of the words."""
     size = chunks.size
     most = max(CANDIDATES, size // CANDIDATES_SHARE)
     groups = query.groups(corrections)

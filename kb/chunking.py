@@ -1,4 +1,4 @@
-"""One source becomes its chunks: the kind decides the chunker, the packer makes the pieces."""
+"""Chunking of one source: the kind decides the chunker, the packer makes the pieces."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ def chunk(
     kind: str | None = None,
     language: str | None = None,
 ) -> ChunkedDocument:
-    """`data` as chunks that tile it, each at most `CAP_BYTES` long.
+    """Return `data` as chunks that tile it, each at most `CAP_BYTES` long.
 
-    Kind and language are taken as said, else decided by media type, name and shape
-    (`kb.detect`).
+    Kind and language are used if given, else detected by media type, name and shape (`kb.detect`).
 
     Raises:
-        ValueError: `kind` is none of `CHUNKERS`.
+        ValueError: `kind` is not in `CHUNKERS`.
     """
     detected = detect(data, name=name, media_type=media_type, kind=kind, language=language)
     return chunk_part(data, detected)
@@ -37,8 +36,8 @@ def chunk(
 def chunk_next(
     data: bytes, detected: Detected, state: str | None, *, base_byte: int = 0, base_line: int = 1
 ) -> ChunkedDocument:
-    """The chunks of a source's part. A later part begins where the part ended whose `state` this
-    is. Without a state its titles lack what encloses it."""
+    """Return the chunks of a source's part. A later part begins where the part with this `state`
+    ended. Without a state its titles lack their parents."""
     if base_byte and state is None:
         return chunk_part(data, detected, base_byte=base_byte, base_line=base_line)
     chunker = chunker_of(detected.kind)
@@ -47,7 +46,7 @@ def chunk_next(
             scan = chunker.resume(data, state)
             document = _pack(data, scan.marks(), detected, base_byte, base_line)
             return replace(document, state=scan.state())
-        except Exception:  # a source is kept whatever a chunker makes of it
+        except Exception:  # a source is stored whatever a chunker makes of it
             return chunk_part(data, detected, base_byte=base_byte, base_line=base_line)
     if chunker.carries_title:
         last = Mark(0, tuple(json.loads(state)) if state is not None else ())
@@ -61,10 +60,10 @@ def chunk_next(
 def chunk_part(
     data: bytes, detected: Detected, *, base_byte: int = 0, base_line: int = 1
 ) -> ChunkedDocument:
-    """The chunks of one part of a source, which begins at `base_byte` on line `base_line`.
+    """Return the chunks of one part of a source, which begins at `base_byte` on line `base_line`.
 
-    What needs a parser is parsed in a process of its own, since no grammar is trusted to end. Where
-    that process dies, the source is cut as text, and a note says so.
+    If a parser is needed, it runs in a separate process, since no grammar is trusted to end. If
+    that process dies, the source is cut as text, and a note reports it.
     """
     needs_worker = chunker_of(detected.kind).needs_worker
     if needs_worker is not None and needs_worker(data, detected.language):
@@ -75,7 +74,7 @@ def chunk_part(
 def chunk_in_worker(
     data: bytes, detected: Detected, *, base_byte: int = 0, base_line: int = 1
 ) -> ChunkedDocument:
-    """The same in a worker whatever the kind, so that other work can go on here."""
+    """Return the same from a worker, whatever the kind, so that other work can continue here."""
     chunker_of(detected.kind)  # an unknown kind is the caller's error, not the worker's
     try:
         return workers.chunk_all([workers.Text(data, detected, base_byte, base_line)])[0]
@@ -86,8 +85,8 @@ def chunk_in_worker(
 
 
 def chunk_together(texts: Sequence[tuple[bytes, Detected]]) -> list[ChunkedDocument]:
-    """The same for whole sources, in one exchange with a worker; one by one where it dies of them.
-    The words of all may be those of the first."""
+    """Return the same for whole sources, in one exchange with a worker; one by one if it dies of
+    them. The words of all may be those of the first."""
     for _, detected in texts:
         chunker_of(detected.kind)
     try:
@@ -99,10 +98,10 @@ def chunk_together(texts: Sequence[tuple[bytes, Detected]]) -> list[ChunkedDocum
 def chunk_here(
     data: bytes, detected: Detected, *, base_byte: int = 0, base_line: int = 1
 ) -> ChunkedDocument:
-    """The same in this process, which then is at the mercy of the parser.
+    """Return the same in this process, which a parser may then block or crash.
 
     Raises:
-        ValueError: the kind is none of `CHUNKERS`.
+        ValueError: `kind` is not in `CHUNKERS`.
     """
     notes: list[str] = []
     marks = _guard(chunker_of(detected.kind).marks_at(base_byte), data, detected, notes)
@@ -125,9 +124,9 @@ def _pack(
 
 
 def _guard(find_marks: Marks, data: bytes, detected: Detected, notes: list[str]) -> Iterator[Mark]:
-    """The marks up to the first failure of a chunker: what remains is cut as plain text.
+    """Yield the marks up to the first failure of a chunker: the rest is cut as plain text.
 
-    A source is kept whatever a parser makes of it, so any exception of one ends here, as a note.
+    A source is stored whatever a parser makes of it, so any exception ends here, as a note.
     """
     try:
         yield from find_marks(data, detected.language)

@@ -1,4 +1,4 @@
-"""A chunk's text as it is stored: deflated, where that makes it smaller, and what of it is indexed.
+"""Stored forms of a chunk's text: deflated if that makes it smaller, and the part to index.
 
 Random data would take several times its size in the indexes, for words that nobody looks for.
 """
@@ -13,23 +13,23 @@ _LEVEL = 6
 """Of texts as short as chunks, level 1 takes nearly as long and leaves more."""
 
 _WINDOW_BITS = 12
-"""A window as long as the longest chunk. With zlib's usual one as much memory is asked for anew
-with each text as the system then has to hand out and take back: three times the work."""
+"""A window as long as the longest chunk. With zlib's default, memory is allocated for each text
+that the system then maps and unmaps: three times the work."""
 
 _MEMORY_LEVEL = 4
-"""As much less for its tables; what comes out is as short."""
+"""Equally less memory for its tables; the results are as short."""
 
 SQL_NAME = "chunk_text"
-"""By this name SQL knows `indexed_text`. Every connection to a store needs it: the indexes read the
-text through views."""
+"""SQL's name for `indexed_text`. Every connection to a store needs it: the indexes read the text
+through views."""
 
 _NOISE = b"\0"
-"""What stands before the bytes of noise; before no others, as zlib's begin with their method."""
+"""The first byte of stored noise; zlib's bytes begin with their method instead."""
 
 _NOISE_BYTES_MIN = 1024
 _NOISE_SHARE, _UNREADABLE_SHARE = 0.72, 0.9
-"""To how much of its size noise is deflated at least. In chunks of a kilobyte base64 comes to 0.78,
-words of which none recurs to 0.67. Other scripts than Latin take bytes that hardly differ."""
+"""The size, after deflating, above which text counts as noise. In chunks of a kilobyte base64 comes
+to 0.78, words that never recur to 0.67. Non-Latin scripts take bytes that hardly differ."""
 
 _BLOB = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{200,}")
 _UNBROKEN = re.compile(r"[!-~]{40,}")
@@ -37,7 +37,7 @@ _READABLE = re.compile(r"[\t -~]{16,}")
 
 
 def compress(text: str, raw: bytes | None = None) -> str | bytes:
-    """Return the text, or bytes from which it can be restored; so can be `raw`, which it is of."""
+    """Return the text, or bytes from which it, or its source `raw`, can be restored."""
     data = text.encode() if raw is None else raw
     deflater = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW_BITS, _MEMORY_LEVEL)
     deflated = deflater.compress(data) + deflater.flush()
@@ -54,7 +54,7 @@ def _tells_nothing(text: str, share: float) -> bool:
 
 
 def is_noise(stored: str | bytes) -> bool:
-    """Tell whether only what can be read of a stored text is indexed."""
+    """Return whether only the readable part of a stored text is indexed."""
     return isinstance(stored, bytes) and stored.startswith(_NOISE)
 
 
@@ -75,7 +75,7 @@ def decompress(stored: str | bytes) -> str:
 
 
 def indexed_text(stored: str | bytes) -> str:
-    """Return what of a stored text is indexed; zlib.error as `restore`."""
+    """Return the indexed part of a stored text; zlib.error as `restore`."""
     text = decompress(stored)
     if not is_noise(stored):
         return text
@@ -84,5 +84,5 @@ def indexed_text(stored: str | bytes) -> str:
 
 
 def register(db: sqlite3.Connection) -> None:
-    """Let the connection read what is indexed of stored texts."""
+    """Make the indexed part of stored texts available to the connection."""
     db.create_function(SQL_NAME, 1, indexed_text, deterministic=True)

@@ -1,4 +1,4 @@
-"""Bytes as text: encodings, and what a terminal's output says without its colours."""
+"""Text from bytes: encodings, and a terminal's output without its colours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 import re
 from bisect import bisect_left
 
-# Patterns read this text, and what they find is told in bytes of the output itself.
+# Patterns read this text; the positions they find are mapped to bytes of the output itself.
 
 ESCAPES = re.compile(
     rb"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\)|[@-Z\\-_])"
@@ -25,7 +25,7 @@ _LOOK_BYTES = 4096
 class Plain:
     """The text of `data` for patterns: lines end with a line feed, or where one was overwritten.
 
-    `text` is `data` itself where nothing is left out, and shorter otherwise.
+    `text` is `data` itself if nothing is left out, and shorter otherwise.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -51,12 +51,12 @@ class Plain:
         self.text = b"".join(kept)
 
     def place(self, at: int) -> int:
-        """Where in `data` the text's byte `at` begins, before what is left out there."""
+        """Return where in `data` the text's byte `at` begins, before anything left out there."""
         return at + self._left_out[bisect_left(self._places, at)]
 
 
 def strip(line: bytes) -> bytes:
-    """One line without its escapes."""
+    """Return one line without its escapes."""
     return ESCAPES.sub(b"", line) if b"\x1b" in line else line
 
 
@@ -68,19 +68,19 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 BINARY_SAMPLE = 8192
-"""By so many of its first bytes a file of a folder is judged."""
+"""The number of first bytes by which a file of a folder is judged."""
 
 _SAMPLE = 4096
 _MIN_SAMPLE = 8
 _ZEROS_IN_TEXT = 0.4
-"""Of Latin text in UTF-16 nearly every second byte is zero, of other scripts' at least blanks."""
+"""In UTF-16 nearly every second byte of Latin text is zero; in other scripts at least blanks."""
 _ZEROS_BESIDE = 0.02
 
 
 def as_utf8(data: bytes) -> tuple[bytes, str | None]:
-    """`data` in UTF-8 without a byte order mark, and what it was in; None where it is unchanged.
+    """Return `data` in UTF-8 without a byte order mark, and its encoding; None if unchanged.
 
-    What its encoding does not allow becomes U+FFFD. Bytes of any other encoding stay as they are.
+    Invalid sequences become U+FFFD. Bytes of any other encoding stay as they are.
     """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
@@ -94,14 +94,14 @@ def _recode(data: bytes, encoding: str) -> bytes:
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether a file that begins so holds something else than text."""
+    """Return whether a file that begins with these bytes is not text."""
     if any(data.startswith(mark) for mark, _ in _MARKS):
         return False
     return b"\0" in data and guess_utf16(data[:_SAMPLE]) is None
 
 
 def guess_utf16(sample: bytes) -> str | None:
-    """The byte order of UTF-16 text that does not say it, told by where its zeros stand."""
+    """Guess the byte order of UTF-16 text without a mark, by the positions of its zeros."""
     if len(sample) < _MIN_SAMPLE or b"\0" not in sample:
         return None
     pairs = len(sample) // 2

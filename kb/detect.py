@@ -1,9 +1,9 @@
-"""The kind of a source, and its language: said, else by media type, name, shebang, shape.
+"""Detection of a source's kind and language: given, else by media type, name, shebang, shape.
 
-Never by guessing a lexer from the text, and never Markdown by default: what nothing identifies is
-plain text. A shape is told by the signs of `detect.toml`, patterns for the start of a line. A text
-is of a kind when it has enough of its signs, and the lines so told are enough of its lines.
-Prose, programs and Markdown have too few of them, and stay text.
+Never by guessing a lexer from the text, and never Markdown by default: unidentified text is plain
+text. A shape is recognised by the signs of `detect.toml`, patterns for the start of a line. A text
+is of a kind if it has enough of its signs, on a large enough share of its lines. Prose, programs
+and Markdown have too few of them, and stay text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kb import filetypes
 from kb.decoding import Plain
 
 HEAD_BYTES = 4096
-"""How much of a text's beginning is looked at."""
+"""The size of the beginning of a text that is looked at."""
 
 _HEADER_LINES = 6
 _ROWS_LOOKED_AT = 20
@@ -31,7 +31,7 @@ _TABLES: dict[str, list[dict[str, Any]]] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
 _AT_FIRST = [(row["kind"], re.compile(row["pattern"].encode())) for row in _TABLES["first_lines"]]
-"""Each at the very beginning, or behind a few lines; the first that fits decides."""
+"""Each at the very beginning, or after a few lines; the first that fits decides."""
 
 _SIGNS = _TABLES["signs"]
 """Anywhere in the lines looked at; the kind with the first that fits decides."""
@@ -43,7 +43,7 @@ _PROSE = re.compile(
     rb"|package |def |class |function |const |\.TH |<\w)",
     re.MULTILINE,
 )
-"""How lines of Markdown and of programs begin, which quote what tools print."""
+"""Beginnings of lines of Markdown and of programs, which quote what tools print."""
 _PROSE_SHARE = 0.1
 _TIMESTAMP = re.compile(
     rb"^(?:\x1b\[[\d;]*m)?\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d"
@@ -61,7 +61,7 @@ _COLUMN = re.compile(r"[A-Za-z_][\w .()/%#-]{0,40}$")
 
 
 def by_shape(data: bytes) -> tuple[str, str | None] | None:
-    """The kind and language of what only one kind looks like, or None. The beginning suffices."""
+    """Return the kind and language if only one kind looks so, or None. The beginning suffices."""
     head = data[:HEAD_BYTES]
     if _JSON.match(head):
         kind = "jsonl" if _JSON_LINES.match(head) else "json"
@@ -94,7 +94,7 @@ def _by_signs(text: bytes, lines: int) -> str | None:
 
 
 def _by_columns(text: bytes, *, whole: bool) -> str | None:
-    """Whether lines are rows of as many values each, under names: `csv` or `tsv`."""
+    """Return `csv` or `tsv` if all lines are rows of equally many values, under names."""
     lines = text.decode("utf-8", "replace").split("\n")
     lines = [line for line in (lines if whole else lines[:-1]) if line][:_ROWS_LOOKED_AT]
     if len(lines) < 3:
@@ -115,7 +115,7 @@ def _by_columns(text: bytes, *, whole: bool) -> str | None:
 
 
 def _is_sentence(row: list[str]) -> bool:
-    """Whether values begin with a space, as what stands behind a comma does."""
+    """Return whether values begin with a space, as text after a comma does."""
     return any(value[:1] == " " for value in row)
 
 
@@ -126,7 +126,7 @@ _SHEBANG = re.compile(rb"#![ \t]*(\S+)(?:[ \t]+(?:-S[ \t]+)?(\S+))?")
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """A kind (a key of `kb.CHUNKERS`), the language where it has one, and what decided it."""
+    """A kind (a key of `kb.CHUNKERS`), the language if it has one, and what decided it."""
 
     kind: str
     language: str | None
@@ -141,7 +141,7 @@ def detect(
     kind: str | None = None,
     language: str | None = None,
 ) -> Detected:
-    """What `data` is. `data` may be its beginning only; 4 KiB of it suffice."""
+    """Detect what `data` is. `data` may be only its beginning; 4 KiB suffice."""
     if language is not None:
         language = filetypes.canonical_language(language)
     if kind is not None:
@@ -150,7 +150,7 @@ def detect(
         return Detected(filetypes.kind_of_language(language), language, "said")
     looks: tuple[tuple[str, _Look], ...] = (  # at the text itself last: that takes longest
         ("media type", lambda: filetypes.by_media_type(media_type) if media_type else None),
-        ("name", lambda: filetypes.by_name(name) if name else None),
+        ("name", lambda: filetypes.detect_by_name(name) if name else None),
         ("shebang", lambda: _by_shebang(data)),
         ("shape", lambda: by_shape(data)),
     )

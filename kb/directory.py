@@ -1,4 +1,4 @@
-"""A folder becomes sources, and stays in step: only what is new or changed is indexed again."""
+"""Indexing of a folder: only new or changed files are indexed again."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ MAX_SINGLE_FILE_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class DirectoryReport:
-    """What indexing a folder did; paths are relative to `root`."""
+    """The result of indexing a folder; paths are relative to `root`."""
 
     root: Path
     indexed: tuple[str, ...]
     unchanged: int  # how many files were left as they were indexed before
-    removed: tuple[str, ...]  # gone from the disk, and so from the store
+    removed: tuple[str, ...]  # gone from the disk, and therefore from the store
     skipped: tuple[Skipped, ...]
     chunks: int
     bytes_indexed: int
     truncated: bool  # `max_files` left something out
     renamed: tuple[tuple[str, str], ...] = ()  # the old and the new path of files found elsewhere
     redactions: int = 0
-    ignored: tuple[str, ...] = ()  # ignored by git since, and so gone from the store
+    ignored: tuple[str, ...] = ()  # now ignored by git, and therefore gone from the store
 
     @property
     def changed(self) -> bool:
-        """Whether the store holds anything else than before."""
+        """Return whether the store has changed."""
         return bool(self.indexed or self.removed or self.renamed or self.ignored)
 
 
 OnProgress = Callable[[int, int, int, str], None]
-"""Takes how far a pass is: files looked at, files indexed, bytes indexed, and the current path."""
+"""Receives progress: files looked at, files indexed, bytes indexed, and the current path."""
 
 
 def index_selection(  # noqa: PLR0913
@@ -61,12 +61,12 @@ def index_selection(  # noqa: PLR0913
 ) -> DirectoryReport:
     """Index the text files of a selection below `root` that are new or changed since the last time.
 
-    A link that leads out of `root` is never followed. A file that only moved keeps its chunks; one
-    that is gone is forgotten. `only` narrows the pass to some paths and what is below them.
-    `on_progress` is called after each file, in this thread.
+    A link that points outside `root` is never followed. A moved file keeps its chunks; a deleted
+    one is forgotten. `only` narrows the pass to some paths and what is below them. `on_progress` is
+    called after each file, in this thread.
 
     Raises:
-        NotADirectoryError: `root` is no folder.
+        NotADirectoryError: `root` is not a folder.
         StoreError: a file could not be stored; those before it were.
     """
     root = root.resolve()
@@ -91,7 +91,7 @@ def index_selection(  # noqa: PLR0913
 
 
 def index_file(store: Store, path: Path, root: Path | None = None) -> Indexed | None:
-    """Index one file if it is new or changed; None where it is unchanged. Its label is its path
+    """Index one file if it is new or changed; return None if unchanged. Its label is its path
     relative to `root`, or its whole path.
 
     Raises:
@@ -112,7 +112,7 @@ def index_file(store: Store, path: Path, root: Path | None = None) -> Indexed | 
 
 @dataclass(slots=True)
 class _Pass:
-    """One pass over a folder, or over some of its paths, and what has come of it so far."""
+    """One pass over a folder, or over some of its paths, and its results so far."""
 
     store: Store
     walk: Walk
@@ -124,7 +124,7 @@ class _Pass:
     unchanged: int = 0
     _known: dict[str, FileState] = field(default_factory=dict)
     _unmet: dict[str, FileState] = field(default_factory=dict)
-    """Of the known files those that the pass has not come upon."""
+    """The known files that the pass has not found yet."""
     _digests: set[bytes] = field(default_factory=set)
     """The contents of the known files. No others can have moved within a whole folder, and asking
     the store takes some hundred times as long."""
@@ -161,7 +161,7 @@ class _Pass:
             self._add(entry, data, status)
 
     def _read(self, entry: WalkEntry) -> tuple[bytes | None, os.stat_result]:
-        """The file's bytes and status as of one moment; None where it is passed over."""
+        """Read the file's bytes and status as of one moment; None if it is skipped."""
         selection = self.walk.selection
         follow = selection.follow_symlinks
         try:
@@ -169,7 +169,7 @@ class _Pass:
                 status = os.fstat(file.fileno())
                 # It may have grown since it was listed, to any size.
                 data = file.read(min(status.st_size, selection.max_file_bytes) + 1)
-                if len(data) > status.st_size:  # it grows, or has no size, as those of /proc
+                if len(data) > status.st_size:  # it grows, or has no size, as files of /proc do
                     data += file.read(selection.max_file_bytes + 1 - len(data))
         except OSError as error:
             self.walk.skip(entry.path, f"unreadable: {error.strerror}", Why.UNREADABLE)
@@ -185,8 +185,8 @@ class _Pass:
     def _find_moved(
         self, entry: WalkEntry, digest: bytes, status: os.stat_result
     ) -> FileState | None:
-        """The file of this content that was moved here; its source goes by the new name now. With
-        another suffix it may be of another kind, so that it is indexed anew."""
+        """Find the file of this content that was moved here; its source gets the new name. With
+        another suffix it may be of another kind and is indexed again."""
         if not status.st_size or (self.walk.only is None and digest not in self._digests):
             return None
         moved = self.store.find_moved_file(digest, status.st_size)
@@ -219,12 +219,12 @@ class _Pass:
         self.added += 1
 
     def find_gone(self) -> list[FileState]:
-        """The files that are gone from the disk."""
+        """Return the files that are gone from the disk."""
         return [state for path, state in self._unmet.items() if not os.path.lexists(path)]
 
     def find_ignored(self) -> list[FileState]:
-        """The files that an earlier pass met and that git ignores by now, or a folder above them.
-        One that was named by itself was wanted all the same."""
+        """Find the files that an earlier pass indexed and that git, or a folder's rule, ignores
+        now. Files that were named individually are not included."""
         ignored = self.walk.ignored
         return [
             state
@@ -233,7 +233,7 @@ class _Pass:
         ]
 
     def forget(self, states: Sequence[FileState]) -> tuple[str, ...]:
-        """Forget the files, and give their paths."""
+        """Forget the files, and return their paths."""
         for state in states:
             self.store.forget(state.source_id)
             del self._unmet[state.path]
@@ -258,13 +258,13 @@ class _Pass:
 
 
 DEBOUNCE_MS = 400
-"""How long changes are gathered, so that a checkout of a thousand files is one pass."""
+"""The time for which changes are gathered, so that a checkout of a thousand files is one pass."""
 
 STEP_MS = 50
-"""How long silence must last before what was gathered is indexed."""
+"""The quiet time after which gathered changes are indexed."""
 
 NOTICE_MS = 200
-"""How long it may take until `stop` is seen."""
+"""The time until `stop` is noticed."""
 
 _IGNORE_NAMES = frozenset(Path(name).name for name in IGNORE_FILES)
 
@@ -278,13 +278,13 @@ def watch(  # noqa: PLR0913
     session: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> Iterator[DirectoryReport]:
-    """Index `root` wholly, then whatever changes in it, until `stop` is set: one report a pass.
+    """Index `root` wholly, then all changes in it, until `stop` is set: one report a pass.
 
-    Blocks between passes, in the thread that iterates. Where an ignore file changes, all of `root`
-    is looked at again.
+    Blocks between passes, in the thread that iterates. If an ignore file changes, all of `root` is
+    looked at again.
 
     Raises:
-        NotADirectoryError: `root` is no folder.
+        NotADirectoryError: `root` is not a folder.
         StoreError: a file could not be stored.
     """
     root = root.resolve()

@@ -1,10 +1,10 @@
-"""Keeping a store within its quota: the oldest sources go, a little at a time.
+"""Eviction, to keep a store within its quota: the oldest sources go, a little at a time.
 
-An eviction is a row: how much text may stay, and what went so far. So a step needs no more than the
-row, any process may take the next one, and one that was killed leaves nothing half done. Its steps
-are: forget sources, or the last chunks of a large one, until no more text is left than may stay.
-Then merge what that left in the indexes, and give the free pages back to the file system. What was
-superseded goes before what is current, since search passes it over; then what is older goes first.
+An eviction is a row: how much text may stay, and what went so far. So a step needs only the row,
+any process may take the next one, and one that was killed leaves nothing half done. Its steps are:
+forget sources, or the last chunks of a large one, until no more text is left than may stay. Then
+merge the indexes, and return the free pages to the file system. Superseded sources go before
+current ones, since search skips them; then the oldest go first.
 """
 
 # ruff: noqa: S608 - only names fixed in this file are put into statements
@@ -28,42 +28,42 @@ if TYPE_CHECKING:
     import sqlite3
 
 SUFFIX = ".sqlite3"
-"""What the name of every store ends with."""
+"""The suffix of every store's file name."""
 
 STORED_SHARE = 1.6
-"""How much a text takes in a store, with both indexes."""
+"""The disk space of a text in a store, with both indexes, as a multiple of its size."""
 
 _NO_STORES = (".usage.sqlite3", ".sessions.sqlite3", ".memory.sqlite3", ".repomap.sqlite3")
 
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """What one store takes, in bytes."""
+    """Disk use of one store, in bytes."""
 
     files: int  # the store's file and its log
     queued: int  # the files that wait to be indexed
     later: int = 0  # what those will take when they are indexed
     pages: int = 0  # what the file will be without a log
-    free: int = 0  # what of `pages` holds nothing; it is filled again before the file grows
+    free: int = 0  # the empty part of `pages`; it is filled again before the file grows
 
     @property
     def total(self) -> int:
-        """What it takes on the disk now."""
+        """Return the present use of the disk."""
         return self.files + self.queued
 
     @property
     def filled(self) -> int:
-        """What it will take when all is indexed, and all that is free is given back."""
+        """Return the use once all is indexed and all free pages are returned."""
         return self.pages - self.free + self.later
 
 
 def queue_folder(path: Path) -> Path:
-    """Where the outputs wait that are to be indexed into the store at `path`."""
+    """Return the folder of the outputs that wait to be indexed into the store at `path`."""
     return path.with_suffix(".queue")
 
 
 def of_store(path: Path, db: sqlite3.Connection | None = None) -> DiskUse:
-    """What the store at `path` takes; what of it is filled is known only with a connection."""
+    """Measure the store at `path`; the filled part is known only with a connection."""
     files = _size(path) + _size(path.with_name(path.name + "-wal"))
     queued = sum(_size(file) for file in queued_files(path))
     if db is None:
@@ -78,7 +78,7 @@ def of_store(path: Path, db: sqlite3.Connection | None = None) -> DiskUse:
 
 
 def queued_files(path: Path) -> list[Path]:
-    """The files that wait to be indexed into the store at `path`."""
+    """List the files that wait to be indexed into the store at `path`."""
     try:
         return list(queue_folder(path).iterdir())
     except OSError:
@@ -86,14 +86,14 @@ def queued_files(path: Path) -> list[Path]:
 
 
 def stores(folder: Path) -> Iterator[Path]:
-    """The stores in a folder: plain files only."""
+    """Yield the stores in a folder: plain files only."""
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         if not path.name.endswith(_NO_STORES) and _size(path):
             yield path
 
 
 def _size(path: Path) -> int:
-    """The size of a plain file; 0 where there is none."""
+    """Return the size of a plain file; 0 if it is missing."""
     try:
         status = path.lstat()
     except OSError:
@@ -102,7 +102,7 @@ def _size(path: Path) -> int:
 
 
 STAYS = 0.9
-"""Which share of a quota is left filled, so that not every addition finds it exceeded."""
+"""The share of a quota that stays filled, so that not every addition exceeds it."""
 
 STEP_SOURCES = 50
 STEP_PAGES = 1000
@@ -111,33 +111,33 @@ CHECKPOINT_MS = 500
 INDEXES = ("chunk_fts", "history_fts", "word_fts")
 
 MERGES_MAX = 4000
-"""Where others add to the indexes all the time they would never be in one piece."""
+"""If others add to the indexes all the time, they would never be in one piece."""
 
 ORPHAN_S = 3600.0
 """A file that has waited so long in the queue's folder without a row of the queue is garbage."""
 
 REMEMBERED = 20
-"""How many evictions are remembered, to be told."""
+"""The number of evictions that are recorded, to be reported."""
 
 _ORDER = "(expires_at IS NULL OR expires_at > :now), superseded_by IS NULL, indexed_at, id"
 
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """What went for a quota. Times are in seconds since the epoch."""
+    """One eviction for a quota. Times are in seconds since the epoch."""
 
     begun_at: float
     quota: str  # `project` or `all`
     sources: int
     text_bytes: int
-    ended_at: float | None  # None: it is still going on
+    ended_at: float | None  # None: still running
 
 
 def admit(access: Access, new_bytes: int) -> None:
-    """See to it that an addition can be kept.
+    """Ensure that an addition can be stored.
 
     Raises:
-        StoreQuotaError: the quota has no room for it beside what is pinned.
+        StoreQuotaError: the pinned sources leave no room for it.
     """
     quota = access.quota_bytes
     if quota is None:
@@ -150,13 +150,13 @@ def admit(access: Access, new_bytes: int) -> None:
         pinned = _estimate_pinned(db, use.pages - use.free)
     if pinned + new > quota:
         raise StoreQuotaError(
-            f"{new_bytes:,} bytes have no room in the project's quota of {quota:,} bytes, of which "
-            f"{pinned:,} are pinned: raise quota.project_bytes, or purge what is pinned"
+            f"{new_bytes:,} bytes do not fit in the project's quota of {quota:,} bytes, of which "
+            f"{pinned:,} are pinned: raise quota.project_bytes, or purge pinned sources"
         )
 
 
 def _estimate_pinned(db: sqlite3.Connection, filled: int) -> int:
-    """About how much of what is filled is pinned."""
+    """Estimate how much of the filled space is pinned."""
     total, pinned = db.execute(
         "SELECT coalesce(sum(bytes_indexed), 0), coalesce(sum(pinned * bytes_indexed), 0)"
         " FROM source"
@@ -165,7 +165,7 @@ def _estimate_pinned(db: sqlite3.Connection, filled: int) -> int:
 
 
 def step(access: Access) -> bool:
-    """Take the next step towards the quota; False where none is left to take.
+    """Take the next step towards the quota; return False if none is left.
 
     Raises:
         StoreError: it could not be taken.
@@ -176,7 +176,7 @@ def step(access: Access) -> bool:
 
 
 def next_step(access: Access) -> bool:
-    """Take the next step of the eviction that is under way; False where none is."""
+    """Take the next step of the running eviction; return False if none is running."""
     return _under_way(access) and (_forget_some(access) or _tidy_some(access))
 
 
@@ -186,7 +186,7 @@ def _under_way(access: Access) -> bool:
 
 
 def begin_if_exceeded(access: Access, quota: int) -> None:
-    """Begin an eviction where the store takes more than its quota."""
+    """Begin an eviction if the store exceeds its quota."""
     if of_store(access.path).total <= quota:
         return
     drop_orphans(access)
@@ -198,13 +198,13 @@ def begin_if_exceeded(access: Access, quota: int) -> None:
 
 def _staying(text: int, use: DiskUse, quota: int) -> int:
     if use.filled <= quota:
-        return text  # only what is free is to be given back
+        return text  # only free pages are to be returned
     return int(text * STAYS * quota / use.filled)
 
 
 def begin(access: Access, quota: str, staying: Callable[[int, DiskUse], int]) -> None:
-    """Begin an eviction, unless one is under way or there is nothing that could go. `staying` says
-    how much text may stay of so much, in so large a store."""
+    """Begin an eviction, unless one is running or nothing could go. `staying` returns how much of
+    so much text may stay, in a store of that size."""
     with access.writing() as db:
         if _current(db) is not None:
             return
@@ -224,7 +224,7 @@ def begin(access: Access, quota: str, staying: Callable[[int, DiskUse], int]) ->
 
 
 def text_bytes(db: sqlite3.Connection) -> int:
-    """How much text is kept, with what is queued, which soon will be."""
+    """Count the stored text, including what is queued and soon will be."""
     row = db.execute(
         "SELECT (SELECT coalesce(sum(bytes_indexed), 0) FROM source)"
         " + (SELECT coalesce(sum(end_byte - next_byte), 0) FROM pending)"
@@ -233,7 +233,7 @@ def text_bytes(db: sqlite3.Connection) -> int:
 
 
 def _current(db: sqlite3.Connection) -> tuple[int, int, bool] | None:
-    """The eviction under way: its id, how much text may stay, whether only tidying is left."""
+    """Return the running eviction: its id, how much text may stay, whether only tidying is left."""
     row: tuple[int, int, bool] | None = db.execute(
         "SELECT id, text_bytes_left, forgotten_at IS NOT NULL FROM eviction"
         " WHERE ended_at IS NULL ORDER BY id LIMIT 1"
@@ -242,7 +242,7 @@ def _current(db: sqlite3.Connection) -> tuple[int, int, bool] | None:
 
 
 def _forget_some(access: Access) -> bool:
-    """Forget the next sources in one short transaction; False where enough was forgotten."""
+    """Forget the next sources in one short transaction; return False if enough was forgotten."""
     with access.writing() as db:
         current = _current(db)
         if current is None or current[2]:
@@ -268,7 +268,7 @@ def _forget_some(access: Access) -> bool:
 
 
 def _forget_oldest(db: sqlite3.Connection, excess: int) -> list[Purged]:
-    """Forget the next unpinned sources, as far as one transaction goes."""
+    """Forget the next unpinned sources, up to the limit of one transaction."""
     forgotten: list[Purged] = []
     rows = db.execute(
         f"SELECT id FROM source WHERE pinned = 0 ORDER BY {_ORDER} LIMIT :most",
@@ -284,7 +284,7 @@ def _forget_oldest(db: sqlite3.Connection, excess: int) -> list[Purged]:
 
 
 def _tidy_some(access: Access) -> bool:
-    """Give a part of what is free back to the file system; notes when that is done."""
+    """Return some free pages to the file system; note when that is done."""
     with access.exclusively() as db:
         merging = db.execute(
             "UPDATE eviction SET merges = merges + 1"
@@ -312,7 +312,7 @@ def drop_orphans(access: Access) -> None:
 
 
 def latest(db: sqlite3.Connection) -> tuple[Eviction, ...]:
-    """The evictions that are remembered, the latest first."""
+    """Return the recorded evictions, the latest first."""
     rows = db.execute(
         "SELECT begun_at, quota, sources, text_bytes, ended_at FROM eviction ORDER BY id DESC"
     )
@@ -320,7 +320,7 @@ def latest(db: sqlite3.Connection) -> tuple[Eviction, ...]:
 
 
 def _merge_some(db: sqlite3.Connection, step: int) -> bool:
-    """Merge some of the indexes, which leaves out what was deleted; `step` counts from 1. False
+    """Merge some of the indexes, which drops deleted entries; `step` counts from 1. Return False
     when that is done."""
     if step <= len(INDEXES):  # all that is in an index now is to become one piece
         _merge(db, INDEXES[step - 1], -MERGE_PAGES)
@@ -336,7 +336,7 @@ def _merge(db: sqlite3.Connection, table: str, pages: int) -> bool:
 
 
 def _shrink_some(db: sqlite3.Connection) -> bool:
-    """Give some free pages back; False when there are none.
+    """Return some free pages to the file system; False when no more are left.
 
     A file that an earlier release made cannot shrink bit by bit: it is rewritten as a whole, once.
     """

@@ -1,4 +1,4 @@
-"""Why a hit ranks where it does: the query as the index was asked it, and each hit's scores."""
+"""Explanation of a hit's rank: the query as the index received it, and each hit's scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kb.store import Store
 def explain(
     store: Store, query: str, filters: Filters | None = None, *, limit: int = 5
 ) -> RankExplanation:
-    """What `Store.search` answers to `query`, and why in this order.
+    """Return what `Store.search` answers to `query`, and why in this order.
 
     Raises:
         ValueError: `limit` is below 1.
@@ -64,7 +64,7 @@ def _expressions(rankings: Sequence[Ranking]) -> Iterator[QueryExpression]:
 
 
 def _ranks(scores: dict[int, float]) -> dict[int, int]:
-    """Place by id, the highest score first."""
+    """Return the place of each id, the highest score first."""
     ordered = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], -chunk_id))
     return {chunk_id: place for place, chunk_id in enumerate(ordered, 1)}
 

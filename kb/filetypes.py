@@ -16,17 +16,17 @@ from typing import Protocol
 
 _TABLES = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 KIND_OF_LANGUAGE: dict[str, str] = _TABLES["kinds"]
-"""Languages that have a kind of their own; every other one is code."""
+"""Languages that have their own kind; every other one is code."""
 
 _LANGUAGE_ALIASES: dict[str, str] = _TABLES["aliases"]
 _SUFFIXES: dict[str, str] = _TABLES["suffixes"]
-"""Suffixes that Pygments lacks, or gives to several languages, decided by what is common."""
+"""Suffixes that Pygments lacks, or assigns to several languages, decided by common usage."""
 
 _MEDIA_TYPES: dict[str, tuple[str, str | None] | None] = {
     media_type: (meant[0], meant[1]) if meant else None
     for media_type, meant in _TABLES["media_types"].items()
 }
-"""The kind and the language; None where the text itself decides."""
+"""The kind and the language; None if the text itself decides."""
 
 
 class _AllLexers(Protocol):
@@ -42,8 +42,8 @@ _KINDS_ONLY = frozenset({"text", "log", "notebook"})
 _VERSION = re.compile(r"[\d.]+$")
 
 
-def by_name(name: str) -> tuple[str, str | None] | None:
-    """The kind and language that a file's name tells, or None."""
+def detect_by_name(name: str) -> tuple[str, str | None] | None:
+    """Return the kind and language that a file's name implies, or None."""
     path = PurePosixPath(name.replace("\\", "/"))
     suffix = path.suffix[1:].lower()
     language = _SUFFIXES.get(suffix)
@@ -56,7 +56,7 @@ def by_name(name: str) -> tuple[str, str | None] | None:
 
 
 def by_media_type(media_type: str) -> tuple[str, str | None] | None:
-    """The kind and language that a media type (with or without parameters) tells, or None."""
+    """Return the kind and language of a media type, with or without parameters, or None."""
     bare = media_type.partition(";")[0].strip().lower()
     if bare in _MEDIA_TYPES:
         return _MEDIA_TYPES[bare]
@@ -68,13 +68,13 @@ def by_media_type(media_type: str) -> tuple[str, str | None] | None:
 
 
 def by_interpreter(program: str) -> tuple[str, str | None]:
-    """The kind and language of a script from its shebang's program, such as `python3.12`."""
+    """Return the kind and language of a script from its shebang's program, such as `python3.12`."""
     language = canonical_language(_VERSION.sub("", program) or program)
     return kind_of_language(language), language
 
 
 def canonical_language(name: str) -> str:
-    """One name per language, whatever alias a person, a fence or a table used for it."""
+    """Return one name per language, whatever alias a user, a fence or a table used for it."""
     lowered = name.strip().lower()
     return _LANGUAGE_ALIASES.get(lowered, lowered)
 
@@ -85,7 +85,7 @@ def kind_of_language(language: str) -> str:
 
 @cache
 def _pygments_tables() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Exact file names, suffixes and media types, each to the language that claims it first."""
+    """Read exact file names, suffixes and media types, each with its first language."""
     # By name because Pygments has no types, and late because it is not always needed.
     all_lexers: _AllLexers = import_module("pygments.lexers").get_all_lexers
     exact: dict[str, str] = {}

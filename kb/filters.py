@@ -1,6 +1,5 @@
-"""What a hit must satisfy besides matching the words: given by the caller, or in the query itself
-as `kind:`, `lang:`, `source:`, `path:`, `session:`, `agent:`, `since:` and `in:`.
-"""
+"""Conditions on hits besides matching words: given by the caller, or in the query itself as
+`kind:`, `lang:`, `source:`, `path:`, `session:`, `agent:`, `since:` and `in:`."""
 
 # ruff: noqa: S608 - only names and conditions fixed in this package are put into statements
 
@@ -16,6 +15,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Protocol
 
+from base.wording import list_choices
 from kb import filetypes
 from kb.compression import decompress
 from kb.words import vocabulary
@@ -26,7 +26,7 @@ _AGE = re.compile(r"([0-9]{1,6})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DAYS = {"today": 0, "yesterday": 1}
 MOMENTS = "today, yesterday, an age such as 90s, 30m, 12h, 7d or 2w, or a date such as 2026-01-31"
-"""What `since:` takes, in words."""
+"""The values of `since:`, in words."""
 
 PLACES = {
     "runs": ("run",),
@@ -36,12 +36,12 @@ PLACES = {
     "pages": ("page",),
     "sessions": ("session",),
 }
-"""What `in:` takes, and the origins that each means."""
+"""The values of `in:`, and the origins that each means."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a source must be for its chunks to be found."""
+    """The conditions that a source must meet for its chunks to be found."""
 
     source: str | int | tuple[int, ...] | None = None  # an id, several, or a part of a label
     kind: str | None = None
@@ -55,14 +55,14 @@ class Filters:
 
     @property
     def narrows(self) -> bool:
-        """Whether some of what is kept may not fit."""
+        """Return whether some stored sources may not fit."""
         return self != Filters(include_superseded=self.include_superseded)
 
 
 def inline(text: str, given: Filters) -> tuple[str, Filters]:
-    """`text` without the filters in it, and those joined to `given`, which go before.
+    """Return `text` without the filters in it, and those joined to `given`, which take precedence.
 
-    What has the look of a filter but no sense (`since:forever`) stays in the text as words.
+    A word that looks like a filter but has no valid value (`since:forever`) stays a word.
     """
     found = given
     rest = []
@@ -94,18 +94,26 @@ def _join(filters: Filters, name: str, value: str) -> Filters | None:  # noqa: P
         return replace(filters, session=filters.session or value)
     if name == "agent":
         return replace(filters, agent=filters.agent or value)
-    return replace(filters, kind=filters.kind or value.lower())
+    kind = value.lower()
+    return replace(filters, kind=filters.kind or kind) if kind in list_kinds() else None
+
+
+def list_kinds() -> list[str]:
+    """List the kinds that sources and passages have, then the origins of sources."""
+    from kb.chunkers import CHUNKERS  # noqa: PLC0415 - loads the parsers
+
+    return [*CHUNKERS, *(origin for origins in PLACES.values() for origin in origins)]
 
 
 def read_places(text: str) -> tuple[str, ...] | None:
-    """The places meant by names with commas between; None where one of them is none."""
+    """Read comma-separated names of places; None if one of them is unknown."""
     names = tuple(text.lower().split(","))
     return names if all(name in PLACES for name in names) else None
 
 
 def moment(text: str) -> float | None:
-    """The time meant by an age (`90s`, `30m`, `12h`, `7d`, `2w`), a day (`today`, `yesterday`) or
-    an ISO date. In seconds since the epoch; None where none is meant. Days begin at midnight, local
+    """Return the time of an age (`90s`, `30m`, `12h`, `7d`, `2w`), a day (`today`, `yesterday`) or
+    an ISO date, in seconds since the epoch; None if it is not one. Days begin at midnight, local
     time."""
     age = _AGE.fullmatch(text)
     if age:
@@ -120,7 +128,7 @@ def moment(text: str) -> float | None:
 
 
 def without_sense(text: str) -> list[str]:
-    """What in a query has the look of a filter but no meaning, such as `since:forever`."""
+    """List what looks like a filter in a query but has no valid value, such as `since:forever`."""
     return [
         match.group()
         for match in _INLINE.finditer(text)
@@ -129,10 +137,13 @@ def without_sense(text: str) -> list[str]:
 
 
 def explain_sense(unclear: str) -> tuple[str, str]:
-    """What is wrong with a filter `without_sense`, and what to give instead."""
+    """Return the problem with a filter `without_sense`, and its remedy."""
     if unclear.startswith("in:"):
-        return f"{unclear} names what is nowhere", f"Give one or more of {', '.join(PLACES)}"
-    return f"{unclear} means no time", f"Give {MOMENTS}"
+        return f"invalid {unclear}", f"Choose from: {', '.join(PLACES)}."
+    if unclear.startswith("kind:"):
+        kind = unclear.removeprefix("kind:")
+        return f"unknown kind {kind!r}", list_choices(kind, list_kinds())
+    return f"invalid {unclear}", f"Give {MOMENTS}."
 
 
 Condition = tuple[str, tuple[object, ...]]
@@ -140,7 +151,7 @@ Condition = tuple[str, tuple[object, ...]]
 
 
 def condition(filters: Filters) -> Condition:
-    """What has expired is never found; every filter given must hold."""
+    """Build the condition: not expired, and every filter given holds."""
     clauses = ["(s.expires_at IS NULL OR s.expires_at > ?)"]
     values: list[object] = [time.time()]
     if isinstance(filters.source, int):
@@ -180,14 +191,14 @@ def condition(filters: Filters) -> Condition:
 
 
 # Filters come first: words are chosen, weighed and corrected by how often they occur in what fits
-# them. So the same sources answer alike, whatever else is kept beside them.
+# them. So the same sources answer alike, whatever else is stored.
 
 SELECTED_MAX = 100_000
-"""Of more chunks the filters are looked at behind the words: what holds among all holds among so
+"""If there are more chunks, the filters apply after the words: what holds among all holds among so
 many, and finding their ids would take a tenth of a second."""
 
 COUNTED = 1001
-"""A word is counted as far as whoever asks next may want to know: asking twice costs more."""
+"""Counts stop here, at the most that any later question needs: counting twice costs more."""
 
 
 class Chunks(Protocol):
@@ -195,21 +206,21 @@ class Chunks(Protocol):
 
     @property
     def size(self) -> int:
-        """About how many there are."""
+        """Estimate how many there are."""
         ...
 
     def count(self, expression: str, limit: int) -> int:
-        """Count those that match, as far as `limit`."""
+        """Count those that match, up to `limit`."""
         ...
 
     def has_word(self, word: str) -> bool:
-        """Whether a word of the vocabulary is in one of those that match it, as it is written; the
-        index tells its forms not apart."""
+        """Return whether a word of the vocabulary, exactly as written, is in a chunk that matches
+        it; the index itself does not distinguish its forms."""
         ...
 
 
 class Everything:
-    """All chunks of one full-text table."""
+    """The chunks of one full-text table."""
 
     def __init__(self, db: sqlite3.Connection, table: str) -> None:
         self._db = db
@@ -272,8 +283,8 @@ class Selection:
         return any(word in vocabulary(decompress(body)) for (body,) in rows)
 
     def _find_near(self, expression: str) -> Iterator[int]:
-        """Find those that match and whose ids are between the least and the largest of these: the
-        rest is told apart faster by a set than by a join."""
+        """Find matches whose ids are between the smallest and the largest of these: a set excludes
+        the rest faster than a join."""
         for table in self.tables:
             rows = self.db.execute(
                 f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?",
@@ -285,10 +296,10 @@ class Selection:
 def match(
     db: sqlite3.Connection, table: str, expression: str, ids: Collection[int], columns: str = ""
 ) -> list[tuple[Any, ...]]:
-    """The ids of those among some chunks that match, each with further columns of the table."""
+    """Return the ids of some chunks that match, each with other columns of the table."""
     if not ids:
         return []
-    # The plus keeps SQLite from looking up each chunk in the index anew.
+    # The plus keeps SQLite from looking up each chunk in the index again.
     return db.execute(
         f"SELECT rowid{columns} FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"
         " AND +rowid IN (SELECT value FROM json_each(?))",
@@ -297,7 +308,7 @@ def match(
 
 
 def select(db: sqlite3.Connection, tables: Sequence[str], where: Condition) -> Selection | None:
-    """The chunks that fit; None where they are more than `SELECTED_MAX`."""
+    """Return the chunks that fit; None if they are more than `SELECTED_MAX`."""
     # The cross join has SQLite go through the sources, which are far fewer than the chunks.
     rows = db.execute(
         "SELECT c.id, c.source_id FROM source s CROSS JOIN chunk c ON c.source_id = s.id"

@@ -1,7 +1,7 @@
-"""What of a hit is shown where its text is not all to the point: whole lines, exactly as they are.
+"""Excerpts of a hit whose text is not all relevant: whole lines, exactly as they are.
 
-Of a program's beginning the imports are left out where nothing of them was asked for. Of records,
-such as a log's, those that match are shown, with two around them.
+A program's imports are left out if the query matches none of them. Of records, such as a log's,
+those that match are shown, with two around them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of `text` with their ends."""
+    """Return the lines of `text` with their ends."""
     return _LINE.findall(text)
 
 
 def excerpt(
     hit: Hit, lines: Sequence[str], first: int, end: int, cut: tuple[int, int | None] = (0, None)
 ) -> Hit:
-    """`hit` with the lines [`first`, `end`) of its text alone; `cut` takes characters of them."""
+    """Cut `hit` to the lines [`first`, `end`) of its text; `cut` takes characters of them."""
     shown = "".join(lines[first:end])
     text = shown[slice(*cut)]
     before = "".join(lines[:first]) + shown[: cut[0]]
@@ -45,15 +45,15 @@ RECORD_KINDS = frozenset({"log", "trace"})
 """Kinds of text in which one event is written again and again, with another time or number."""
 
 REPEATED_KINDS = RECORD_KINDS | {"stacks", "tests", "compiler"}
-"""Kinds in which the same failure may stand more than once."""
+"""Kinds in which the same failure may occur more than once."""
 
 _CHANGING = re.compile(r"0[xX][0-9a-fA-F]+|\d+")
 _LETTERS_MIN = 0.5
 
 
 def find_shape(hit: Hit, terms: Sequence[str]) -> str:
-    """What two hits that say the same have in common: a record without its numbers, any other text
-    as it is. Numbers that were asked for, and tables of numbers, count in full."""
+    """Return what equal hits have in common: a record without its numbers, any other text as it is.
+    Numbers in the query, and tables of numbers, count in full."""
     if hit.kind not in REPEATED_KINDS:
         return hit.text
     letters = sum(map(str.isalpha, hit.text))
@@ -66,7 +66,7 @@ def find_shape(hit: Hit, terms: Sequence[str]) -> str:
 
 
 AROUND = 2
-"""Records shown before and behind those that match."""
+"""Records shown before and after those that match."""
 
 _IMPORT = re.compile(
     r"\s*(?:import|from|package|use|using|require|include|extern crate|#\s*include|@import)\b"
@@ -80,14 +80,14 @@ _STEMS_REMEMBERED = 1024
 
 
 def focus(hit: Hit, terms: Sequence[str]) -> Hit:
-    """The hit with the lines that are to the point; all of them where none stands out."""
+    """Return the hit with its relevant lines; all lines if none stands out."""
     if hit.kind == "code":
         return _skip_imports(hit, terms)
     return _show_records(hit, terms) if hit.kind in RECORD_KINDS else hit
 
 
 def count_matches(line: str, terms: Sequence[str]) -> int:
-    """How many of the terms are in a line, in other forms as well."""
+    """Count the terms that are in a line, in any form."""
     lowered = line.lower()
     return sum(_stem(term) in lowered for term in terms)
 
@@ -104,8 +104,8 @@ def _skip_imports(hit: Hit, terms: Sequence[str]) -> Hit:
 
 
 def _find_end_of_imports(lines: Sequence[str], terms: Sequence[str]) -> int:
-    """The first line behind the imports, with comments and blanks between them, in which nothing
-    was asked for; a comment that stands directly above it is behind them, too."""
+    """Find the first line after the imports, with comments and blanks between them, that match no
+    term; a comment directly above that line counts as after them."""
     end = 0
     opened = 0
     for at, line in enumerate(lines):
@@ -123,7 +123,7 @@ def _find_end_of_imports(lines: Sequence[str], terms: Sequence[str]) -> int:
 
 
 def _show_records(hit: Hit, terms: Sequence[str]) -> Hit:
-    """The records from the first to the last of the densest group of those that match best."""
+    """Return the records of the densest group of those that match best."""
     lines = split_lines(hit.text)
     starts = [at for at, line in enumerate(lines) if at == 0 or not line[:1].isspace()]
     ends = [*starts[1:], len(lines)]
@@ -139,7 +139,7 @@ def _show_records(hit: Hit, terms: Sequence[str]) -> Hit:
 
 
 def _find_densest(matching: list[int]) -> tuple[int, int]:
-    """First and last of the longest run of records whose surroundings touch."""
+    """Find the first and last of the longest run of records whose surroundings touch."""
     gaps = (b - a > 2 * AROUND + 1 for a, b in pairwise(matching))
     groups = list(accumulate(gaps, initial=0))
     longest = max(groups, key=lambda group: (groups.count(group), -group))
@@ -148,14 +148,14 @@ def _find_densest(matching: list[int]) -> tuple[int, int]:
 
 
 MIN_SNIPPET_BYTES = 120
-"""Less than this of a chunk tells nothing: the hit is counted as omitted instead."""
+"""Less of a chunk is useless: the hit is counted as omitted instead."""
 
 
 def within_budget(hits: list[Hit], terms: Sequence[str], budget: int | None) -> list[Hit]:
-    """The hits whose texts together take at most `budget` bytes, in order.
+    """Return the hits whose texts together take at most `budget` bytes, in order.
 
-    All of them whole where that fits. Else each gets a share of what is left that falls with its
-    rank. So the best come whole or nearly, and those behind still show their best lines.
+    All are whole if that fits. Otherwise each gets a share of the rest that falls with its rank. So
+    the best are whole or nearly so, and later ones still show their best lines.
     """
     if budget is None or sum(len(hit.text.encode()) for hit in hits) <= budget:
         return hits
@@ -174,7 +174,7 @@ def within_budget(hits: list[Hit], terms: Sequence[str], budget: int | None) -> 
 
 
 def strong_first(hits: list[Hit], terms: Sequence[str], budget: int | None) -> list[Hit]:
-    """The same of hits whose weak ones stand last: these get only what the others leave."""
+    """Return the same for hits whose weak ones come last: these get only what the others leave."""
     count = sum(not hit.weak for hit in hits)
     shown = within_budget(hits[:count], terms, budget)
     if len(shown) < count:
@@ -184,8 +184,8 @@ def strong_first(hits: list[Hit], terms: Sequence[str], budget: int | None) -> l
 
 
 def snippet(hit: Hit, terms: Sequence[str], budget: int) -> Hit:
-    """`hit` reduced to the run of whole lines around its best match that fits `budget` bytes; one
-    line too long for it is cut within."""
+    """Reduce `hit` to the whole lines around its best match that fit `budget` bytes; a longer line
+    is cut."""
     lines = split_lines(hit.text)
     best = max(range(len(lines)), key=lambda at: (count_matches(lines[at], terms), -at))
     first = last = best
@@ -203,7 +203,7 @@ def snippet(hit: Hit, terms: Sequence[str], budget: int) -> Hit:
 
 
 def _cut_line(line: str, terms: Sequence[str], budget: int) -> tuple[int, int]:
-    """Where a piece of `budget` bytes around the line's first match begins and ends."""
+    """Find a piece of `budget` bytes around the line's first match: its start and end."""
     lowered = line.lower()
     found = min((at for term in terms if (at := lowered.find(term.lower())) >= 0), default=0)
     start = max(0, found - budget // 8)

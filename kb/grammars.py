@@ -1,12 +1,12 @@
-"""Which parts of a program are definitions, per language, as tree-sitter queries.
+"""Definitions in programs, per language, as tree-sitter queries.
 
-The rows are in `grammars.toml`. `@def` is a definition and `@name` what it is called (`@owner` what
-it hangs on, where that stands beside it). `@lead` belongs to the definition that directly follows
-it (comments, attributes), `@wrap` to the `@inner` one it contains (decorators, export). To add a
-language: a row there, and a sample in tests/kb/test_code.py.
+The rows are in `grammars.toml`. `@def` is a definition and `@name` its name (`@owner` its owner, if
+that is separate). `@lead` belongs to the definition that directly follows it (comments,
+attributes), `@wrap` to the `@inner` one it contains (decorators, export). To add a language: a row
+there, and a sample in tests/kb/test_code.py.
 
-Grammars come from tree-sitter-language-pack, loaded one at a time when first needed. Its `cobol`
-is left out: its scanner never returns on some short inputs.
+Grammars come from tree-sitter-language-pack, loaded one at a time when first needed. Its `cobol` is
+left out: its scanner never returns on some short inputs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _load_queries() -> dict[str, str]:
 
 
 QUERIES = _load_queries()
-"""Definitions by language. Where a pattern has no `@name` the node's `name` field is the name."""
+"""Definitions by language. If a pattern has no `@name`, the node's `name` field is the name."""
 
 
 @cache

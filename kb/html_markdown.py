@@ -1,7 +1,7 @@
-"""HTML as Markdown: what a page says, with its headings, code blocks and tables kept.
+"""Conversion of HTML to Markdown, with headings, code blocks and tables.
 
-Left out is what no reader looks for: scripts, styles, navigation and footers. Lines of code come
-out as they stand in the page, under their language where the page tells it.
+Scripts, styles, navigation and footers are left out. Lines of code stay as in the page, under their
+language if the page names it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_HTML_BYTES = 32 * 1024 * 1024
 """Larger documents are kept as they are: a tree of them would take a gigabyte of memory."""
 
 MAX_DEPTH = 500
-"""Nesting beyond this is no page that a person wrote, and costs the parser quadratic time."""
+"""Deeper nesting does not occur in pages that people write, and costs the parser quadratic time."""
 
 MIN_KEPT = 0.6
 """The share of a page's letters and digits that its Markdown must have to be taken for it."""
@@ -47,9 +47,9 @@ _NO_LETTERS = bytes(byte for byte in range(0x80) if not chr(byte).isalnum())
 
 
 def to_markdown(html: str, *, base_url: str | None = None) -> str:
-    """The page as Markdown; relative links are resolved against `base_url` where it is given.
+    """Return the page as Markdown; relative links are resolved against `base_url` if given.
 
-    Never raises for anything the page holds: one that no parser makes sense of becomes its text.
+    Never raises for any content: a page that no parser understands becomes its text.
     """
     if _too_deep(html):
         return bare_text(html)
@@ -64,7 +64,7 @@ def to_markdown(html: str, *, base_url: str | None = None) -> str:
 
 
 def title_of(html: str) -> str | None:
-    """What the page calls itself, or None."""
+    """Return the page's title, or None."""
     found = re.search(r"(?is)<title[^<>]*>([^<]{1,600})", html)
     return " ".join(unescape(found.group(1)).split()) or None if found else None
 
@@ -77,8 +77,8 @@ def _too_deep(html: str) -> bool:
 
 
 class _Steps(dict[str, int]):
-    """How much deeper the beginning of a tag leads. A table that fills as it is asked, so that a
-    page's thousands of tags are counted without a loop."""
+    """The depth that the beginning of a tag adds. A table that fills on demand, so that a page's
+    thousands of tags are counted without a loop."""
 
     def __missing__(self, tag: str) -> int:
         name = tag.strip("</").lower()
@@ -87,7 +87,7 @@ class _Steps(dict[str, int]):
 
 
 def bare_text(html: str) -> str:
-    """What stands between the tags, as the last resort."""
+    """Return the text between the tags, as the last resort."""
     return unescape(_MARKUP.sub(" ", html))
 
 
@@ -105,7 +105,7 @@ def _free_code(tree: LexborHTMLParser) -> None:
 
 
 def _language(block: LexborNode) -> str | None:
-    """The language that the block, the code in it, or what stands around it, names."""
+    """Return the language that the block, the code in it, or its surroundings name."""
     inner = block.css_first("code")
     around: list[LexborNode | None] = [inner, block, block.parent]
     around.append(block.parent.parent if block.parent is not None else None)
@@ -131,7 +131,7 @@ def _convert(html: str, base_url: str | None) -> str:
 
 
 def _letters(text: str) -> int:
-    """The bytes of its letters and digits, for which all that is not ASCII is taken."""
+    """Return the bytes of its letters and digits; all non-ASCII characters count as such."""
     return len(text.encode("utf-8", "replace").translate(None, _NO_LETTERS))
 
 
@@ -142,7 +142,7 @@ def _parser() -> type[LexborHTMLParser]:
 
 @cache
 def _converter() -> tuple[Any, Any]:
-    """The converting library, loaded where there is HTML, and its options by base URL."""
+    """Return the converting library, loaded when there is HTML, and its options by base URL."""
     library = import_module("html_to_markdown")
 
     def options(base_url: str | None) -> object:

@@ -1,4 +1,4 @@
-"""What git would ignore: the patterns that hold in a folder, its parents' and the repository's."""
+"""Git's ignore rules: the patterns that apply in a folder, its parents' and the repository's."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from base.bounded_run import (
 from base.globs import parse_name, parse_shell_name, to_expression
 from base.plain_files import read_plain
 
-# What can never mean a path is refused rather than matched with nothing.
+# A pattern that can never match a path is refused, not silently ignored.
 
 MOST_ALTERNATIVES = 256
-"""How many globs the braces of one may come to."""
+"""The limit on the globs that the braces of one may expand to."""
 
 CHARS_MAX = 4096
 ALTERNATIVES_CHARS_MAX = 16_384  # together
@@ -43,14 +43,14 @@ class GlobError(ValueError):
 
 
 def fits(glob: str, relative: str) -> bool:
-    """Whether the glob fits a path relative to the folder."""
+    """Return whether the glob fits a path relative to the folder."""
     paths, names = compile_glob(glob)
     return bool(paths.match(relative) or names.match(relative.rsplit("/", 1)[-1]))
 
 
 @lru_cache(256)
 def compile_glob(glob: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The glob, ready to match: paths, and by its alternatives without a slash a name anywhere.
+    """Compile the glob to match paths and, by its alternatives without a slash, a name anywhere.
 
     Raises:
         GlobError: it is malformed, or no path below the folder could match.
@@ -60,7 +60,7 @@ def compile_glob(glob: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     globs = list(dict.fromkeys(_anywhere(one) for one in _alternatives(glob)))
     variants = [variant for one in globs for variant in _variants(one, glob)]
     if sum(map(len, variants)) > ALTERNATIVES_CHARS_MAX:
-        raise GlobError(glob, f"stands for over {ALTERNATIVES_CHARS_MAX:,} characters of globs: "
+        raise GlobError(glob, f"expands to over {ALTERNATIVES_CHARS_MAX:,} characters of globs: "
                         "give several")  # fmt: skip
     names = [variant for variant in variants if "/" not in variant]
     return _either(variants), _either(names)
@@ -72,7 +72,7 @@ def _either(globs: list[str]) -> re.Pattern[str]:
 
 
 def _alternatives(glob: str) -> list[str]:
-    """The globs without braces that `glob` stands for."""
+    """Expand the braces of `glob`."""
     open_groups: list[list[list[str]]] = [[[""]]]  # of each group its branches, each several globs
     for piece in _pieces(glob):
         branches = open_groups[-1]
@@ -114,23 +114,23 @@ def _anywhere(glob: str) -> str:
 
 
 def _variants(glob: str, whole: str) -> list[str]:
-    """What the glob means in words of `base.globs`: `**/` may be no folder at all, and a folder is
-    all that is in it."""
+    """Return what the glob means in the syntax of `base.globs`: `**/` also matches no folder, and a
+    folder stands for everything in it."""
     if not glob.strip():
-        raise GlobError(whole, "names nothing: write * for every file")
+        raise GlobError(whole, "is empty: write * for every file")
     if glob.startswith("/"):
         raise GlobError(whole, "starts at /: write it relative to the folder that is indexed")
     if ".." in glob.split("/"):
-        raise GlobError(whole, "leads out of the folder: index the folder that is meant")
+        raise GlobError(whole, "is outside the folder: index that folder instead")
     if glob.startswith("!"):
-        raise GlobError(whole, "starts with !: to leave files out, give the rest of it as exclude")
+        raise GlobError(whole, "starts with !: to leave files out, give the rest as exclude")
     folder = glob.rstrip("/")
     meant = [glob] if folder == glob else [folder, f"{folder}/*"]
     return [variant for one in meant for variant in _with_fewer_folders(one, whole)]
 
 
 def _with_fewer_folders(glob: str, whole: str) -> list[str]:
-    """The glob with and without each of its `**/`."""
+    """Return the glob with and without each of its `**/`."""
     first, *others = _ANY_FOLDERS.split(glob)
     found = [first]
     for other in others:
@@ -141,11 +141,11 @@ def _with_fewer_folders(glob: str, whole: str) -> list[str]:
 
 def _check_bounds(globs: list[str], whole: str) -> None:
     if len(globs) > MOST_ALTERNATIVES:
-        raise GlobError(whole, f"stands for over {MOST_ALTERNATIVES} globs: give several")
+        raise GlobError(whole, f"expands to over {MOST_ALTERNATIVES} globs: give several")
 
 
-# A pattern becomes a regular expression that never goes back: names between two `**` are taken
-# where they are first found, as what stands between two stars of a name is (`base.globs`).
+# A pattern becomes a regular expression that never backtracks: names between two `**` are taken
+# where they are first found, and so is text between two stars of a name (`base.globs`).
 
 PATTERN_CHARS_MAX = 1024
 STARS_MAX = 64
@@ -154,21 +154,21 @@ _ESCAPED_SLASH = re.compile(r"(?<!\\)((?:\\\\)*+)\\/")
 
 
 class PatternTooLargeError(ValueError):
-    """A pattern is longer, or has more stars, than what is matched."""
+    """A pattern that is longer, or has more stars, than the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class IgnorePattern:
-    """A line that says something."""
+    """A line with a pattern."""
 
-    expression: re.Pattern[str] | None  # None where the text itself is all that fits
+    expression: re.Pattern[str] | None  # None if only the text itself fits
     text: str
     is_bare: bool  # it has no slash and fits a name in any folder
     only_folders: bool
     ignores: bool
 
     def fits(self, relative: str, name: str, *, is_folder: bool) -> bool:
-        """Whether the line is about a path, relative to its file's folder."""
+        """Return whether the line matches a path, relative to its file's folder."""
         if self.only_folders and not is_folder:
             return False
         subject = name if self.is_bare else relative
@@ -178,7 +178,7 @@ class IgnorePattern:
 
 
 def ignore_pattern(line: str) -> IgnorePattern | None:
-    """The pattern of a line; None for a comment, an empty line, and one that fits nothing.
+    """Parse a line; None for a comment, an empty line, and a pattern that fits nothing.
 
     Raises:
         PatternTooLargeError: it has over 1,024 characters or 64 stars.
@@ -204,7 +204,7 @@ def ignore_pattern(line: str) -> IgnorePattern | None:
 
 
 def _without_end(line: str) -> str:
-    """The line without spaces at its end, but for one behind a backslash."""
+    """Return the line without trailing spaces, except one after a backslash."""
     text = line.rstrip("\r")
     bare = text.rstrip(" ")
     escapes = len(bare) - len(bare.rstrip("\\"))
@@ -212,7 +212,7 @@ def _without_end(line: str) -> str:
 
 
 def _path(text: str) -> str:
-    """The expression of a whole pattern: runs of names, with any folders between two runs."""
+    """Return the expression of a pattern: runs of names, any folders between two runs."""
     first, *others = _runs(_ESCAPED_SLASH.sub(r"\1/", text))
     found = "/".join(map(_name, first))
     for number, names in enumerate(others):
@@ -228,7 +228,7 @@ def _path(text: str) -> str:
 
 
 def _runs(text: str) -> list[list[str]]:
-    """The names between each two `**`, the first and the last run maybe of none."""
+    """Return the names between each two `**`; the first and the last run may be empty."""
     runs: list[list[str]] = [[]]
     for name in text.split("/"):
         if len(name) < 2 or name.strip("*"):
@@ -239,7 +239,7 @@ def _runs(text: str) -> list[list[str]]:
 
 
 def _name(text: str) -> str:
-    """The expression of one name."""
+    """Return the expression of one name."""
     return to_expression(parse_name(text, is_strict=True))
 
 
@@ -251,16 +251,16 @@ IGNORE_FILES = (".git/info/exclude", ".gitignore")
 
 
 IgnoreFile = tuple[str, tuple[IgnorePattern, ...], tuple[str, ...]]
-"""A file's folder with a slash at its end; its patterns, the last line first, which counts; and
-which of its lines are not obeyed, and why. Bytes are characters, as for git."""
+"""A file's folder, ending in a slash; its patterns, the last line first, which takes precedence;
+and its lines that are not applied, with reasons. Bytes are characters, as for git."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
-    """What is ignored in one folder.
+    """The ignore rules of one folder.
 
     Attributes:
-        files: the ignore files that hold in it, outermost first.
+        files: the ignore files that apply in it, outermost first.
         listed: the absolute paths that git itself named, if it was asked: folders end in a slash.
     """
 
@@ -268,14 +268,14 @@ class Ignores:
     listed: frozenset[str] | None = None
 
     def within(self, folder: Path) -> Ignores:
-        """Those that hold in `folder`, which lies in the one of these."""
+        """Return the rules of `folder`, which is inside the one of these."""
         if self.listed is not None:
             return self
         found = tuple(_read(folder))
         return Ignores((*self.files, *found)) if found else self
 
     def match(self, path: str, *, is_folder: bool) -> bool:
-        """Whether the innermost file that says anything about the path ignores it, as git does."""
+        """Return whether the innermost file that mentions the path ignores it, as git does."""
         if self.listed is not None:
             return (f"{path}/" if is_folder else path) in self.listed
         for folder, patterns, _ in reversed(self.files):
@@ -287,7 +287,7 @@ class Ignores:
         return False
 
     def problems(self, folder: Path) -> Iterator[str]:
-        """What is not obeyed of the files of one folder: why it could not be read or matched."""
+        """Yield why files of one folder, or lines of them, could not be read or matched."""
         own = f"{str(folder).rstrip('/')}/"
         return (one for folder, _, found in self.files if folder == own for one in found)
 
@@ -300,12 +300,12 @@ _SETTINGS = [part for one in (*NEUTRAL_SETTINGS, "core.excludesFile=/dev/null")
 
 
 def list_ignored(top: Path, seconds: float) -> frozenset[str] | None:
-    """Ask git what it ignores in a working tree, in `seconds` at most. Of a folder that is ignored
-    wholly that one alone is listed. None where git is missing, fails or takes too long."""
+    """Ask git what it ignores in a working tree, within `seconds`. A folder that is ignored wholly
+    is listed alone. None if git is missing, fails or takes too long."""
     git = shutil.which("git", path=GIT_PATH)
     if git is None:
         return None
-    # Git looks for no repository above: the folder is one itself, or none.
+    # Git looks for no repository above: the folder is itself one, or none.
     environment = {**UNATTENDED, "GIT_CEILING_DIRECTORIES": str(top.parent)}
     bounds = (max(min(seconds, LISTING_S), 0.1), LISTING_BYTES)
     try:
@@ -320,8 +320,8 @@ def list_ignored(top: Path, seconds: float) -> frozenset[str] | None:
 
 
 def above(root: Path) -> Ignores:
-    """What the repository that `root` lies in says about it from above. Nothing where it ignores
-    all of `root`, for whoever names an ignored folder means it."""
+    """Return the rules that the repository around `root` has above it. Empty if it ignores all of
+    `root`: a user who names an ignored folder means it."""
     parents = list(root.parents)
     top = next((at for at, folder in enumerate(parents) if (folder / ".git").exists()), None)
     if top is None or (root / ".git").exists():
@@ -335,7 +335,7 @@ def above(root: Path) -> Ignores:
 
 
 def _child(folder: Path, below: Path) -> Path:
-    """The entry of `folder` on the way to `below`."""
+    """Return the entry of `folder` on the way to `below`."""
     return folder / below.relative_to(folder).parts[0]
 
 
@@ -349,7 +349,7 @@ def _read(folder: Path) -> Iterator[IgnoreFile]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            yield own, (), (f"{name} is not obeyed: {error.strerror}",)
+            yield own, (), (f"cannot read {name}: {error.strerror}",)
             continue
         yield _file(own, name, text.removeprefix("\xef\xbb\xbf").split("\n"))
 
@@ -361,12 +361,12 @@ def _file(folder: str, name: str, lines: list[str]) -> IgnoreFile:
         try:
             pattern = ignore_pattern(line)
         except PatternTooLargeError as error:
-            problems.append(f"{name}, line {number}, is not obeyed: {line[:SHOWN_CHARS]}… {error}")
+            problems.append(f"{name}, line {number}, is not used: {line[:SHOWN_CHARS]}… {error}")
             continue
         if pattern is not None:
             patterns.append(pattern)
         if len(patterns) == PATTERNS_MAX:
-            problems.append(f"{name} is obeyed up to line {number}: it has more patterns than that")
+            problems.append(f"{name} is used up to line {number}: it has too many patterns")
             break
     return folder, tuple(reversed(patterns)), tuple(problems)
 

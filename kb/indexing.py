@@ -1,4 +1,4 @@
-"""Sources enter the store: whole, or from a spool file whose middle is indexed later."""
+"""Indexing of sources: whole, or from a spool file whose middle is indexed later."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ MIN_SLICE_BYTES = 8192
 _Cut = tuple[ChunkedDocument, tuple[str | bytes, ...], int]
 """One part of a source, ready to be stored: secrets are out, and counted where they begin.
 
-Its chunks, their texts as they are stored, and the secrets. The texts are made before the database
-is held, for it takes a while."""
+Its chunks, their texts as stored, and the secrets. Texts take long, and are made before the lock.
+"""
 
 Prepared = tuple[SourceSpec, StoredContent, _Cut]
 """A whole source, converted, cut and without its secrets, which only remains to be stored."""
@@ -48,15 +48,15 @@ def add(access: Access, spec: SourceSpec, data: bytes, *, wait_s: float | None =
 
 
 def prepare(access: Access, spec: SourceSpec, data: bytes) -> Prepared:
-    """All that can be done before the database is needed."""
+    """Do all that can be done before the database is needed."""
     content, text, chunked_as = convert(spec, data)
     part = spool_queue.SpoolPart(text, 0, 1)
     return spec, content, _cut(part, chunked_as, redaction.spans(access.redact, text))
 
 
 def prepare_all(access: Access, sources: Sequence[tuple[SourceSpec, bytes]]) -> list[Prepared]:
-    """The same for several. Workers do what takes long, so that other threads of this process get
-    on; those without secrets are cut together."""
+    """Prepare several sources. Workers do what takes long, so that other threads of this process
+    can run; those without secrets are cut together."""
     texts = [convert(spec, data) for spec, data in sources]
     found = [redaction.spans(access.redact, text) for _, text, _ in texts]
     plain = [
@@ -87,8 +87,8 @@ def _detect(spec: SourceSpec, beginning: bytes) -> Detected:
 
 
 def convert(spec: SourceSpec, data: bytes) -> tuple[StoredContent, bytes, Detected]:
-    """`data` as text that can be cut into exact chunks: what the source is, the text, and what that
-    is. Of a run every byte is kept."""
+    """Return `data` as text that can be cut into exact chunks: the stored content, the text, and
+    its kind. Every byte of a run's output is preserved."""
     text, steps = data, list[str]()
     if spec.origin != Origin.RUN:
         text, encoding = as_utf8(data)
@@ -124,8 +124,8 @@ def store(access: Access, db: sqlite3.Connection, prepared: Sequence[Prepared]) 
 def add_spool(
     access: Access, spec: SourceSpec, spool: Path, head_bytes: int, tail_bytes: int
 ) -> Indexed:
-    """Index a file's beginning and end, and queue what lies between; a file without such a middle
-    is deleted at once."""
+    """Index a file's beginning and end, and queue the middle; a file without one is deleted at
+    once."""
     eviction.admit(access, spool.stat().st_size)
     head, tail = spool_queue.head_and_tail(spool, head_bytes, tail_bytes)
     detected = _detect(spec, head.data)
@@ -148,7 +148,7 @@ def add_spool(
 def _secrets_of(
     access: Access, part: spool_queue.SpoolPart, spool: Path
 ) -> tuple[redaction.Span, ...]:
-    """The secrets that lie in a part of a file or reach into it."""
+    """Find the secrets that are in a part of a file or reach into it."""
     if access.redact is None:
         return ()
     start = max(part.start - redaction.CONTEXT_BYTES, 0)
@@ -187,7 +187,7 @@ def _finish(document: ChunkedDocument, redactions: int = 0) -> _Cut:
 
 
 def _leave_out_noise(chunk: Chunk, body: str | bytes) -> Chunk:
-    """Return what of a chunk is indexed. The first line of plain text is its title."""
+    """Return the chunk's indexed part. The first line of plain text is its title."""
     if not is_noise(body):
         return chunk
     title = () if chunk.kind == "text" else chunk.title
@@ -196,7 +196,7 @@ def _leave_out_noise(chunk: Chunk, body: str | bytes) -> Chunk:
 
 
 def _store(access: Access, db: sqlite3.Connection, parts: Sequence[tuple[int, _Cut]]) -> None:
-    """Store parts of sources, whose words together."""
+    """Store parts of sources, and their words together."""
     rows = ((source_id, document.chunks, bodies) for source_id, (document, bodies, _) in parts)
     writing.insert_chunks(db, rows)
     vocabulary = frozenset().union(*(cut[0].vocabulary or () for _, cut in parts))
@@ -242,8 +242,8 @@ def index_queued(
 
 
 def _index_next(access: Access, limit: int, only: int | None, wait_s: float | None) -> int | None:
-    """Index as much of the queue as goes into one transaction, of about `limit` bytes at most.
-    Returns the bytes of work that was, or None when nothing is queued."""
+    """Index as much of the queue as fits one transaction of about `limit` bytes. Return the bytes
+    of work done, or None if nothing is queued."""
     with access.reading() as db:
         queued = spool_queue.next_queued(db, only)
     if queued is None:
@@ -251,7 +251,7 @@ def _index_next(access: Access, limit: int, only: int | None, wait_s: float | No
     try:
         with access.reading() as db:
             source = reading.source(db, queued.source_id)
-    except UnknownSourceError:  # purged meanwhile, and its row of the queue with it
+    except UnknownSourceError:  # purged since, with its row of the queue
         return limit
     detected = Detected(source.kind, source.language, "stored")
     slices = list(_next_slices(access, queued, detected, limit))
@@ -272,7 +272,7 @@ def _index_next(access: Access, limit: int, only: int | None, wait_s: float | No
 def _next_slices(
     access: Access, queued: spool_queue.Queued, detected: Detected, limit: int
 ) -> Iterator[tuple[spool_queue.SpoolPart, _Cut]]:
-    """What is to be stored next of a spool file; nothing where it cannot be read."""
+    """Yield the next parts of a spool file to store; none if it cannot be read."""
     at: spool_queue.Queued | None = queued
     for _ in range(spool_queue.TRANSACTION_SLICES):
         if at is None or limit <= 0:
@@ -290,19 +290,19 @@ def _next_slices(
         at = at.behind(part, cut[0].state)
 
 
-def step_behind(access: Access, limit_bytes: int) -> bool:
-    """Index some of what is queued, and drop some of what exceeds the quota; else move some of what
-    was superseded. False where nothing was left to do.
+def index_or_evict(access: Access, limit_bytes: int) -> bool:
+    """Index some of the queue and evict towards the quota; otherwise move some superseded chunks.
+    Return False if nothing was left to do.
 
     Raises:
-        StoreError: what is queued, or was superseded, could not be stored.
+        StoreError: queued or superseded chunks could not be stored.
     """
     if access.read_only:
         return False
     index_queued(access, limit_bytes)
     with access.reading() as db:
         more = reading.count_bytes_left(db, None) > 0
-    with suppress(StoreError):  # which must not keep what is queued from being indexed
+    with suppress(StoreError):  # which must not keep the queue from being indexed
         more = eviction.step(access) or more
     return more or _move_superseded(access)
 

@@ -1,9 +1,9 @@
-"""One ranking over what several stores found for one query.
+"""One ranking over the hits of several stores for one query.
 
-Scores of two stores don't compare: a word that is rare in one may be common in the other. So what
-was found is scored anew, as if it lay in one store. Each word of the query counts the more, the
-fewer of all hits have it, and in each hit by how well that fits it. The order that a store itself
-gave its hits stays: of each store the next one competes.
+Scores of two stores don't compare: a word that is rare in one may be common in the other. So hits
+are scored again, as if they were in one store. Each word of the query counts more if fewer of all
+hits have it, and in each hit by how well that fits it. The order that a store itself gave its hits
+stays: the next hit of each store competes.
 """
 
 # ruff: noqa: S608 - only names fixed in this package are put into statements
@@ -20,7 +20,7 @@ from kb.candidates import WEIGHTS
 from kb.filters import Filters, inline
 from kb.focus import within_budget
 from kb.model import Hit, QueryResult, SearchState
-from kb.query import Corrections, Query, expression, keep_what_was_meant, parse
+from kb.query import Corrections, Query, drop_mistyped_parts, expression, parse
 from kb.schema import TOKENIZER
 from kb.words import index_terms, with_name_parts
 
@@ -30,19 +30,19 @@ COLUMNS = "leaf, crumb, body, ident, label"
 def merge(
     results: Sequence[QueryResult], *, limit: int, budget_bytes: int | None
 ) -> tuple[QueryResult, tuple[int, ...]]:
-    """Join what several stores found for one query to one answer of at most `limit` hits, whose
-    texts take at most `budget_bytes` together. Returns it with the store of each hit, in order."""
+    """Merge the results of several stores for one query into at most `limit` hits, whose texts take
+    at most `budget_bytes` together. Return it with the store of each hit, in order."""
     text = results[0].query if results else ""
     query = parse(inline(text, Filters())[0])
     lists = [result.hits for result in results]
     given = dict.fromkeys(one for result in results for one in result.corrections)
     with closing(_index([hit for hits in lists for hit in hits])) as db:
-        # What one store has as it was typed is no slip of the pen in another.
+        # A word that occurs in one store as typed is not a typing mistake in another.
         corrections = tuple(one for one in given if not _match(db, expression(one[0])))
         meant: dict[str, list[str]] = {}
         for typed, used in corrections:
             meant.setdefault(typed, []).append(used)
-        ranked = _rank(db, lists, *keep_what_was_meant(query, meant))[:limit]
+        ranked = _rank(db, lists, *drop_mistyped_parts(query, meant))[:limit]
     terms = (*query.terms, *(used for _, used in corrections))
     shown = within_budget([hit for _, hit in ranked], terms, budget_bytes)
     states = {result.state for result in results}
@@ -67,7 +67,7 @@ def _rank(
     corrections: Corrections,
 ) -> list[tuple[int, Hit]]:
     """Rank the hits of several stores, each with its store's number, with scores that compare. Each
-    list is best first. Hits of a correction alone go where others have the word itself."""
+    list is best first. Hits of only a correction go if others have the word itself."""
     scores = _score(db, query, corrections, sum(map(len, lists)))
     has_any = any(scores)
     ranked: list[tuple[float, int, int, Hit]] = []
@@ -77,7 +77,7 @@ def _rank(
         begin += len(hits)
         for at, hit in enumerate(hits):
             if own[at] or not has_any or not hit.corrections:
-                # A hit is no worse than those that its store puts behind it.
+                # A hit is no worse than those that its store ranks after it.
                 ranked.append((-max(own[at:]), at, store, hit))
     ranked.sort(key=lambda entry: entry[:3])
     return [(store, replace(hit, score=-score)) for score, _, store, hit in ranked]

@@ -1,5 +1,5 @@
-"""Copies of what is kept outside of the store, such as facts: how far each truth was followed, and
-the one way in which its sources come, change and go."""
+"""Copies in the store of data from elsewhere, such as facts: how far each original was followed,
+and the one way in which its sources are added, changed and removed."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from kb.store import Store
 from kb.writing import storable_text
 
 WAIT_S = 0.25
-"""How long a mirror waits for another writer."""
+"""The time that a mirror waits for another writer."""
 
 TRIES = 5
-"""How often a truth is read again where other processes mirror it at the same time."""
+"""The number of attempts to read an original that other processes mirror at the same time."""
 
 Version: TypeAlias = tuple[SourceSpec, bytes]
-"""What is known of a text of a label, and the text."""
+"""A text of a label: its description and the bytes."""
 
 
 Mirrored: TypeAlias = tuple[str, str, tuple[Version, ...]]
-"""A label, its origin, and all versions that its truth has, the oldest first. Without any it is to
-go."""
+"""A label, its origin, and all versions in the original, the oldest first. Without any, the label
+is removed."""
 
 _There: TypeAlias = tuple[tuple[int, bytes], ...]
 """The versions of a label in the store, by id and digest."""
 
 _Plan: TypeAlias = tuple[_There, tuple[int, ...], tuple[Version, ...]]
-"""What is to be done to a label: its versions in the store, which of them go, and new ones."""
+"""A plan for a label: its versions in the store, those to remove, and new ones."""
 
 
 def read_marks(store: Store) -> Mapping[str, str]:
-    """Read how far each mirror has followed its truth, by name; empty has all compared."""
+    """Read how far each mirror has followed its original, by name; empty has all compared."""
     with store.access.reading() as db:
         return dict(db.execute("SELECT name, upto FROM mirror").fetchall())
 
 
 def forget_marks(store: Store, *, besides: str = "") -> None:
-    """Have the mirrors compare everything anew, but for the one that is named."""
+    """Make the mirrors compare everything again, except the one named in `besides`."""
     with store.access.writing() as db:
         db.execute("UPDATE mirror SET upto = '' WHERE name != ?", (besides,))
 
@@ -72,16 +72,16 @@ def follow(  # noqa: PLR0913 - how a step is taken
     mark: str | None = None,
     wait_s: float = WAIT_S,
 ) -> int | None:
-    """Make some labels what their truth has, and with a `mark` note how far that is: all of it in
-    one transaction. `seen` is the mark before the truth was read.
+    """Make some labels equal to the original, and with a `mark` note how far that is: all in one
+    transaction. `seen` is the mark before the original was read.
 
-    Returns how many versions went; None where another process was faster: then nothing was done,
-    and the truth is to be read again.
+    Returns how many versions were removed; None if another process was faster: nothing was done,
+    and the original must be read again.
 
     Raises:
         StoreError: nothing was done.
     """
-    from kb import eviction, indexing  # noqa: PLC0415 - nobody waits for it where nothing is new
+    from kb import eviction, indexing  # noqa: PLC0415 - not loaded if nothing is new
 
     access = store.access
     with access.reading() as db:
@@ -101,16 +101,16 @@ def follow(  # noqa: PLR0913 - how a step is taken
             access.known_words.clear()
         indexing.store(access, db, prepared)
         for one in wanted:
-            _tell_newest(db, one)
-        # Without a new mark the old one stays; a row tells that there may be something to take out.
+            _update_newest(db, one)
+        # Without a new mark the old one stays; a row notes that there may be something to remove.
         upto = seen if mark is None else mark
         db.execute("INSERT OR REPLACE INTO mirror (name, upto) VALUES (?, ?)", (name, upto))
     return len(gone)
 
 
 def follow_in_turn(store: Store, name: str, seen: str, attempt: Callable[[str], int | None]) -> int:
-    """Attempt to follow a truth from the mark `seen` on, again where another process was faster.
-    Return how much is left."""
+    """Follow an original from the mark `seen`, again if another process was faster. Return how much
+    is left."""
     for _ in range(TRIES):
         left = attempt(seen)
         if left is not None:
@@ -132,11 +132,11 @@ def follow_in_batches(  # noqa: PLR0913 - what is compared, and how far it goes
     deadline: float,
     is_compacted: bool = True,
 ) -> int | None:
-    """Take out what is gone, then make the labels of `paths` what their truth has, so many at once,
-    until all are done or the clock passes `deadline`.
+    """Remove what is gone, then make the labels of `paths` equal to the original, a batch at a
+    time, until all are done or the clock passes `deadline`.
 
-    Returns how many paths are left; where none is, the mark is set. None as `follow` does. With
-    `is_compacted` nothing of what went stays in the file.
+    Returns how many paths are left; if none are, the mark is set. None as `follow` does. With
+    `is_compacted` no part of the removed text stays in the file.
     """
     went = follow(store, name, gone, seen=seen)
     left = len(paths)
@@ -149,7 +149,7 @@ def follow_in_batches(  # noqa: PLR0913 - what is compared, and how far it goes
         if time.monotonic() >= deadline:
             break
     if went and is_compacted:
-        with store.access.exclusively() as db:  # as far as other processes let it be
+        with store.access.exclusively() as db:  # if other processes permit it
             purging.compact(db)
     if not left and follow(store, name, (), seen=seen, mark=mark) is None:
         return None
@@ -157,7 +157,7 @@ def follow_in_batches(  # noqa: PLR0913 - what is compared, and how far it goes
 
 
 def _plan(db: sqlite3.Connection, wanted: Mirrored) -> _Plan:
-    """Find what to take out and what to add: as little as may be, for the newest version stands
+    """Find what to remove and what to add: as little as possible, as the newest version must be
     last, and each supersedes the one before."""
     there, (_, _, versions) = _read_there(db, wanted), wanted
     digests = [text_digest(data) for _, data in versions]
@@ -183,8 +183,8 @@ def _read_mark(db: sqlite3.Connection, name: str) -> str:
     return row[0] if row else ""
 
 
-def _tell_newest(db: sqlite3.Connection, wanted: Mirrored) -> None:
-    """Note who said the newest version, when and for how long: that may change without the text."""
+def _update_newest(db: sqlite3.Connection, wanted: Mirrored) -> None:
+    """Note the newest version's author, time and lifetime: they may change without the text."""
     label, origin, versions = wanted
     if not versions:
         return

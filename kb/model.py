@@ -1,4 +1,4 @@
-"""What a store is asked for and answers with."""
+"""Requests to a store and its answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class StoreError(Exception):
-    """A store could not do what was asked."""
+    """A store could not carry out a request."""
 
 
 class StoreUnavailableError(StoreError):
@@ -36,7 +36,7 @@ class StoreBusyError(StoreError):
 
 
 class StoreCorruptError(StoreError):
-    """The file is damaged: opening it anew sets it aside and starts a fresh one."""
+    """The file is damaged: reopening it sets it aside and starts a new one."""
 
 
 class StoreLateError(StoreError):
@@ -54,8 +54,8 @@ _CAUSES: tuple[tuple[int, type[StoreError], str], ...] = (
     (sqlite3.SQLITE_PERM, StoreReadOnlyError, "its permissions forbid writing"),
     (sqlite3.SQLITE_BUSY, StoreBusyError, "other processes keep it locked: try again"),
     (sqlite3.SQLITE_LOCKED, StoreBusyError, "it is locked: try again"),
-    (sqlite3.SQLITE_CORRUPT, StoreCorruptError, "it is damaged: run `kept check`"),
-    (sqlite3.SQLITE_NOTADB, StoreCorruptError, "it is no SQLite database"),
+    (sqlite3.SQLITE_CORRUPT, StoreCorruptError, "it is damaged: run `context-mode kept check`"),
+    (sqlite3.SQLITE_NOTADB, StoreCorruptError, "it is not an SQLite database"),
     (sqlite3.SQLITE_INTERRUPT, StoreLateError, "reading it takes too long"),
     (
         sqlite3.SQLITE_CANTOPEN,
@@ -67,7 +67,7 @@ _CAUSES: tuple[tuple[int, type[StoreError], str], ...] = (
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """SQLite's errors inside become one of ours, naming the file and what to do.
+    """Turn SQLite's errors inside into a `StoreError`, naming the file and the remedy.
 
     Raises:
         StoreError: the subclass that fits SQLite's primary result code.
@@ -75,7 +75,7 @@ def translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except zlib.error as error:
-        raise StoreCorruptError(f"{path}: a text in it is damaged: run `kept check`") from error
+        raise StoreCorruptError(f"{path}: damaged text: run `context-mode kept check`") from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
         if code is None:
@@ -87,7 +87,7 @@ def translate_errors(path: Path) -> Iterator[None]:
 
 
 class Origin(StrEnum):
-    """Where a source came from."""
+    """Origin of a source."""
 
     RUN = "run"
     FILE = "file"
@@ -100,7 +100,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
-    """What is known of a source besides its bytes, from the caller to the row of the table."""
+    """Description of a source, from the caller to the row of the table."""
 
     label: str
     origin: str = Origin.NOTE
@@ -115,7 +115,7 @@ class SourceSpec:
     ttl_s: float | None = None  # how many seconds it stays findable
     pinned: bool = False
     base_url: str | None = None  # what the links of HTML are relative to
-    series: str | None = None  # those of one series are versions of one thing
+    series: str | None = None  # sources of one series are versions of one thing
     met: bool = False  # met in a folder, rather than named by itself
     author: str | None = None  # who said it
     said_at: float | None = None  # in seconds since the epoch; None is now
@@ -123,7 +123,7 @@ class SourceSpec:
 
 @dataclass(frozen=True, slots=True)
 class StoredContent:
-    """What the bytes of a source turned out to be."""
+    """The stored form of a source's bytes."""
 
     kind: str
     language: str | None
@@ -135,7 +135,7 @@ class StoredContent:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """What became of one addition."""
+    """The result of one addition."""
 
     source_id: int
     label: str
@@ -147,7 +147,7 @@ class Indexed:
     bytes_total: int
     complete: bool
     notes: tuple[str, ...] = ()
-    converted: str | None = None  # what was done to it before
+    converted: str | None = None  # how it was converted before
     redactions: int = 0  # secrets that were taken out
 
 
@@ -182,7 +182,7 @@ class Source:
 
 
 class SearchState(StrEnum):
-    """Whether a query found something, nothing, or had nothing to look in."""
+    """The outcome of a query: found something, nothing, or had nothing to search."""
 
     MATCH = "match"
     NO_MATCH = "no_match"
@@ -190,7 +190,7 @@ class SearchState(StrEnum):
 
 
 Correction = tuple[str, str]
-"""A query word that hardly occurs, and a word that was looked for beside it."""
+"""A query word that hardly occurs, and a word that was also looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,11 +213,11 @@ class Hit:
     superseded: bool = False  # a later version of its source exists
     corrections: tuple[Correction, ...] = ()
     weak: bool = False  # few of the query's words are in it
-    alike: int = 0  # how many chunks behind it say the same
+    alike: int = 0  # how many later chunks say the same
     origin: str = ""
     author: str | None = None  # who said it, where that is known
-    at: float = 0.0  # when it was said, else when it was kept, in seconds since the epoch
-    stale: str = ""  # as of `FileState.find_stale`, where somebody looked
+    at: float = 0.0  # when it was said, else when it was stored, in seconds since the epoch
+    stale: str = ""  # as of `FileState.find_stale`, if it was checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +234,9 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedHit:
-    """What a hit's score is the sum of: BM25 of its words, shares for words near each other and
-    for the rest of its source. Each rank counts from 1 among the chunks that were ranked; None
-    where nothing stands together."""
+    """The parts of a hit's score: BM25 of its words, shares for words near each other and for the
+    rest of its source. Each rank counts from 1 among the ranked chunks; None if no words are near
+    each other."""
 
     hit: Hit
     words: float
@@ -248,7 +248,7 @@ class ExplainedHit:
 
 @dataclass(frozen=True, slots=True)
 class QueryExpression:
-    """A query as the full-text index was asked it."""
+    """A query as the full-text index received it."""
 
     table: str
     words: str  # in full-text syntax
@@ -258,7 +258,7 @@ class QueryExpression:
 
 @dataclass(frozen=True, slots=True)
 class RankExplanation:
-    """Why the hits of a query rank as they do."""
+    """The reasons for the ranks of a query's hits."""
 
     query: str
     words: tuple[str, ...]
@@ -271,7 +271,7 @@ class RankExplanation:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What a purge removed: sources, chunks, bytes of text, and spool files now without owner."""
+    """The sources, chunks, bytes of text that a purge removed, and spool files without an owner."""
 
     sources: int
     chunks: int

@@ -1,7 +1,7 @@
-"""Marks become chunks: split what is too large, merge what is too small, tile the source exactly.
+"""Packing of marks into chunks: split the large, merge the small, tile the source exactly.
 
-This is the one place that cuts, so what it promises (order, coverage, the cap) holds for every
-kind of source whatever its chunker marked.
+This is the one place that cuts, so its guarantees (order, coverage, the cap) hold for every kind of
+source whatever its chunker marked.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import NamedTuple
 from kb.decoding import strip
 
 TARGET_BYTES = 1500
-"""What a chunk aims at: small enough to be an answer, large enough to be understood alone."""
+"""The intended size of a chunk: small enough to be an answer, large enough to be clear alone."""
 
 CAP_BYTES = 4096
-"""What no chunk exceeds, of whatever kind and shape."""
+"""The limit for chunks of every kind and shape."""
 
 MERGE_BYTES = 400
-"""Neighbours below this join when they stand under one parent."""
+"""Neighbours below this join if they have the same parent."""
 
 
 class Mark(NamedTuple):
@@ -65,13 +65,13 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedDocument:
-    """What became of one source: its kind, its chunks in order, and what had to be given up."""
+    """The chunked form of one source: its kind, its chunks in order, and notes on failures."""
 
     kind: str
     language: str | None
     chunks: tuple[Chunk, ...]
     notes: tuple[str, ...] = ()
-    state: str | None = None  # of a part of a source: what chunking the next part must know
+    state: str | None = None  # of a part of a source: what chunking the next part needs to know
     vocabulary: frozenset[str] | None = None  # what typing mistakes are corrected against, if known
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -119,10 +119,10 @@ def pack(  # noqa: PLR0913 - where the part stands is four numbers and names
     base_byte: int = 0,
     base_line: int = 1,
 ) -> Iterator[Chunk]:
-    """The chunks of `data` as `marks` divide it.
+    """Yield the chunks of `data` as `marks` divide it.
 
     `base_byte` and `base_line` are where `data` begins in its source, for one that arrives in
-    parts. Marks out of order are dropped, so that a chunker's slip never breaks the tiling.
+    parts. Marks out of order are dropped, so that a chunker's error never breaks the tiling.
     """
     line = base_line
     for group in _group(data, _pieces(data, marks)):
@@ -146,13 +146,13 @@ def pack(  # noqa: PLR0913 - where the part stands is four numbers and names
 
 
 def text_and_raw(source: bytes) -> tuple[str, bytes | None]:
-    """The text of a chunk's bytes, and those bytes where the text does not tell them."""
+    """Return the text of a chunk's bytes, and the bytes if the text does not preserve them."""
     text = source.decode("utf-8", "replace")
     return text, source if "\ufffd" in text and text.encode() != source else None
 
 
 def _pieces(data: bytes, marks: Iterable[Mark]) -> Iterator[_Group]:
-    """Every marked section in order, those too large cut into several under the same mark."""
+    """Yield every marked section in order; large ones are cut into several under the same mark."""
     open_mark = Mark(0)
     for mark in marks:
         if mark.start > open_mark.start:
@@ -176,7 +176,7 @@ def _cut(data: bytes, start: int, end: int, mark: Mark) -> Iterator[_Group]:
 
 
 def _cut_point(data: bytes, start: int, end: int) -> int:
-    """The best place to end a piece that begins at `start`: blank line, line, word, code point."""
+    """Find the best place to end a piece from `start`: blank line, line, word, code point."""
     target, cap = start + TARGET_BYTES, start + CAP_BYTES
     for separator in (b"\n\n", b"\r\n\r\n"):
         found = data.rfind(separator, start + TARGET_BYTES // 2, target)
@@ -197,7 +197,7 @@ def _cut_point(data: bytes, start: int, end: int) -> int:
 
 
 def code_point_boundary(data: bytes, at: int) -> int:
-    """`at`, or up to three bytes before it, so that no valid UTF-8 sequence is cut in two."""
+    """Return `at`, or up to three bytes before it, so that no UTF-8 sequence is cut in two."""
     for back in range(4):
         if at - back <= 0 or at - back >= len(data) or data[at - back] & 0xC0 != 0x80:
             return at - back
@@ -205,7 +205,7 @@ def code_point_boundary(data: bytes, at: int) -> int:
 
 
 def _group(data: bytes, pieces: Iterable[_Group]) -> Iterator[_Group]:
-    """Neighbours joined where they read better as one chunk than as two."""
+    """Join neighbours that read better as one chunk than as two."""
     group: _Group | None = None
     for piece in pieces:
         if group is not None and _joins(data, group, piece):
@@ -250,11 +250,11 @@ def _has_words(data: bytes, piece: _Group) -> bool:
 
 
 def _title(group: _Group, raw: bytes) -> tuple[str, ...]:
-    """The path to the group: that of its one large piece, else the shared parent and every leaf."""
+    """Return the group's path: that of its one large piece, else the shared parent and leaves."""
     if group.largest >= MERGE_BYTES and group.lead.title:
         return _bound_title(group.lead.title)
     titles = list(dict.fromkeys(m.title for m in group.marks if m.title))
-    # A section that only introduces the next is told by the deeper one's path.
+    # A section that only introduces the next has the deeper one's path.
     titles = [a for a, b in zip_longest(titles, titles[1:]) if b is None or b[: len(a)] != a]
     if not titles:
         first = _FIRST_LINE.search(strip(raw))

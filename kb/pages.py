@@ -1,6 +1,6 @@
-"""Pages that were fetched: when, and by which marks their server tells whether they changed.
+"""Fetched pages: when, and the validators with which their server reports changes.
 
-Addresses are kept as hashes only, for they may hold keys.
+Only hashes of addresses are stored, for they may hold keys.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from kb.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is known of an address."""
+    """The record of an address."""
 
     source_id: int  # the source that holds its text
     fetched_at: float  # or last found unchanged, in seconds since the epoch
     title: str | None
-    etag: str | None  # this and the next are validators that the final URL gave
+    etag: str | None  # this and the next are validators that the final URL returned
     last_modified: str | None
     final_sha256: bytes
 
     def came_from(self, url: str) -> bool:
-        """Whether the validators are those of this address."""
+        """Return whether the validators are those of this address."""
         return self.final_sha256 == _digest(url)
 
 
 def find(store: Store, url: str) -> Page | None:
-    """The page at an address, unless its text was purged."""
+    """Find the page at an address, unless its text was purged."""
     with store.access.reading() as db:
         row = db.execute(
             "SELECT source_id, fetched_at, title, etag, last_modified, final_sha256"
@@ -50,8 +50,8 @@ def put(  # noqa: PLR0913 - a row
     last_modified: str | None = None,
     converted: str | None = None,
 ) -> None:
-    """Note that the address was fetched now, and is kept as this source, before whose storing it
-    was `converted`."""
+    """Record that the address was fetched now and is stored as this source, which was
+    `converted`."""
     row = (_digest(url), source_id, time.time(), title, etag, last_modified, _digest(final_url))
     with store.access.writing() as db:
         if converted is not None:
@@ -67,7 +67,7 @@ def put(  # noqa: PLR0913 - a row
 
 
 def confirm(store: Store, url: str) -> None:
-    """Note that the address was found unchanged now."""
+    """Record that the address was found unchanged now."""
     with store.access.writing() as db:
         db.execute(
             "UPDATE page SET fetched_at = ? WHERE url_sha256 = ?", (time.time(), _digest(url))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_DEPTH = 200
-"""Definitions deeper in the syntax tree go with what encloses them. A query is quadratic in the
+"""Definitions deeper in the syntax tree belong to the one around them. A query is quadratic in the
 depth of a tree, and some operators nest once per operand."""
 
 _SPACE = b" \t\r\n"
@@ -59,7 +59,7 @@ def find_definitions(data: bytes, language: str, root: Node) -> list[Definition]
 
 
 def _with_leads(data: bytes, leads: dict[int, int], start: int) -> int:
-    """Where the comments and attributes begin that stand directly above `start`."""
+    """Return where the comments and attributes directly above `start` begin."""
     while True:
         above = _without_space(data, start)
         lead = leads.get(above)
@@ -82,7 +82,7 @@ def _begins_line(data: bytes, position: int) -> bool:
 
 
 def _name(data: bytes, node: Node, names: list[Node]) -> str:
-    """What the definition is called, without a C declarator's stars and parameters."""
+    """Return the definition's name, without a C declarator's stars and parameters."""
     if not names:
         field = node.child_by_field_name("name")
         names = [field] if field is not None else []
@@ -99,27 +99,27 @@ PARSE_BYTES = 2 * 1024 * 1024
 fifty times their size in memory."""
 
 PARSE_LINE_BYTES = 16_384
-"""Longer lines are generated too. Scanners that ask for their column read the line from its start
-each time, and nothing can stop them meanwhile: minutes for 100 KB."""
+"""Longer lines are generated too. Scanners that need their column read the line from its start each
+time, and nothing can stop them: minutes for 100 KB."""
 
 PARSE_BASE_S = 0.25
 PARSE_S_PER_BYTE = 2e-6
 """Processor time for one parse: real programs take a twentieth of it."""
 
 END_TIMES = 2.0
-"""So many times that, and a worker ends. A parser asks whether it is late between its steps, and
-one step of it may be quadratic in what was read so far: half a minute for 90 KB of `a<` as Java."""
+"""After this multiple of that time, a worker ends. A parser checks the time between its steps, and
+one step may be quadratic in the bytes read: half a minute for 90 KB of `a<` as Java."""
 
 SMALL_BYTES = 262_144
-"""A worker parses so much without asking for the time, which takes a third of it: nearly all ends
-at once, and what does not ends with the worker."""
+"""A worker parses this much without checking the time, which takes a third of it: nearly all ends
+at once, and the rest ends with the worker."""
 
 _READ_BYTES = 65_536
 _MAX_ERROR_CHILDREN = 4000
 
 
 def is_parsed(data: bytes, language: str | None) -> bool:
-    """Whether a parser is put to it; what it is too much for is cut by lines alone."""
+    """Return whether a parser is used; other sources are cut by lines alone."""
     if language not in grammars.QUERIES or len(data) > PARSE_BYTES:
         return False
     return max(map(len, data.split(b"\n"))) <= PARSE_LINE_BYTES
@@ -156,16 +156,16 @@ def parse(data: bytes, language: str) -> Node:
     except ValueError:
         raise TimeoutError(f"no {language} syntax tree within {allowed_s:.1f} s") from None
     if _has_wide_error(tree.root_node):
-        raise ValueError(f"no {language}: whole stretches of it cannot be parsed")
+        raise ValueError(f"not {language}: large parts of it cannot be parsed")
     return tree.root_node
 
 
 @contextmanager
 def _ending_worker(seconds: float) -> Iterator[bool]:
-    """Have the timer that ends a worker end it after so much processor time, if not before, and
-    tell whether it does.
+    """Make the timer that ends a worker fire after this processor time at the latest, and report
+    whether there is one.
 
-    Where no such timer runs, which is everywhere else, none is started.
+    If no such timer runs, as in every other process, none is started.
     """
     left_s, _ = signal.getitimer(signal.ITIMER_PROF)
     if not 0 < seconds < left_s:
@@ -180,7 +180,7 @@ def _ending_worker(seconds: float) -> Iterator[bool]:
 
 
 def _has_wide_error(root: Node) -> bool:
-    """Whether some error has so many children that a query, quadratic in them, would not end."""
+    """Return whether an error has so many children that a query would not end."""
     waiting = [root] if root.has_error else []
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""Forgetting: which sources a purge means, and giving their space back to the file system."""
+"""Purging: the sources to forget, and returning their space to the file system."""
 
 # ruff: noqa: S608 - only names and conditions fixed in this file are put into statements
 
@@ -42,8 +42,8 @@ def _take_out(db: sqlite3.Connection, chosen: Iterable[int]) -> None:
 
 
 def _keep_only(db: sqlite3.Connection, kept: Iterable[int], chosen: Iterable[int]) -> None:
-    """The same where it is most of the store: emptying the indexes and putting back what stays
-    costs by the size of that; taking entries out costs by the size of what goes."""
+    """Do the same if most of the store goes: emptying the indexes and putting the rest back costs
+    by the size of that; taking entries out costs by the size of what goes."""
     writing.empty_indexes(db)
     db.executemany("DELETE FROM source WHERE id = ?", ((source_id,) for source_id in chosen))
     vocabulary: set[str] = set()
@@ -56,7 +56,7 @@ def _keep_only(db: sqlite3.Connection, kept: Iterable[int], chosen: Iterable[int
 def _vocabulary(
     db: sqlite3.Connection, source_id: int, ids: tuple[int, int] = writing.ALL_CHUNKS
 ) -> set[str]:
-    """The words of a source's chunks, from the first to the last of `ids`."""
+    """Return the words of a source's chunks, from the first to the last of `ids`."""
     rows = db.execute(
         "SELECT body FROM chunk WHERE source_id = ? AND id BETWEEN ? AND ?", (source_id, *ids)
     )
@@ -104,12 +104,10 @@ def choose(  # noqa: PLR0913 - the filters are the interface
 
 
 def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int, excess: int) -> Purged:
-    """Forget what of a source is queued, as far as `excess` bytes, else that and its last chunks.
-    The source goes, too, if no more chunks than that are left. Within the caller's transaction.
-    What that removed counts the queued bytes, too, and the source if nothing of it is left. Until
-    then it is an incomplete source as any other, but neither a file nor a page that need not
-    be read again.
-    """
+    """Forget up to `excess` queued bytes of a source, else all its queue and its last chunks. The
+    source goes, too, if no more than `most_chunks` are left. Runs within the caller's transaction.
+    The result counts the queued bytes, too, and the source once it is wholly gone. Until then it is
+    an incomplete source like any other, but a file or page that must be read again."""
     if _shorten(db, source_id, excess):
         return Purged(0, 0, excess, ())
     queued, spools = _unqueue(db, source_id)
@@ -138,7 +136,7 @@ def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int, excess:
 
 
 def _shorten(db: sqlite3.Connection, source_id: int, excess: int) -> bool:
-    """Whether so much was taken off the end of what is queued of a source: only if it is less."""
+    """Cut `excess` bytes off the end of a source's queue if it has more; return whether it did."""
     done = db.execute(
         "UPDATE pending SET end_byte = end_byte - ? WHERE id ="
         " (SELECT id FROM pending WHERE source_id = ? AND end_byte - next_byte > ? LIMIT 1)",
@@ -148,7 +146,7 @@ def _shorten(db: sqlite3.Connection, source_id: int, excess: int) -> bool:
 
 
 def _unqueue(db: sqlite3.Connection, source_id: int) -> tuple[int, tuple[Path, ...]]:
-    """Take a source out of the queue: how many bytes of it were queued, and its spool files."""
+    """Take a source out of the queue; return its number of queued bytes, and its spool files."""
     rows = db.execute(
         "SELECT spool, end_byte - next_byte FROM pending WHERE source_id = ?", (source_id,)
     ).fetchall()
@@ -157,9 +155,9 @@ def _unqueue(db: sqlite3.Connection, source_id: int) -> tuple[int, tuple[Path, .
 
 
 def compact(db: sqlite3.Connection) -> None:
-    """Give freed space back: merge what deletions left in the indexes, then rewrite the file.
+    """Free space: merge what deletions left in the indexes, then rewrite the file.
 
-    Where other processes are busy in it, the space is reused later instead.
+    If other processes are using it, the space is reused later instead.
     """
     try:
         for table in ("chunk_fts", "history_fts", "word_fts"):

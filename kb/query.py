@@ -1,4 +1,4 @@
-"""User text becomes a legal full-text query, whatever it holds."""
+"""Conversion of any user text to a legal full-text query."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ACRONYM = re.compile(r"[A-Z]{2,}(?:s|es|d|ed|ing)")
 """An acronym in another form, such as `APIs` or `ORed`: no name of several parts."""
 
 MAX_TERMS = 32
-"""Of longer queries the first distinct words count: more would cost time and find everything."""
+"""The limit on distinct words, taken from the start: more would cost time and find everything."""
 
 NEAR_TOKENS = 24
-"""How far apart the words of a query may stand and still count as together."""
+"""The distance at which the words of a query still count as together."""
 
 _STOP_WORDS = """
 a an and are as at be by can do does for from has have how i if in is it its many much my of on or
@@ -30,15 +30,15 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 Corrections = Mapping[str, Sequence[str]]
-"""What a word of a query may have meant, the likeliest first."""
+"""Possible meanings of a word of a query, the likeliest first."""
 
 
 Pair = tuple[str, str]
-"""Two words that count more where they stand near each other, as full-text syntax has them."""
+"""Two words that count more if they are near each other, in full-text syntax."""
 
 
 def near(*phrases: str) -> str:
-    """Phrases near each other, in any order."""
+    """Return phrases near each other, in any order."""
     return f"NEAR({' '.join(phrases)}, {NEAR_TOKENS})"
 
 
@@ -47,24 +47,24 @@ class Query:
     """The words of a query."""
 
     terms: tuple[str, ...]  # in order, each once, as typed; the parts come last
-    parts: tuple[str, ...] = ()  # what names among the terms are made of
+    parts: tuple[str, ...] = ()  # the parts of names among the terms
 
     def groups(self, corrections: Corrections) -> list[str]:
-        """An expression a word: the word, and beside it how it is spelt without letters such as
-        ł, and of a corrected one what it may have meant."""
+        """Return an expression a word: the word, its spelling without letters such as ł, and its
+        corrections."""
         return [
             " OR ".join((expression(term), *map(quote, _others(term, corrections))))
             for term in self.terms
         ]
 
     def phrases(self, corrections: Corrections) -> list[tuple[str, ...]]:
-        """The phrases of each of `groups`, each scored for itself."""
+        """Return the phrases of each of `groups`, each scored separately."""
         return [
             (*_own_phrases(term), *map(quote, _others(term, corrections))) for term in self.terms
         ]
 
     def pairs(self, corrections: Corrections) -> tuple[Pair, ...]:
-        """Each two neighbouring words; the same two once."""
+        """Return each two neighbouring words; the same two once."""
         used = [
             quote(corrections.get(term, (term,))[0])
             for term in self.terms
@@ -79,8 +79,8 @@ def _others(term: str, corrections: Corrections) -> list[str]:
 
 
 def parse(text: str) -> Query:
-    """The words that `text` asks for, behind them the parts of those that are names; none where it
-    holds nothing but punctuation. An accent that stands beside its letter becomes one with it."""
+    """Return the words of `text`, followed by the parts of those that are names; none if it is only
+    punctuation. An accent next to its letter is combined with it."""
     asked = _TERM.findall(unicodedata.normalize("NFC", text))
     found = dict.fromkeys(term.lower() if term.isupper() else term for term in asked)
     terms = [term for term in found if term.lower() not in STOP_WORDS] or list(found)
@@ -91,13 +91,13 @@ def parse(text: str) -> Query:
 
 
 def _parts(term: str) -> list[str]:
-    """What a name is made of, in lower case."""
+    """Return the parts of a name, in lower case."""
     return [] if _ACRONYM.fullmatch(term) else [part.lower() for part in words.name_parts(term)]
 
 
-def keep_what_was_meant(query: Query, corrections: Corrections) -> tuple[Query, Corrections]:
-    """Leave out the parts of mistyped names, such as `Ti` and `mOut` of `setTimOut`, for a slip
-    of the pen makes parts of its own. Those that make up what was meant stay."""
+def drop_mistyped_parts(query: Query, corrections: Corrections) -> tuple[Query, Corrections]:
+    """Leave out the parts of mistyped names, such as `Ti` and `mOut` of `setTimOut`, as a typing
+    mistake changes the parts. Those that form a correction stay."""
     kept: dict[str, Sequence[str]] = dict(corrections)
     slips: set[str] = set()
     for name in corrections:
@@ -113,7 +113,7 @@ def keep_what_was_meant(query: Query, corrections: Corrections) -> tuple[Query, 
 
 
 def _make(meant: str, parts: Sequence[str], corrections: Corrections) -> dict[str, str]:
-    """What each part stands for in a word that they make up; nothing where they do not."""
+    """Return what each part stands for in a word that they form; empty if they do not."""
     made = {}
     for part in parts:
         ways = (part, *corrections.get(part, ()))
@@ -125,14 +125,14 @@ def _make(meant: str, parts: Sequence[str], corrections: Corrections) -> dict[st
 
 
 def expression(term: str) -> str:
-    """One word as full-text syntax; in scripts without spaces the pairs of characters, and of an
-    emoji the word, under which such text is indexed."""
+    """Return one word as full-text syntax; in scripts without spaces the pairs of characters, and
+    for an emoji its indexed word."""
     phrases = _own_phrases(term)
     return phrases[0] if len(phrases) == 1 else f"({' AND '.join(phrases)})"
 
 
 def _own_phrases(term: str) -> list[str]:
-    """What must all be in a chunk that has the word."""
+    """Return the phrases that a chunk with the word must all have."""
     if words.is_emoji(term):
         return [quote(words.emoji_word(term))]
     if words.is_unspaced(term):
@@ -141,5 +141,5 @@ def _own_phrases(term: str) -> list[str]:
 
 
 def quote(text: str) -> str:
-    """A string literal of the full-text syntax: nothing in it is an operator."""
+    """Return a string literal of the full-text syntax: nothing in it is an operator."""
     return '"' + text.replace('"', '""') + '"'

@@ -1,9 +1,9 @@
-"""Which chunks fit a query best: BM25, raised where words stand together and where the rest of
-the source fits as well.
+"""Ranking of chunks for a query: BM25, raised if words are near each other and if the rest of the
+source fits as well.
 
-The full-text index gives a pool of chunks by the words of the query. Each chunk's score gains a
+The full-text index returns a pool of chunks by the words of the query. Each chunk's score gains a
 share of its score for words near each other, and of the best scores of its source. So a good chunk
-in a fitting document goes before one in a stray one. The shares were chosen on the query sets of
+in a fitting document ranks before one in a stray one. The shares were chosen on the query sets of
 `benchmarks kb.quality`, where a range around them does as well. Adding scores does better there
 than adding reciprocal ranks.
 """
@@ -23,7 +23,7 @@ from kb.filters import Condition, Selection, match
 from kb.query import near
 
 POOL = 50
-"""How many chunks are ranked; more never changed the first ten for the better."""
+"""The number of ranked chunks; more never changed the first ten for the better."""
 
 TOGETHER_SHARE = 0.2
 SOURCE_SHARE = 0.15
@@ -38,14 +38,14 @@ Scored = tuple[int, float, int]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A chunk's place in the answer, and what its score is made of."""
+    """A chunk's place in the answer, and the parts of its score."""
 
     chunk_id: int
     source_id: int
     words: float
     together: float
     source: float
-    fit: float | None  # `words` by the score of a chunk with each word once; None: no telling
+    fit: float | None  # `words` by the score of a chunk with each word once; None: unknown
 
     @property
     def score(self) -> float:
@@ -53,8 +53,7 @@ class Ranked:
 
 
 class Ranking:
-    """A query's chunks, ranked as far as is asked for: what is found is scored once, however often
-    more of it is wanted."""
+    """A query's chunks, ranked as needed: each is scored once, however many are requested later."""
 
     def __init__(
         self,
@@ -63,8 +62,8 @@ class Ranking:
         best: Iterator[Scored],
         score_pairs: Callable[[Set[int]], Mapping[int, float]],
     ) -> None:
-        """`best` has the chunks by their words alone, best first; `score_pairs` scores words near
-        each other in some of them; `tables` index them."""
+        """Set up: `best` has the chunks by words alone, best first; `score_pairs` scores words
+        near each other in some of them; `tables` index them."""
         self.tables = tables
         self.choice = choice
         self._best = best
@@ -73,7 +72,7 @@ class Ranking:
         self._by_source: defaultdict[int, list[int]] = defaultdict(list)
 
     def first(self, size: int) -> list[Ranked]:
-        """The best `size` chunks, best first; no smaller than what was asked for before."""
+        """Return the best `size` chunks, best first; never fewer than requested before."""
         new = list(islice(self._best, max(0, size - len(self._own))))
         near = self._score_pairs({chunk_id for chunk_id, _, _ in new})
         for chunk_id, score, source_id in new:
@@ -90,7 +89,7 @@ class Ranking:
 
 
 def rank_all(db: sqlite3.Connection, table: str, choice: Choice, where: Condition) -> Ranking:
-    """Rank the chunks of a full-text table; what does not fit the filters is passed over."""
+    """Rank the chunks of a full-text table; those that do not fit the filters are skipped."""
     together = " OR ".join(near(*pair) for pair in choice.pairs)
 
     def score_pairs(ids: Set[int]) -> Mapping[int, float]:
@@ -115,8 +114,8 @@ def _source_share(scores: list[float]) -> float:
 
 
 def _best(db: sqlite3.Connection, table: str, choice: Choice, where: Condition) -> Iterator[Scored]:
-    """The filters are looked at in the order of rank and only as far as chunks are asked for. The
-    function itself is asked for the score, as the table's column of ranks computes it twice."""
+    """Yield chunks by rank; filters apply only to as many as are requested. Calls the score
+    function itself, as the table's column of ranks computes it twice."""
     rows = db.execute(
         f"SELECT rowid, -bm25({table}, {WEIGHTS}) AS score FROM {table} WHERE {table} MATCH ?"
         " ORDER BY score DESC",

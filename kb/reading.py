@@ -1,4 +1,4 @@
-"""What a store holds: sources, their text, counts, and whether the file is sound."""
+"""Contents of a store: sources, their text, counts, and whether the file is intact."""
 
 # ruff: noqa: S608 - only names and conditions fixed in this file are put into statements
 
@@ -21,7 +21,7 @@ from collections.abc import Collection
 from kb import writing
 
 CHANGED, GONE, UNREADABLE = "changed", "gone", "unreadable"
-"""States that a file may have since it was indexed."""
+"""States of a file since it was indexed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class FileState:
     """In a folder, rather than named by itself."""
 
     def is_unchanged(self, status: os.stat_result) -> bool:
-        """Whether the file's status is the one that was indexed."""
+        """Return whether the file's status is the one that was indexed."""
         now = (status.st_mtime_ns, status.st_size, status.st_ino)
         return now == (self.mtime_ns, self.size, self.inode)
 
@@ -59,7 +59,7 @@ _STATE = (
 
 
 def below(db: sqlite3.Connection, root: Path) -> dict[str, FileState]:
-    """Every file at or below a path that is indexed, by its path."""
+    """Return every indexed file at or below a path, by its path."""
     prefix = str(root).rstrip("/")
     rows = db.execute(
         f"{_STATE} (path = ? OR path >= ? AND path < ?)", (prefix, f"{prefix}/", f"{prefix}0")
@@ -75,7 +75,7 @@ def of_sources(db: sqlite3.Connection, source_ids: Collection[int]) -> dict[int,
 
 
 def find_moved(db: sqlite3.Connection, sha256: bytes, size: int) -> FileState | None:
-    """A file with this content that is no longer where it was indexed."""
+    """Find a file with this content that is no longer where it was indexed."""
     rows = db.execute(f"{_STATE} sha256 = ? AND file_size = ?", (sha256, size))
     states = (FileState(*row) for row in rows)
     return next((state for state in states if not os.path.lexists(state.path)), None)
@@ -91,7 +91,7 @@ def touch(db: sqlite3.Connection, source_id: int, mtime_ns: int, inode: int) -> 
 def rename(
     db: sqlite3.Connection, source_id: int, label: str, path: str, status: os.stat_result
 ) -> None:
-    """The source goes by another label and path from here on; its chunks stay as they are."""
+    """Give the source another label and path; its chunks stay as they are."""
     row = db.execute("SELECT max(version) FROM source WHERE label = ?", (label,)).fetchone()
     writing.unindex(db, source_id)
     db.execute(
@@ -102,7 +102,7 @@ def rename(
 
 
 def label(db: sqlite3.Connection, path: str, wanted: str) -> str:
-    """The label of the file at `path`: `wanted`, unless another file has it; then the path."""
+    """Return the label of the file at `path`: `wanted`, or the path if another file has it."""
     row = db.execute(
         "SELECT 1 FROM source WHERE label = ? AND path IS NOT ? AND superseded_by IS NULL",
         (wanted, path),
@@ -121,7 +121,7 @@ class Section:
 
 
 def contents(store: Store, source_id: int) -> list[Section]:
-    """The sections of a source in order, as far as it is indexed."""
+    """Return the sections of a source in order, up to where it is indexed."""
     with store.access.reading() as db:
         rows = db.execute(
             "SELECT crumb, leaf, start_line, end_line, end_byte - start_byte FROM chunk"
@@ -170,7 +170,7 @@ def versions(db: sqlite3.Connection, label: str) -> list[int]:
 def source(db: sqlite3.Connection, source_id: int) -> Source:
     row = db.execute(f"{_SOURCE} WHERE s.id = ?", (source_id,)).fetchone()
     if row is None:
-        raise UnknownSourceError(f"no source {source_id}: list the sources to see what there is")
+        raise UnknownSourceError(f"no source {source_id}: list the sources to see all")
     return _source(row)
 
 
@@ -193,13 +193,13 @@ def count_bytes_left(db: sqlite3.Connection, source_id: int | None) -> int:
 
 
 def any_unmoved(db: sqlite3.Connection) -> bool:
-    """Whether a superseded version is still in the index of current ones."""
+    """Return whether a superseded version is still in the index of current ones."""
     row = db.execute("SELECT 1 FROM source WHERE unmoved_from IS NOT NULL LIMIT 1").fetchone()
     return row is not None
 
 
 def text(db: sqlite3.Connection, source_id: int, start: int, end: int | None) -> bytes:
-    """The bytes of the chunks that overlap [start, end), cut to it, in order."""
+    """Return the bytes of the chunks that overlap [start, end), cut to it, in order."""
     limit = source(db, source_id).bytes_total if end is None else end
     pieces = []
     for first, last, body, raw in db.execute(
@@ -207,7 +207,7 @@ def text(db: sqlite3.Connection, source_id: int, start: int, end: int | None) ->
         " WHERE source_id = ? AND start_byte < ? AND end_byte > ? ORDER BY start_byte",
         (source_id, limit, start),
     ):
-        data = restore(body) if raw is None else raw  # which earlier releases stored apart
+        data = restore(body) if raw is None else raw  # which earlier releases stored separately
         if start > first or limit < last:  # else whole: with secrets taken out its size differs
             data = data[max(0, start - first) : min(last, limit) - first]
         pieces.append(data)
@@ -233,7 +233,7 @@ def stats(db: sqlite3.Connection, path: Path) -> dict[str, int]:
 
 
 def check(db: sqlite3.Connection, *, index: bool) -> tuple[str, ...]:
-    """Problems of the file, of references between tables, and of the indexes (which need a
+    """List problems of the file, of references between tables, and of the indexes (which need a
     connection that may write)."""
     problems = [row[0] for row in db.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
     for table, rowid, parent, _ in db.execute("PRAGMA foreign_key_check"):

@@ -1,5 +1,5 @@
-"""Secrets never enter the store: they are blanked before anything reads the text, and named where
-they stood.
+"""Redaction before storing: secrets are blanked before anything reads the text, and a mark names
+them.
 
 Blanks are as long as what they cover, so chunks keep the byte ranges of the source. Neither a title
 nor a word of the vocabulary can hold a part of a secret.
@@ -15,14 +15,14 @@ from typing import Protocol
 from kb.packing import Chunk
 
 CONTEXT_BYTES = 8192
-"""How far around a part of a larger source a secret that crosses its edge is looked for."""
+"""The context around a part of a larger source in which secrets across its edge are found."""
 
 _BLANK = b"x"
 _LINE_ENDS = b"\r\n"
 
 
 class SecretSpan(Protocol):
-    """Where a secret stands, in bytes, and of which kind it is."""
+    """Position of a secret, in bytes, and its kind."""
 
     @property
     def start(self) -> int: ...
@@ -36,11 +36,11 @@ FindSecrets = Callable[[bytes], Sequence[SecretSpan]]
 
 
 Span = tuple[int, int, str]
-"""A secret's first byte in a source, the byte behind it, and its kind."""
+"""A secret's first byte in a source, the byte after it, and its kind."""
 
 
 def spans(find: FindSecrets | None, data: bytes, *, base_byte: int = 0) -> tuple[Span, ...]:
-    """The secrets in `data`, which begins at `base_byte` of its source; in order, none overlap."""
+    """Find the secrets in `data`, which begins at `base_byte`; in order, none overlap."""
     if find is None:
         return ()
     found = sorted((s.start, s.end, s.kind) for s in find(data) if s.end > s.start)
@@ -55,7 +55,7 @@ def spans(find: FindSecrets | None, data: bytes, *, base_byte: int = 0) -> tuple
 
 
 def blank_out(data: bytes, secrets: Sequence[Span], *, base_byte: int = 0) -> bytes:
-    """`data` with every secret overwritten; line ends stay where they are."""
+    """Return `data` with every secret overwritten; line ends stay where they are."""
     if not secrets:
         return data
     text = bytearray(data)
@@ -67,7 +67,7 @@ def blank_out(data: bytes, secrets: Sequence[Span], *, base_byte: int = 0) -> by
 
 
 def mark_secrets(chunks: Sequence[Chunk], secrets: Sequence[Span]) -> Iterator[Chunk]:
-    """The chunks of blanked text with each blank replaced by what it stands for."""
+    """Yield the chunks of blanked text with each blank replaced by the mark of its kind."""
     ends = [end for _, end, _ in secrets]
     for chunk in chunks:
         at = bisect_left(ends, chunk.start_byte + 1)

@@ -21,7 +21,7 @@ CREATE TABLE source (
     language TEXT,
     origin TEXT NOT NULL,
     session TEXT,
-    series TEXT,            -- makes sources with labels of their own versions of one thing
+    series TEXT,            -- makes sources with different labels versions of one thing
     path TEXT,
     met INTEGER NOT NULL DEFAULT 0, -- in a folder, so that it goes when git ignores it
     mtime_ns INTEGER,
@@ -65,7 +65,7 @@ CREATE TABLE chunk (
 CREATE INDEX chunk_source ON chunk (source_id, start_byte);
 """
 
-# What of a spool is still to be chunked; `state` is where in its structure the next part begins.
+# The parts of a spool still to be chunked; `state` is where in its structure the next begins.
 _QUEUE = """
 CREATE TABLE pending (
     id INTEGER PRIMARY KEY,
@@ -82,7 +82,7 @@ _CURRENT = "s.superseded_by IS NULL OR c.id >= s.unmoved_from"
 _SUPERSEDED = "s.superseded_by IS NOT NULL AND (s.unmoved_from IS NULL OR c.id < s.unmoved_from)"
 _VIEWS = (("current_chunk", _CURRENT), ("superseded_chunk", _SUPERSEDED))
 
-# Of older versions there is an index of their own, so that they never slow or skew a search.
+# Older versions have a separate index, so that they never slow or skew a search.
 _INDEXES = "".join(
     f"""
 CREATE VIEW {view} AS
@@ -106,7 +106,7 @@ CREATE VIRTUAL TABLE word_fts USING fts5(
 );
 """
 
-# When an address was fetched, and by what its server tells whether it changed.
+# When an address was fetched, and the validators that show whether it changed.
 _PAGES = """
 CREATE TABLE page (
     url_sha256 BLOB PRIMARY KEY,
@@ -136,16 +136,15 @@ CREATE TABLE eviction (
 
 
 def create_tables(db: sqlite3.Connection) -> None:
-    """Make all tables, views and indexes of a new store."""
+    """Create all tables, views and indexes of a new store."""
     for script in (_SOURCES, _CHUNKS, _QUEUE, _INDEXES, _WORDS, _PAGES, _EVICTIONS):
         for statement in script.split(";\n"):  # `executescript` would end the transaction
             db.execute(statement)
 
 
 def split_names_in_titles(db: sqlite3.Connection) -> None:
-    """Index titles and labels with the parts of the names in them from here on. What was indexed
-    before stays as it is until it is indexed again, as the index of a large store takes minutes to
-    be made anew."""
+    """Index titles and labels with the parts of the names in them from now on. Sources stay as they
+    are until they are indexed again, as rebuilding the index of a large store takes minutes."""
     db.execute("ALTER TABLE source ADD COLUMN split_names INTEGER NOT NULL DEFAULT 0")
     columns = ", ".join(
         f"CASE WHEN s.split_names THEN {words.SQL_NAME}({column}) ELSE {column} END AS {name}"
@@ -159,7 +158,7 @@ def split_names_in_titles(db: sqlite3.Connection) -> None:
         )
 
 
-# How far what is kept elsewhere was followed; who said a source, and when.
+# How far external data was followed; who said a source, and when.
 _MIRRORS = """
 CREATE TABLE mirror (name TEXT PRIMARY KEY, upto TEXT NOT NULL) WITHOUT ROWID;
 ALTER TABLE source ADD COLUMN author TEXT;

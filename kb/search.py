@@ -1,7 +1,7 @@
-"""Ranked search: which chunks answer a query, in two steps.
+"""Ranked search for the chunks that answer a query, in two steps.
 
-First ids and scores from the full-text index alone (`kb.ranking`), then the text of only those
-that are shown.
+First ids and scores from the full-text index alone (`kb.ranking`), then the text of only those that
+are shown.
 """
 
 # ruff: noqa: S608 - only names and conditions fixed in this package are put into statements
@@ -20,14 +20,14 @@ from kb.compression import decompress
 from kb.filters import PLACES, Condition, Everything, Filters, Selection, condition, inline, select
 from kb.focus import find_shape, focus, strong_first
 from kb.model import Correction, Hit, QueryResult, SearchState
-from kb.query import Corrections, Query, keep_what_was_meant, parse
+from kb.query import Corrections, Query, drop_mistyped_parts, parse
 from kb.ranking import POOL, Ranked, Ranking, rank_all, rank_selected
 
 GOOD = 0.5
-"""A hit is good whose score is at least this share of the best."""
+"""A hit is good if its score is at least this share of the best."""
 
 SHARE_OF_TWO = 0.6
-"""One kind takes no more of the places while another one has good hits; of three kinds, half."""
+"""The share of one kind while another one has good hits; of three kinds, half."""
 
 SHARE_OF_MORE = 0.5
 
@@ -35,7 +35,7 @@ _PLACE_OF = {origin: place for place, origins in PLACES.items() for origin in or
 
 
 class Scored(Protocol):
-    """What has a score, the best the highest."""
+    """An item with a score; the highest is the best."""
 
     @property
     def score(self) -> float: ...
@@ -47,10 +47,10 @@ One = TypeVar("One", bound=Scored)
 def choose_mixed(
     ranked: Sequence[tuple[str, One]], limit: int, take: Callable[[One], bool]
 ) -> list[One]:
-    """Choose `limit` of what is ranked, each with its kind, the best first. `take` is asked in the
-    order of choice and refuses what stands there already.
+    """Choose `limit` ranked items, each with its kind, the best first. `take` is called in the
+    order of choice and refuses duplicates.
 
-    Good ones go in by their rank, but no kind beyond its share. What places are left then go to the
+    Good ones go in by their rank, but no kind beyond its share. Remaining places then go to the
     best of the others, whatever their kind.
     """
     if not ranked:
@@ -84,7 +84,7 @@ def name_place(origin: str) -> str:
 
 
 def read_kinds(db: sqlite3.Connection, source_ids: Iterable[int]) -> Mapping[int, str]:
-    """Read of what kind sources are."""
+    """Read the kinds of sources."""
     ids = tuple(set(source_ids))
     rows = db.execute(
         f"SELECT id, origin FROM source WHERE id IN ({', '.join('?' * len(ids))})", ids
@@ -93,7 +93,7 @@ def read_kinds(db: sqlite3.Connection, source_ids: Iterable[int]) -> Mapping[int
 
 
 def find_unseen(db: sqlite3.Connection, kinds: Iterable[str], where: Condition) -> Condition | None:
-    """Return the condition of whatever is of no kind that was seen; None where nothing is."""
+    """Return the condition for all kinds not seen yet; None if all were seen."""
     seen = [origin for kind in set(kinds) for origin in PLACES.get(kind, (kind,))]
     marks = ", ".join("?" * len(seen))
     others = (f"{where[0]} AND s.origin NOT IN ({marks})", (*where[1], *seen))
@@ -102,18 +102,18 @@ def find_unseen(db: sqlite3.Connection, kinds: Iterable[str], where: Condition) 
 
 
 MOST_COPIES = 20
-"""Texts that say the same are shown once. So many of each are looked through to fill an answer."""
+"""Equal texts are shown once. Up to this many copies of each are read to fill an answer."""
 
 WEAK = 0.5
-"""A hit with less of the query's words, by `Ranked.fit`, is weak. On the sets of
-`benchmarks kb.quality` that holds of at most 1 in 100 right hits among the first three, but of 1 in
-60 and 1 in 20 where they are of Python code. Of the best hits for queries of another set, to which
-nothing fits, it holds of 1 in 12 to 1 in 3."""
+"""A hit with less of the query's words, by `Ranked.fit`, is weak. On the sets of `benchmarks
+kb.quality` at most 1 in 100 right hits among the first three are weak, but 1 in 60 and 1 in 20 for
+Python code. Of the best hits for queries of another set, to which nothing fits, 1 in 12 to 1 in 3
+are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One query with all that decides its answer."""
+    """One query with everything that decides its answer."""
 
     query: Query
     corrected: Corrections
@@ -122,9 +122,9 @@ class Ask:
     limit: int
     filters: Filters
     selection: Selection | None
-    """The chunks that fit the filters; None where all do, or so many that all are searched."""
+    """The chunks that fit the filters; None if all do, or so many that all are searched."""
     current: Everything
-    """All chunks of sources that nothing superseded."""
+    """The chunks of current sources."""
 
     @property
     def corrections(self) -> tuple[Correction, ...]:
@@ -132,14 +132,14 @@ class Ask:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All words that are looked for."""
+        """Return all words that are looked for."""
         return (*self.query.terms, *(used for _, used in self.corrections))
 
 
 def search(
     db: sqlite3.Connection, text: str, filters: Filters, *, limit: int, budget_bytes: int | None
 ) -> QueryResult:
-    """The answer to one query; `budget_bytes` bounds the UTF-8 size of all texts together."""
+    """Answer one query; `budget_bytes` bounds the UTF-8 size of all texts together."""
     ask = read_query(db, text, filters, limit)
     if not _is_anything_indexed(db, ask):
         return QueryResult(text, SearchState.NOTHING_INDEXED)
@@ -163,7 +163,7 @@ def put_weak_last(hits: list[Hit]) -> list[Hit]:
 
 
 def read_query(db: sqlite3.Connection, text: str, filters: Filters, limit: int) -> Ask:
-    """What `text` and the filters in it and beside it ask for."""
+    """Read a query: `text`, the filters in it, and the given filters."""
     words, filters = inline(text, filters)
     query = parse(words)
     tables = ("chunk_fts", "history_fts") if filters.include_superseded else ("chunk_fts",)
@@ -171,7 +171,7 @@ def read_query(db: sqlite3.Connection, text: str, filters: Filters, limit: int) 
     selection = select(db, tables, where) if filters.narrows else None
     current = Everything(db, tables[0])
     chunks = selection or current
-    query, corrected = keep_what_was_meant(query, vocabulary.corrections(db, chunks, query.terms))
+    query, corrected = drop_mistyped_parts(query, vocabulary.corrections(db, chunks, query.terms))
     return Ask(query, corrected, where, tables, limit, filters, selection, current)
 
 
@@ -199,12 +199,12 @@ def _incomplete_sources(db: sqlite3.Connection, where: Condition) -> tuple[int, 
 
 
 def _hits(db: sqlite3.Connection, ask: Ask) -> list[Hit]:
-    """The first chunks in order of rank, identical texts once, later versions before earlier."""
+    """Return the first chunks by rank, identical texts once, later versions before earlier."""
     return _latest_first(hits_and_pool(db, ask, rank(db, ask))[0])
 
 
 def rank(db: sqlite3.Connection, ask: Ask) -> list[Ranking]:
-    """The chunks that have words of the query, each in one of the rankings."""
+    """Return the chunks that have words of the query, each in one of the rankings."""
     if ask.selection is not None:
         choice = choose(ask.selection, ask.query, ask.corrected, ask.limit)
         return [] if choice is None else [rank_selected(ask.selection, choice)]
@@ -223,7 +223,7 @@ def rank(db: sqlite3.Connection, ask: Ask) -> list[Ranking]:
 def hits_and_pool(
     db: sqlite3.Connection, ask: Ask, rankings: list[Ranking]
 ) -> tuple[list[Hit], list[Ranked]]:
-    """The first chunks in order of rank, and all that were ranked."""
+    """Return the first chunks in order of rank, and all that were ranked."""
     size = max(POOL, 2 * ask.limit)
     while True:
         pool = [chunk for ranking in rankings for chunk in ranking.first(size)]
@@ -231,11 +231,11 @@ def hits_and_pool(
         hits = _distinct(db, whole, ask)
         if len(hits) == ask.limit or len(pool) < size or size > MOST_COPIES * ask.limit:
             return hits, whole
-        size *= MOST_COPIES  # a text that is kept many times has taken the others' places
+        size *= MOST_COPIES  # a text that is stored many times has taken the others' places
 
 
 def _distinct(db: sqlite3.Connection, pool: list[Ranked], ask: Ask) -> list[Hit]:
-    """Choose hits of several kinds; those that say the same once."""
+    """Choose hits of several kinds; equal ones once."""
     hits: dict[str, Hit] = {}
     corrections, words = ask.corrections, ask.words
 
@@ -256,7 +256,7 @@ def _distinct(db: sqlite3.Connection, pool: list[Ranked], ask: Ask) -> list[Hit]
 def _others(
     db: sqlite3.Connection, ask: Ask, rankings: list[Ranking], pool: list[Ranked], size: int
 ) -> list[Ranked]:
-    """Rank what is of other kinds than the whole pool, where some of it may be as good."""
+    """Rank chunks of kinds that the pool lacks, if some may be as good."""
     scores = [chunk.score for chunk in pool]
     if len(ask.filters.places) == 1 or len(pool) < size or min(scores) < GOOD * max(scores):
         return []
@@ -273,7 +273,7 @@ def _others(
 
 
 def _latest_first(hits: list[Hit]) -> list[Hit]:
-    """The hits with those of one label, wherever they stand, in the order of its versions."""
+    """Return the hits with those of one label, wherever they are, in the order of its versions."""
     if not any(hit.superseded for hit in hits):
         return hits
     of_label: defaultdict[str, list[Hit]] = defaultdict(list)
@@ -289,7 +289,7 @@ def _latest_first(hits: list[Hit]) -> list[Hit]:
 
 
 def _read(db: sqlite3.Connection, chunk: Ranked, corrections: tuple[Correction, ...]) -> Hit:
-    """The chunk as a hit."""
+    """Read the chunk as a hit."""
     (
         label,
         source_id,

@@ -1,5 +1,5 @@
-"""Large outputs: their beginning and end are indexed at once. The rest is queued in the store and
-indexed a slice at a time, from a spool file that is deleted at the end."""
+"""Queue of large outputs: their beginning and end are indexed at once. The rest is queued in the
+store and indexed a slice at a time, from a spool file that is then deleted."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from kb.packing import CAP_BYTES, code_point_boundary
 
 HEAD_BYTES = 1024 * 1024
 TAIL_BYTES = 256 * 1024
-"""How much is indexed while somebody waits for the answer: a quarter of a second's work."""
+"""The amount that is indexed while an answer is waited for: a quarter of a second's work."""
 
 SLICE_BYTES = 256 * 1024
 TRANSACTION_SLICES = 2
-"""How much is chunked at once, and stored in one transaction: short enough that other writers
-hardly wait."""
+"""The number of slices chunked at once and stored in one transaction: short enough that other
+writers hardly wait."""
 
 _READ_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class SpoolPart:
-    """Some bytes of a spool file, and where they stand in the whole stream."""
+    """Some bytes of a spool file, and their position in the whole stream."""
 
     data: bytes
     start: int
@@ -36,7 +36,7 @@ class SpoolPart:
 
     @property
     def end_line(self) -> int:
-        """The line on which the byte after this part stands."""
+        """Return the line of the byte after this part."""
         return self.line + self.data.count(b"\n")
 
 
@@ -48,12 +48,12 @@ class Queued:
     source_id: int
     spool: Path
     next_byte: int  # the first
-    end_byte: int  # behind the last
+    end_byte: int  # the byte after the last
     next_line: int
-    state: str | None  # what chunking the bytes before left for these
+    state: str | None  # the state after chunking the bytes before these
 
     def behind(self, done: SpoolPart, state: str | None) -> Queued | None:
-        """The same when a slice is indexed, which left `state`; None when that was the last."""
+        """Return the row after a slice that left `state`; None if that was the last."""
         if done.end >= self.end_byte:
             return None
         return replace(self, next_byte=done.end, next_line=done.end_line, state=state)
@@ -62,9 +62,9 @@ class Queued:
 def head_and_tail(
     spool: Path, head_bytes: int, tail_bytes: int
 ) -> tuple[SpoolPart, SpoolPart | None]:
-    """The beginning and the end of a spool file, cut between lines where lines are of sane length.
+    """Read the beginning and the end of a spool file, cut between lines if those are not too long.
 
-    The second is None when the first is the whole file.
+    The second is None if the first is the whole file.
 
     Raises:
         OSError: the file cannot be read.
@@ -85,7 +85,7 @@ def head_and_tail(
 
 
 def cut_between_lines(data: bytes) -> bytes:
-    """`data` without an unfinished last line, or without an unfinished character where the last
+    """Return `data` without an unfinished last line, or without an unfinished character if the last
     line is longer than any chunk."""
     end = data.rfind(b"\n", max(0, len(data) - CAP_BYTES)) + 1
     return data[:end] if end else data[: code_point_boundary(data + b" ", len(data) - 3)]
@@ -106,8 +106,7 @@ def enqueue(  # noqa: PLR0913, PLR0917 - one value a column
     tail: SpoolPart,
     state: str | None,
 ) -> None:
-    """Note that the spool's bytes between its head, which left `state`, and its tail remain to
-    do."""
+    """Queue the spool's bytes between its head, which left `state`, and its tail."""
     db.execute(
         "INSERT INTO pending (source_id, spool, next_byte, end_byte, next_line, state)"
         " VALUES (?, ?, ?, ?, ?, ?)",
@@ -116,12 +115,12 @@ def enqueue(  # noqa: PLR0913, PLR0917 - one value a column
 
 
 def drop(db: sqlite3.Connection, queued: Queued) -> None:
-    """Give up a range whose spool file is gone; its source stays incomplete, and says so."""
+    """Give up a range whose spool file is gone; its source stays incomplete."""
     db.execute("DELETE FROM pending WHERE id = ?", (queued.id,))
 
 
 def next_queued(db: sqlite3.Connection, source_id: int | None = None) -> Queued | None:
-    """The oldest row of the queue, or of one source's."""
+    """Return the oldest row of the queue, or of one source's."""
     row = db.execute(
         "SELECT id, source_id, spool, next_byte, end_byte, next_line, state FROM pending"
         " WHERE ? IS NULL OR source_id = ? ORDER BY id",
@@ -131,7 +130,7 @@ def next_queued(db: sqlite3.Connection, source_id: int | None = None) -> Queued 
 
 
 def read_slice(queued: Queued, limit: int) -> SpoolPart:
-    """The next bytes of a queued range, at most `limit` and cut between lines.
+    """Read the next bytes of a queued range, at most `limit` and cut between lines.
 
     Raises:
         OSError: the spool file is gone or shorter than when it was queued.
@@ -148,8 +147,8 @@ def read_slice(queued: Queued, limit: int) -> SpoolPart:
 
 
 def advance(db: sqlite3.Connection, queued: Queued, done: SpoolPart, state: str | None) -> bool:
-    """Note that a slice is indexed, which left `state`; True when that was the last of its spool
-    file."""
+    """Record that a slice is indexed, which left `state`; return True if it was the last of its
+    spool file."""
     if rest := queued.behind(done, state):
         db.execute(
             "UPDATE pending SET next_byte = ?, next_line = ?, state = ? WHERE id = ?",

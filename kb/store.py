@@ -25,16 +25,16 @@ from kb.reading import FileState
 from kb.redaction import FindSecrets
 from kb.search import search
 
-# What cuts documents into chunks is loaded by who adds one.
+# The modules that cut documents into chunks are loaded only to add one.
 if TYPE_CHECKING:
     from kb.bulk import Bulk
 
 
 class Store:
-    """What was kept of one project, open.
+    """The open store of one project.
 
-    Several processes may have the same file open, and several threads may share one `Store`:
-    writes wait for each other, a search never waits for a write.
+    Several processes may have the same file open, and several threads may share one `Store`: writes
+    wait for each other, a search never waits for a write.
     """
 
     def __init__(self, access: Access) -> None:
@@ -46,12 +46,12 @@ class Store:
 
     @property
     def access(self) -> Access:
-        """The file's transactions, for the modules of this room."""
+        """Return the file's transactions, for the modules of this room."""
         return self._access
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What a person should know about the file, such as a damaged one having been set aside."""
+        """Return notices for the user, such as a damaged file having been set aside."""
         return self._access.notices
 
     @classmethod
@@ -63,24 +63,23 @@ class Store:
         redact: FindSecrets | None = None,
         quota: Quota | None = None,
     ) -> Store:
-        """Open the file, making or migrating it where needed.
+        """Open the file, creating or migrating it if needed.
 
-        A damaged file is renamed, never deleted, and `notices` says so; a read-only one can be
+        A damaged file is renamed, never deleted, and `notices` reports it; a read-only one can be
         searched but not added to. `redact` finds the secrets in whatever is added: they are
         replaced by their kind before anything is stored, and counted in `Source.redactions`.
-        `quota` tells how many bytes it may take on the disk; `settle` sees to that.
+        `quota` returns how much disk space it may use; `settle` enforces that.
 
         Raises:
-            StoreUnavailableError: there is no such file and `create` is false, or it cannot be
-                opened.
+            StoreUnavailableError: it is missing and `create` is false, or it cannot be opened.
             StoreError: SQLite refuses it for another reason.
         """
         return cls(Access(path, create=create, redact=redact, quota=quota))
 
     @classmethod
     def open_to_read(cls, path: Path, *, deadline: float) -> Store:
-        """Open the file of another project, and leave it as it is. Every question to it ends at
-        `deadline`, as `time.monotonic` counts.
+        """Open the file of another project, and leave it as it is. Every query ends at `deadline`,
+        as `time.monotonic` counts.
 
         Raises:
             StoreError: it does not exist, is damaged, or another release wrote it.
@@ -104,15 +103,15 @@ class Store:
 
     def add(self, spec: SourceSpec, data: bytes, *, wait_s: float | None = None) -> Indexed:
         """Index `data` wholly as the next version of its label. `wait_s` is how long to wait for
-        other writers, if not as long as may be.
+        other writers, if not the default.
 
-        An older version, and whatever else was added as part of the same `series`, is superseded:
-        kept, but no longer searched by default. HTML becomes Markdown and UTF-16 becomes UTF-8,
-        except where the origin is a run, whose output is kept as it is.
+        An older version, and anything else added in the same `series`, is superseded: stored, but
+        no longer searched by default. HTML becomes Markdown and UTF-16 becomes UTF-8, unless the
+        origin is a run, whose output is stored as it is.
 
         Raises:
             ValueError: an unknown `kind`.
-            StoreError: it could not be stored; nothing of it was.
+            StoreError: it could not be stored, not even in part.
         """
         from kb import indexing  # noqa: PLC0415
 
@@ -128,21 +127,21 @@ class Store:
     ) -> Indexed:
         """Index the beginning and the end of a file now and queue the rest.
 
-        The file belongs to the store from here on: it is deleted once it is wholly indexed.
-        Call `index_pending` until the queue is empty.
+        The file then belongs to the store: it is deleted once it is wholly indexed. Call
+        `index_pending` until the queue is empty.
 
         Raises:
             OSError: the file cannot be read.
             ValueError: an unknown `kind`.
-            StoreError: it could not be stored; nothing of it was, and the file is left alone.
+            StoreError: it could not be stored, not even in part; the file is left alone.
         """
         from kb import indexing  # noqa: PLC0415
 
         return indexing.add_spool(self._access, spec, spool_path, head_bytes, tail_bytes)
 
     def bulk(self) -> Bulk:
-        """An addition of many sources, to be used in a `with` statement: several are prepared at
-        once, in workers, and several are stored in one transaction."""
+        """Return an addition of many sources, for a `with` statement: several are prepared at once,
+        in workers, and several are stored in one transaction."""
         from kb.bulk import Bulk  # noqa: PLC0415
 
         return Bulk(self._access)
@@ -154,8 +153,8 @@ class Store:
         *,
         wait_s: float | None = None,
     ) -> int:
-        """Index up to about `limit_bytes` of what is queued, of one source or of all, and return
-        the bytes that are left. `wait_s` is as of `add`. A source whose spool file is gone stays
+        """Index up to about `limit_bytes` of the queue, of one source or of all, and return the
+        bytes that are left. `wait_s` is as of `add`. A source whose spool file is gone stays
         incomplete.
 
         Raises:
@@ -167,17 +166,17 @@ class Store:
         return self.count_bytes_left(source_id)
 
     def settle(self, limit_bytes: int = spool_queue.HEAD_BYTES) -> bool:
-        """Take one short step of what is left to do behind additions, as `step_behind` has it.
+        """Take one short step of the work left after additions, as `index_or_evict` does.
 
         Raises:
             StoreError: it could not be done; it is left to do.
         """
         from kb import indexing  # noqa: PLC0415
 
-        return indexing.step_behind(self._access, limit_bytes)
+        return indexing.index_or_evict(self._access, limit_bytes)
 
     def files(self, path: Path) -> dict[str, FileState]:
-        """Every indexed file at or below `path`, by its path."""
+        """Return every indexed file at or below `path`, by its path."""
         with self._access.reading() as db:
             return reading.below(db, path)
 
@@ -187,7 +186,7 @@ class Store:
             return reading.of_sources(db, source_ids)
 
     def find_moved_file(self, sha256: bytes, size: int) -> FileState | None:
-        """An indexed file with this content that is no longer where it was indexed."""
+        """Find an indexed file with this content that is no longer where it was indexed."""
         with self._access.reading() as db:
             return reading.find_moved(db, sha256, size)
 
@@ -200,12 +199,12 @@ class Store:
             reading.touch(db, source_id, mtime_ns, inode)
 
     def rename_file(self, source_id: int, label: str, path: str, status: os.stat_result) -> None:
-        """The file goes by another label and path from here on; its chunks stay as they are."""
+        """Give the file another label and path; its chunks stay as they are."""
         with self._access.writing() as db:
             reading.rename(db, source_id, label, path, status)
 
     def file_label(self, path: str, wanted: str) -> str:
-        """`wanted` as the label of the file at `path`, or the path where another file has it."""
+        """Return `wanted` as the label of the file at `path`, or the path if it is taken."""
         with self._access.reading() as db:
             return reading.label(db, path, wanted)
 
@@ -234,11 +233,11 @@ class Store:
         include_superseded: bool = False,
         budget_bytes: int | None = None,
     ) -> list[QueryResult]:
-        """One result a query, best chunks first.
+        """Return one result a query, best chunks first.
 
         `source` is a source's id, several, or part of a label, `path` a part of a file's path,
         `since` a time in seconds since the epoch, `places` are of `kb.filters.PLACES`.
-        `budget_bytes` bounds the texts of all results together, of which each gets its part.
+        `budget_bytes` bounds the texts of all results together; each gets a share.
 
         Raises:
             ValueError: `limit` or `budget_bytes` is below 1.
@@ -262,7 +261,7 @@ class Store:
         results = []
         with self._access.reading() as db:
             for at, text in enumerate(asked):
-                # What one leaves of its part goes to those behind it.
+                # The unused rest of one part goes to the next ones.
                 part = None if budget_bytes is None else budget_bytes // (len(asked) - at)
                 result = search(db, text, filters, limit=limit, budget_bytes=part)
                 if budget_bytes is not None:
@@ -271,16 +270,16 @@ class Store:
         return results
 
     def best_chunks(self, source_id: int, intent: str, limit: int = 5) -> tuple[Hit, ...]:
-        """The chunks of one source that fit `intent` best; none where nothing matches."""
+        """Return the chunks of one source that fit `intent` best; none if nothing matches."""
         return self.search(intent, limit=limit, source=source_id, include_superseded=True)[0].hits
 
     def terms(self, source_id: int, limit: int = 40) -> list[str]:
-        """Words that tell this source's chunks apart: what to search it for."""
+        """Return words that distinguish this source's chunks: what to search it for."""
         with self._access.reading() as db:
             return vocabulary.distinctive(db, source_id, limit)
 
     def sources(self, *, include_superseded: bool = False) -> list[Source]:
-        """Every source, latest first."""
+        """Return every source, latest first."""
         with self._access.reading() as db:
             return reading.sources(db, include_superseded=include_superseded)
 
@@ -295,24 +294,24 @@ class Store:
             return reading.count_sources(db)
 
     def source(self, source_id: int) -> Source:
-        """One source.
+        """Return one source.
 
         Raises:
-            UnknownSourceError: there is none with this id.
+            UnknownSourceError: no source has this id.
         """
         with self._access.reading() as db:
             return reading.source(db, source_id)
 
     def versions(self, label: str) -> list[int]:
-        """The ids of all versions of a label."""
+        """Return the ids of all versions of a label."""
         with self._access.reading() as db:
             return reading.versions(db, label)
 
     def text(self, source_id: int, start: int = 0, end: int | None = None) -> bytes:
-        """The kept bytes [start, end) of a source, as far as they are indexed.
+        """Return the stored bytes [start, end) of a source, up to where it is indexed.
 
         Raises:
-            UnknownSourceError: there is none with this id.
+            UnknownSourceError: no source has this id.
         """
         with self._access.reading() as db:
             return reading.text(db, source_id, start, end)
@@ -328,10 +327,10 @@ class Store:
         everything: bool = False,
         pinned: bool = False,
     ) -> Purged:
-        """Forget sources for good: those that fit every filter given, and whatever has expired.
+        """Permanently delete sources: those that fit every filter given, and all that have expired.
 
-        Pinned ones stay unless `pinned`. With no filter only what has expired goes; `everything`
-        says that all of it is meant. The file shrinks accordingly.
+        Pinned ones stay unless `pinned`. Without a filter only expired ones go; `everything`
+        deletes them all. The file shrinks accordingly.
 
         Raises:
             StoreError: nothing was purged.
@@ -360,18 +359,18 @@ class Store:
         return purged
 
     def stats(self) -> dict[str, int]:
-        """How many `sources`, `superseded` ones and `chunks` the store has, its `text_bytes` and
+        """Count `sources`, `superseded` ones and `chunks` of the store, its `text_bytes` and
         `file_bytes`, and the `pending_bytes` that are still to be indexed."""
         with self._access.reading() as db:
             return reading.stats(db, self.path)
 
     def checkpoint(self) -> None:
-        """Move what the write-ahead log holds into the file, as far as readers allow."""
+        """Move the content of the write-ahead log into the file, if readers allow."""
         with self._access.exclusively() as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def check(self) -> tuple[str, ...]:
-        """List what is wrong with the file, its references and both indexes; takes a while."""
+        """List problems of the file, its references and both indexes; takes a while."""
         if self._access.read_only:
             with self._access.reading() as db:
                 return reading.check(db, index=False)
@@ -379,7 +378,7 @@ class Store:
             return reading.check(db, index=True)
 
     def repair(self) -> tuple[str, ...]:
-        """Rebuild the indexes from the text, and check again: heals whatever is wrong with them.
+        """Rebuild the indexes from the text, and check again.
 
         Raises:
             StoreError: the damage is in the text's own tables.
@@ -389,10 +388,10 @@ class Store:
         return self.check()
 
     def backup(self, target: Path) -> None:
-        """A consistent copy at `target` while others read and write.
+        """Write a consistent copy to `target` while others read and write.
 
         Raises:
-            FileExistsError: something is there already.
+            FileExistsError: the target exists already.
             StoreError: it could not be written.
         """
         with self._access.reading() as db, translate_errors(target):

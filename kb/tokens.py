@@ -1,4 +1,4 @@
-"""The estimates of how many model tokens a text costs."""
+"""Estimates of the number of model tokens of a text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from operator import mul
 from base.wordlist import read_rows
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # a hook loads this module, and not these
+if TYPE_CHECKING:  # a hook loads this module without these
     from collections.abc import Mapping
 
 BYTES_PER_TOKEN = 4
@@ -16,7 +16,7 @@ BYTES_PER_TOKEN = 4
 
 
 def estimate_tokens(content: str | bytes) -> int:
-    """How many tokens `content` costs a model, from its size in UTF-8; never 0 unless empty."""
+    """Estimate the tokens of `content` from its size in UTF-8; never 0 unless empty."""
     size = len(content) if isinstance(content, bytes) else len(content.encode("utf-8", "replace"))
     return -(-size // BYTES_PER_TOKEN)
 
@@ -25,10 +25,10 @@ def estimate_tokens(content: str | bytes) -> int:
 FAMILIES: Mapping[str, tuple[float, ...]] = {
     family: tuple(float(row[at]) for row in _ROWS) for at, family in enumerate(_NAMES, 1)
 }
-"""What each thing that `count` counts costs a family of models, in tokens."""
+"""The cost of each thing that `count` counts for a family of models, in tokens."""
 
 DEAREST = "claude-5"
-"""The family that pays most for almost any text: what fits its budget fits every reader's."""
+"""The family that needs most tokens for almost any text: what fits its budget fits every other."""
 
 
 class UnknownFamilyError(ValueError):
@@ -36,7 +36,7 @@ class UnknownFamilyError(ValueError):
 
 
 def estimate(text: str, family: str) -> int:
-    """How many tokens `text` costs a family of models; never 0 unless empty.
+    """Estimate the tokens of `text` for a family of models; never 0 unless empty.
 
     Raises:
         UnknownFamilyError: `FAMILIES` has no such name.
@@ -44,7 +44,7 @@ def estimate(text: str, family: str) -> int:
     row = FAMILIES.get(family)
     if row is None:
         known = ", ".join(FAMILIES)
-        raise UnknownFamilyError(f"no family of models is named {family!r}; there are: {known}")
+        raise UnknownFamilyError(f"unknown family {family!r}: choose from {known}")
     if not text:
         return 0
     # A lone surrogate has no bytes in UTF-8: it counts as a mark.
@@ -53,7 +53,7 @@ def estimate(text: str, family: str) -> int:
 
 
 def count(data: bytes) -> tuple[int, ...]:
-    """What is in a text in UTF-8, in the order of `tokens.txt`."""
+    """Count the things in a UTF-8 text, in the order of `tokens.txt`."""
     classes = data.translate(_CLASS)
     letters = data.translate(_LETTERS)
     leads = data.translate(_LEAD)
@@ -75,7 +75,7 @@ def count(data: bytes) -> tuple[int, ...]:
 
 
 def _class_of(byte: int) -> int:
-    """One byte for all of a class. It is `x` for all bytes beyond ASCII."""
+    """Return one byte for all of a class. It is `x` for all bytes beyond ASCII."""
     character = chr(byte)
     if byte >= 0x80:
         return ord("x")
@@ -89,8 +89,8 @@ def _class_of(byte: int) -> int:
 
 
 def _lead_of(byte: int) -> int:
-    """Which class of characters a byte begins, in the order of the rows; 0 for none."""
-    if byte in {0xEE, 0xEF}:  # full-width forms stand among Chinese
+    """Return the class of characters that a byte begins, in the order of the rows; 0 for none."""
+    if byte in {0xEE, 0xEF}:  # full-width forms are among Chinese
         return _lead_of(0xE3)
     return sum(start <= byte for start in (0xC2, 0xCA, 0xE0, 0xE2, 0xE3, 0xEA, 0xF0))
 

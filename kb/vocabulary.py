@@ -1,4 +1,4 @@
-"""What a mistyped word meant: the nearest words of the vocabulary, found through its trigrams."""
+"""Correction of mistyped words: the nearest words of the vocabulary, found through its trigrams."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _SAMPLE_CHUNKS = 2000
 
 
 def distinctive(db: sqlite3.Connection, source_id: int, limit: int) -> list[str]:
-    """Words in at least two chunks and at most 40 % of them, the rarer, longer and more
-    identifier-like the better. Of very large sources the first 2,000 chunks are read."""
+    """Return words in 2 chunks to 40 % of them; rare, long and identifier-like ones first. Of very
+    large sources the first 2,000 chunks are read."""
     rows = db.execute(
         "SELECT body FROM chunk WHERE source_id = ? ORDER BY start_byte LIMIT ?",
         (source_id, _SAMPLE_CHUNKS),
@@ -51,12 +51,12 @@ def _score(word: str, count: int, chunks: int) -> float:
 _CANDIDATES = 200
 _SHORTEST = 4
 _ONE_EDIT = 5
-"""Of words up to this long two edits leave too little, and half of one is no trigram."""
+"""Of words up to this long two edits leave too little, and half of one has no trigram."""
 
 _TRIGRAM = 3
 _ALTERNATIVES = 3
 _RARE = 2
-"""A word in no more chunks than this may itself be a slip of the pen."""
+"""A word in no more chunks than this may itself be a typing mistake."""
 
 _FAR_MORE_COMMON = 30
 
@@ -67,8 +67,8 @@ _COUNTED = 1000
 def corrections(
     db: sqlite3.Connection, chunks: Chunks, terms: tuple[str, ...]
 ) -> dict[str, tuple[str, ...]]:
-    """For each term that hardly occurs in `chunks`, the words most likely meant, where there are
-    any: those nearest to it that do."""
+    """Return the words most likely meant for each term that hardly occurs in `chunks`, if there are
+    any: the nearest ones that do occur."""
     found = {}
     for term in terms:
         if len(term) < _SHORTEST or words.is_unspaced(term):
@@ -86,8 +86,8 @@ def corrections(
 
 
 def _nearest(db: sqlite3.Connection, chunks: Chunks, typed: str) -> tuple[str, ...]:
-    """The words of `chunks` at the least distance, if it is an allowed one: those with the same
-    initial before others, then those that occur most often."""
+    """Return the words of `chunks` at the smallest distance, if that is allowed: those with the
+    same initial before others, then those that occur most often."""
     if not typed.isalpha():
         return ()
     for near in _find_near(db, typed):
@@ -104,7 +104,7 @@ def _nearest(db: sqlite3.Connection, chunks: Chunks, typed: str) -> tuple[str, .
 
 
 def _find_near(db: sqlite3.Connection, typed: str) -> Iterator[list[tuple[int, bool, str]]]:
-    """Words of the vocabulary that are near, those one edit away before others."""
+    """Yield near words of the vocabulary, those one edit away first."""
     if len(typed) <= _ONE_EDIT:
         yield _within(typed, _short(db, typed) | _alike(db, typed), 1)
     else:
@@ -113,7 +113,7 @@ def _find_near(db: sqlite3.Connection, typed: str) -> Iterator[list[tuple[int, b
 
 
 def _within(typed: str, words: set[str], allowed: int) -> list[tuple[int, bool, str]]:
-    """The words at most `allowed` edits away: distance, whether the initial differs, word."""
+    """Return words at most `allowed` edits away: distance, whether the initial differs, word."""
     letters = set(typed)
     near = []
     for word in words:
@@ -126,7 +126,7 @@ def _within(typed: str, words: set[str], allowed: int) -> list[tuple[int, bool, 
 
 
 def _one_edit_away(db: sqlite3.Connection, typed: str) -> set[str]:
-    """Among other words all that are one edit away: it leaves the beginning or the end alone."""
+    """Return the other words one edit away: an edit leaves the beginning or the end unchanged."""
     half = (len(typed) - 1) // 2
     rows = db.execute(
         "SELECT text FROM word_fts WHERE word_fts MATCH ? AND length(text) BETWEEN ? AND ?",
@@ -136,8 +136,8 @@ def _one_edit_away(db: sqlite3.Connection, typed: str) -> set[str]:
 
 
 def _short(db: sqlite3.Connection, typed: str) -> set[str]:
-    """An edit leaves no trigram of a short word whole. Of these it takes those with the same first
-    two letters, or the same first and last two."""
+    """Return short words with the same first two letters, or the same first and last two: an edit
+    leaves no trigram of a short word intact."""
     return _beginning(db, typed[:2], len(typed)) | _beginning(
         db, typed[:1], len(typed), ending=typed[-2:]
     )
@@ -146,7 +146,7 @@ def _short(db: sqlite3.Connection, typed: str) -> set[str]:
 def _beginning(
     db: sqlite3.Connection, beginning: str, length: int, *, ending: str = ""
 ) -> set[str]:
-    """Words of about this length that begin and end so."""
+    """Return words of about this length with this beginning and ending."""
     rows = db.execute(
         "SELECT text FROM word WHERE text >= ? AND text < ? AND length(text) BETWEEN ? AND ?"
         " AND substr(text, length(text) + 1 - ?) = ?",
@@ -156,7 +156,7 @@ def _beginning(
 
 
 def _alike(db: sqlite3.Connection, typed: str) -> set[str]:
-    """Words of about the same length that share the most trigrams with `typed`."""
+    """Return words of about the same length that share the most trigrams with `typed`."""
     rows = db.execute(
         "SELECT text FROM word_fts WHERE word_fts MATCH ? AND length(text) BETWEEN ? AND ?"
         " ORDER BY rank LIMIT ?",
@@ -170,9 +170,9 @@ def _trigrams(text: str) -> list[str]:
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:
-    """Insertions, deletions, substitutions and swaps of neighbours from `a` to `b`.
+    """Count insertions, deletions, substitutions and swaps of neighbours from `a` to `b`.
 
-    Optimal string alignment; stops early with `limit` + 1 where the distance exceeds it.
+    Optimal string alignment; stops early with `limit` + 1 if the distance exceeds it.
     """
     if abs(len(a) - len(b)) > limit:
         return limit + 1

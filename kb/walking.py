@@ -1,4 +1,4 @@
-"""Which files of a folder are meant: every one that is passed over is noted with its reason."""
+"""Selection of the files of a folder; every skipped file is recorded with its reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kb import ignoring
 from kb.ignoring import Ignores, above, list_ignored
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
-"""Larger files are rarely what a person wrote; index one by itself where it is wanted."""
+"""Larger files are rarely written by people; index one individually if needed."""
 
 _ALWAYS_LEFT_OUT = {
     ".git": "repository's folder",
@@ -27,11 +27,11 @@ _ALWAYS_LEFT_OUT = {
 """Names, and what is in them."""
 
 _GIT = ".git"
-"""Of a submodule and of a further working tree it is a file, which says where the repository is."""
+"""In a submodule or a linked working tree it is a file that names the repository."""
 
 
 class Why(Enum):
-    """What kind of reason a path was passed over for; `Skipped` also says it to a person."""
+    """The kind of reason for skipping a path; `Skipped` also has it as a text."""
 
     ALWAYS = "always"
     """A repository's own folder, installed packages."""
@@ -46,27 +46,27 @@ class Why(Enum):
     TOO_LARGE = "too large"
     TOO_DEEP = "too deep"
     MET = "met"
-    """The same folder was met by another path."""
+    """The same folder was found by another path."""
     UNREADABLE = "unreadable"
     BINARY = "binary"
     IGNORE_FILE = "ignore file"
-    """The path is an ignore file, some of which is not obeyed: the file itself is not skipped."""
+    """The path is an ignore file with unused lines: the file itself is not skipped."""
 
 
 Skipped = tuple[str, str, Why]
-"""A path that was not indexed, relative to the root, the reason, and what kind it is of."""
+"""A path that was not indexed, relative to the root, the reason, and its kind."""
 
 _Reason = tuple[Why, str]
 
 _CLOCK_EVERY = 64
-"""Entries between two looks at the clock; the first of each folder is one, too."""
+"""Entries between two checks of the clock; the first of each folder is one, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which files of a folder are meant.
+    """A selection of files of a folder.
 
-    Patterns are globs over relative paths, or over names alone where they have no slash
+    Patterns are globs over relative paths, or over names alone if they have no slash
     (`kb.ignoring`).
 
     Raises:
@@ -89,7 +89,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class WalkEntry:
-    """A path below the root, and what the system says of it."""
+    """A path below the root, and its status."""
 
     path: Path
     relative: str
@@ -101,31 +101,31 @@ class WalkEntry:
 
 
 _PendingFolder = tuple[str, Ignores, frozenset[str] | None]
-"""A folder still to be read: its path below the root, what is ignored around it, and its entries
-where not all are asked for."""
+"""A folder to read: its path below the root, what is ignored around it, and the entries to read;
+None for all."""
 
 
 @dataclass(slots=True)
 class Walk:
-    """One pass over the files below `root` that `selection` means, folder by folder, by name.
+    """One pass over the selected files below `root`, folder by folder, by name.
 
-    A link out of `root` is never followed, and no folder read twice. What is met through a link is
-    judged by what it leads to, too.
+    A link out of `root` is never followed, and no folder read twice. A file found through a link is
+    judged by the target's path, too.
     """
 
     root: Path
     selection: Selection
-    only: Collection[Path] | None = None  # these, and what lies below them
+    only: Collection[Path] | None = None  # these, and everything below them
     until: float = float("inf")  # a time of the monotonic clock
     skipped: list[Skipped] = field(default_factory=list)  # fills as it goes
     ignored: set[Path] = field(default_factory=set)
-    """The files and folders that git would ignore, as far as the pass came upon them."""
+    """The files and folders that git would ignore, of those that the pass found."""
     _seen: set[tuple[int, int]] = field(default_factory=set)
     _listed: dict[Path, frozenset[str] | None] = field(default_factory=dict)
-    """What git ignores in the working trees that the pass came upon; None if it cannot tell."""
+    """The paths that git ignores in the working trees found; None if that is unknown."""
 
     def files(self) -> Iterator[WalkEntry]:
-        """The regular files that are meant.
+        """Yield the selected regular files.
 
         Raises:
             TimeoutError: the pass did not end in time.
@@ -152,7 +152,7 @@ class Walk:
             waiting.extend(reversed(below))
 
     def _find_ignores(self, outer: Ignores, folder: Path) -> Ignores:
-        """What is ignored in a folder: git itself says so of its own working trees."""
+        """Return what is ignored in a folder; git itself answers for its working trees."""
         if not os.path.lexists(folder / _GIT):
             return outer.within(folder)
         if folder not in self._listed:
@@ -180,13 +180,13 @@ class Walk:
                 self.skip(path, "a name that is not UTF-8", Why.NAME)
                 continue
             if names is not None and not os.path.lexists(path):
-                continue  # asked for because it is gone
+                continue  # requested because it is gone
             entry = self._entry(path, f"{relative}/{name}" if relative else name)
             if entry is not None:
                 yield entry
 
     def _entry(self, path: Path, relative: str) -> WalkEntry | None:
-        """The path with its status; None for one that cannot or must not be followed."""
+        """Return the path with its status; None for one that cannot or must not be followed."""
         try:
             status = os.lstat(path)
             if stat.S_ISLNK(status.st_mode):
@@ -194,19 +194,19 @@ class Walk:
                     self.skip(path, "a symbolic link", Why.LINK)
                     return None
                 if not path.resolve(strict=True).is_relative_to(self.root):
-                    self.skip(path, "a symbolic link that leads out of the folder", Why.LINK)
+                    self.skip(path, "a symbolic link to a path outside the folder", Why.LINK)
                     return None
                 status = path.stat()
             return WalkEntry(path, relative, status)
         except OSError as error:
             self.skip(path, f"unreadable: {error.strerror}", Why.UNREADABLE)
         except RuntimeError:
-            text = "unreadable: its links lead in a circle, or are too many"
+            text = "unreadable: its links form a circle, or are too many"
             self.skip(path, text, Why.UNREADABLE)
         return None
 
     def _is_meant(self, entry: WalkEntry, ignores: Ignores, depth: int) -> bool:
-        """Whether the selection means the entry; if not, the reason is noted, except for what
+        """Return whether the entry is selected; if not, record the reason, except for files that
         `include` and `extensions` simply do not name."""
         if not entry.is_folder and not self._is_named(entry):
             return False
@@ -238,10 +238,10 @@ class Walk:
         refused = self.selection.allowed(entry.path) if self.selection.allowed else None
         if refused is not None:
             return Why.NOT_ALLOWED, refused
-        return self._reason_behind(entry) if self.selection.follow_symlinks else None
+        return self._find_target_reason(entry) if self.selection.follow_symlinks else None
 
-    def _reason_behind(self, entry: WalkEntry) -> _Reason | None:
-        """Why what a link leads to would not be met, or a folder on the way to it."""
+    def _find_target_reason(self, entry: WalkEntry) -> _Reason | None:
+        """Return why the target of a link, or a folder on the way to it, would be skipped."""
         real = entry.path.resolve()
         if real == entry.path:
             return None
@@ -256,9 +256,9 @@ class Walk:
             if what := _always_left_out(name, is_folder=is_folder):
                 return Why.ALWAYS, f"leads to {what}"
             if any(ignoring.fits(glob, relative) for glob in self.selection.exclude):
-                return Why.EXCLUDED, "leads to what is excluded"
+                return Why.EXCLUDED, "a link to an excluded path"
             if ignores.match(str(folder), is_folder=is_folder):
-                return Why.IGNORED, "leads to what .gitignore ignores"
+                return Why.IGNORED, "a link to a path that .gitignore ignores"
         return None
 
     def _folder_reason(self, entry: WalkEntry, depth: int) -> _Reason | None:
@@ -279,17 +279,17 @@ class Walk:
 
 
 def _always_left_out(name: str, *, is_folder: bool) -> str | None:
-    """What is behind a name that is left out whatever is asked for."""
+    """Return the reason for a name that is always left out."""
     return _ALWAYS_LEFT_OUT.get(name) if is_folder or name == _GIT else None
 
 
 def is_utf8(name: str) -> bool:
-    """Whether a name is text; other bytes can be no label, and no path of a source."""
+    """Return whether a name is text; other bytes cannot be a label or a path of a source."""
     return name.isascii() or name.encode("utf-8", "ignore").decode() == name
 
 
 def _steps(root: Path, paths: Collection[Path]) -> dict[Path, set[str]]:
-    """Which entries of which folders lead to the paths."""
+    """Return the entries of each folder that lead to the paths."""
     steps: defaultdict[Path, set[str]] = defaultdict(set)
     for path in paths:
         if path == root or not path.is_relative_to(root):
@@ -302,5 +302,5 @@ def _steps(root: Path, paths: Collection[Path]) -> dict[Path, set[str]]:
 
 
 def _names(steps: dict[Path, set[str]] | None, folder: Path) -> frozenset[str] | None:
-    """The entries of a folder that are asked for; None, which is all, where no path goes on."""
+    """Return the wanted entries of a folder; None, which means all, if no path goes deeper."""
     return None if steps is None or folder not in steps else frozenset(steps[folder])

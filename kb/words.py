@@ -1,5 +1,5 @@
-"""How text becomes words, beyond what the index's tokenizer does: parts of identifiers, scripts
-written without spaces, emoji, and the vocabulary that typing mistakes are corrected against."""
+"""Words of a text, beyond the index's tokenizer: parts of identifiers, scripts written without
+spaces, emoji, and the vocabulary that typing mistakes are corrected against."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from itertools import chain
 
 from kb.packing import Chunk, ChunkedDocument
 
-# Accents the index's tokenizer removes itself. A word with one of these letters is found by itself
-# and, through the terms beside its text, by its folded form. A query asks for both.
+# The index's tokenizer removes accents itself. A word with one of these letters is found as written
+# and, through the extra terms of its text, by its folded form. A query uses both.
 
 LETTERS = {
     "ł": "l",
@@ -30,7 +30,7 @@ LETTERS = {
     "ŧ": "t",
     "ŋ": "n",
 }
-"""Each letter in lower case, and what stands for it."""
+"""Each letter in lower case, and its replacement."""
 
 _CAPITALS = {"ẞ": "SS"} | {
     letter.upper(): plain.upper()
@@ -45,17 +45,17 @@ _FOLDED_WORD = re.compile(rf"(?<!\w)[^\W{_ANY}]*+[{_ANY}]\w*+")
 
 
 def foldable(text: str) -> bool:
-    """Whether one of the letters is in `text`."""
+    """Return whether one of the letters is in `text`."""
     return not text.isascii() and any(letter in text for letter in _ANY + _WITH_ACCENTS)
 
 
 def fold(text: str) -> str:
-    """`text` as it is typed without these letters, and then without accents either."""
+    """Return `text` as typed without these letters, and then without accents either."""
     return _without_accents(text).translate(_TABLE) if foldable(text) else text
 
 
 def fold_words(text: str) -> list[str]:
-    """The words of `text` that hold such letters, without them."""
+    """Return the words of `text` that hold such letters, without them."""
     if not foldable(text):
         return []
     return [word.translate(_TABLE) for word in _FOLDED_WORD.findall(_without_accents(text))]
@@ -76,20 +76,20 @@ _UNSPACED = re.compile(
 EMOJI = (
     "\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b00-\u2bff\U0001f100-\U0001f3fa\U0001f400-\U0001faff"
 )
-"""Pictures that stand for words, as characters of a regular expression. What only changes the one
-before it (tone of skin, joiner, style) is none of them."""
+"""Pictures that stand for words, as characters of a regular expression. Modifiers of the previous
+one (tone of skin, joiner, style) are not included."""
 
 _EMOJI = re.compile(f"[{EMOJI}]")
 
 SQL_NAME = "with_name_parts"
-"""By this name SQL knows `with_name_parts`. Every connection to a store needs it."""
+"""SQL's name for `with_name_parts`. Every connection to a store needs it."""
 
 _NAME = re.compile(r"(?<![A-Za-z0-9])(?=[a-z0-9]*[A-Z0-9])[A-Za-z0-9]{2,}")
-"""What may be a name of several parts; a word in lower case is none."""
+"""Possible names of several parts; a word in lower case is not one."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _WORD_LENGTHS = range(4, 33)
-"""Shorter words are too short to be told from others, longer ones are no words."""
+"""Shorter words are too similar to others, longer ones are not words."""
 
 _CASES = bytes(
     ord("A" if chr(byte).isupper() else "a" if chr(byte).islower() else "0")
@@ -107,13 +107,13 @@ _LETTERS = bytes(
 
 
 _BLOCK = 200
-"""Chunks whose words are looked for at once: taken apart, a text takes ten times its memory."""
+"""Chunks whose words are looked for at once: a split text takes ten times its memory."""
 
 
 def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
-    """Extra words under which `text` is to be found: the parts of its mixed-case identifiers, its
-    emoji, and words with letters such as ł as they are typed without. And every pair of characters
-    in scripts that the tokenizer cannot divide into words."""
+    """Return extra words for finding `text`: the parts of its mixed-case identifiers, its emoji,
+    and words with letters such as ł as typed without. Also every pair of characters in scripts that
+    the tokenizer cannot divide into words."""
     terms = dict.fromkeys(chain.from_iterable(map(_parts, _find_mixed_case(text))))
     if not text.isascii():
         terms.update(dict.fromkeys(pairs(text)))
@@ -124,8 +124,8 @@ def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
 
 
 def _find_mixed_case(text: str) -> list[bytes]:
-    """The words in which case changes, and some others. The change is looked for in the cases
-    alone, as plain bytes, for that is ten times as fast as an expression over the text."""
+    """Find the words in which case changes, and some others. The change is looked for in the cases
+    alone, as plain bytes: that is ten times as fast as an expression over the text."""
     data = text.encode("utf-8", "replace")
     cases = data.translate(_CASES)
     names = []
@@ -146,7 +146,7 @@ def _parts(name: bytes) -> tuple[str, ...]:
 
 
 def with_search_terms(document: ChunkedDocument) -> ChunkedDocument:
-    """The document with the terms of every chunk, as far as it lacks them."""
+    """Return the document with the terms of every chunk that lacks them."""
     if all(chunk.search_terms is not None for chunk in document.chunks):
         return document
     chunks = tuple(
@@ -159,7 +159,7 @@ def with_search_terms(document: ChunkedDocument) -> ChunkedDocument:
 
 
 def vocabulary_of(chunks: Iterable[Chunk]) -> frozenset[str]:
-    """The distinct words of all chunks."""
+    """Return the distinct words of all chunks."""
     words: set[str] = set()
     texts = [chunk.text for chunk in chunks]
     for at in range(0, len(texts), _BLOCK):
@@ -168,25 +168,25 @@ def vocabulary_of(chunks: Iterable[Chunk]) -> frozenset[str]:
 
 
 def name_parts(name: str) -> list[str]:
-    """The parts of a name in which case changes or digits stand: `getUTF8Text` as get, UTF, 8,
-    Text. None where it has but one."""
+    """Return the parts of a name with changes of case or digits: `getUTF8Text` as get, UTF, 8,
+    Text. Empty if it has only one."""
     parts = _PART.findall(name) if name.isascii() and name.isalnum() else []
     return parts if len(parts) > 1 else []
 
 
 def with_name_parts(title: str) -> str:
-    """A title or label as it is indexed: with the parts of the names in it behind it."""
+    """Return a title or label as it is indexed: followed by the parts of the names in it."""
     parts = dict.fromkeys(chain.from_iterable(map(name_parts, _NAME.findall(title))))
     return f"{title} {' '.join(parts)}" if parts else title
 
 
 def register(db: sqlite3.Connection) -> None:
-    """Let the connection read titles as they are indexed, as `SQL_NAME`."""
+    """Make `with_name_parts` available to the connection, as `SQL_NAME`."""
     db.create_function(SQL_NAME, 1, with_name_parts, deterministic=True)
 
 
 def pairs(text: str) -> Iterator[str]:
-    """Each two neighbouring characters of every run in an unspaced script."""
+    """Yield each two neighbouring characters of every run in an unspaced script."""
     for run in _UNSPACED.findall(text):
         for at in range(len(run) - 1):
             yield run[at : at + 2]
@@ -197,17 +197,17 @@ def is_unspaced(text: str) -> bool:
 
 
 def is_emoji(text: str) -> bool:
-    """Whether `text` is one emoji."""
+    """Return whether `text` is one emoji."""
     return not text.isascii() and _EMOJI.fullmatch(text) is not None
 
 
 def emoji_word(emoji: str) -> str:
-    """The word by which an emoji is indexed, since the tokenizer takes it for punctuation."""
+    """Return the word by which an emoji is indexed: the tokenizer drops emoji."""
     return f"emoji{ord(emoji)}"
 
 
 def vocabulary(text: str) -> frozenset[str]:
-    """The distinct words of `text`, lower case, that are long enough to be misspelt."""
+    """Return the distinct words of `text`, lower case, that are long enough to be misspelt."""
     distinct = set(text.encode("utf-8", "replace").translate(_LETTERS).split())
     words = b" ".join(distinct).decode("utf-8", "replace")
     found = words.split() if words.isascii() else _WORD.findall(words.lower())

@@ -1,4 +1,4 @@
-"""The one write gate: how sources and chunks enter, supersede and leave the tables.
+"""The only writer: how sources and chunks enter, supersede and leave the tables.
 
 Every function runs inside a transaction that its caller began.
 """
@@ -22,21 +22,21 @@ _COLUMNS = "leaf, crumb, body, ident, label"
 ALL_CHUNKS = (0, 2**63 - 1)
 
 MOVED_AT_ONCE_BYTES = 256 * 1024
-"""So large a superseded version is moved into the history's index before its successor's answer."""
+"""Larger superseded versions move into the history's index later, not at once."""
 
 STEP_CHUNKS = 128
-"""How many chunks are moved, or forgotten, at a time: a quarter of a megabyte or so."""
+"""The number of chunks moved, or forgotten, at a time: about a quarter of a megabyte."""
 
 KNOWN_WORDS = 65_536
-"""How many words are remembered as stored, some 6 MB of them; nine of ten words of a new source are
-among them, and need not be looked up."""
+"""The number of words remembered as stored, some 6 MB; nine of ten words of a new source are among
+them and need not be looked up."""
 
 
 def insert_source(
     db: sqlite3.Connection, spec: SourceSpec, content: StoredContent
 ) -> tuple[int, int]:
-    """A row for the next version of the label; the version before it is superseded, and so is
-    whatever else belongs to the same series.
+    """Insert a row for the next version of the label; the version before it is superseded, and so
+    is everything else in the same series.
 
     Returns the id and the version, which counts from 1.
     """
@@ -89,12 +89,12 @@ def insert_source(
 
 
 def storable_text(text: str) -> str:
-    """`text` without lone surrogates, which no database stores."""
+    """Return `text` without lone surrogates, which no database stores."""
     return text.encode("utf-8", "replace").decode()
 
 
 def storable_values(values: Iterable[object]) -> tuple[object, ...]:
-    """What is given to a statement, its texts as they are stored."""
+    """Return the values for a statement, its texts as they are stored."""
     return tuple(storable_text(value) if isinstance(value, str) else value for value in values)
 
 
@@ -112,8 +112,8 @@ def insert_chunks(
             " FROM source WHERE id = ?",
             (source_id,),
         ).fetchone()
-        # It may have been superseded while some of it was queued. What is at hand goes into the
-        # index: reading it back through the view would restore every text.
+        # It may have been superseded while some of it was queued. The chunks in memory go into the
+        # index: reading them back through the view would restore every text.
         table, _ = _INDEXES[superseded]
         index = with_name_parts if split else str
         label = index(label)
@@ -143,7 +143,7 @@ def count_redactions(db: sqlite3.Connection, source_id: int, count: int) -> None
 
 
 def _next_chunk_id(db: sqlite3.Connection) -> int:
-    """An id that no chunk has or had."""
+    """Return an id that no chunk has or had."""
     row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunk'").fetchone()
     return int(row[0]) + 1 if row else 1
 
@@ -198,14 +198,13 @@ def _row(chunk_id: int, source_id: int, chunk: Chunk, body: str | bytes) -> tupl
 
 
 def _title(chunk: Chunk) -> tuple[str, str]:
-    """The leaf, and the crumb above it."""
+    """Return the leaf title, and the crumb above it."""
     return (chunk.title[-1], " > ".join(chunk.title[:-1])) if chunk.title else ("", "")
 
 
 def supersede(db: sqlite3.Connection, old_id: int, new_id: int) -> None:
-    """Note that there is a later version: search passes the older one over from here on. A small
-    one's chunks move into the history's index at once, a large one's later, by `move_superseded`.
-    """
+    """Record that there is a later version: search skips the older one from now on. A small one's
+    chunks move into the history's index at once, a large one's later, by `move_superseded`."""
     first = db.execute(
         "SELECT min(c.id) FROM chunk c JOIN source s ON s.id = c.source_id"
         " WHERE s.id = ? AND s.bytes_indexed > ?",
@@ -221,8 +220,8 @@ def supersede(db: sqlite3.Connection, old_id: int, new_id: int) -> None:
 
 
 def move_superseded(db: sqlite3.Connection) -> bool:
-    """Move some chunks of a large superseded version into the history's index; False where none is
-    left to move."""
+    """Move some chunks of a large superseded version into the history's index; return False if none
+    are left."""
     row = db.execute(
         "SELECT id, unmoved_from FROM source WHERE unmoved_from IS NOT NULL ORDER BY id LIMIT 1"
     ).fetchone()
@@ -242,8 +241,8 @@ def move_superseded(db: sqlite3.Connection) -> bool:
 
 
 def index_whole(db: sqlite3.Connection, source_id: int, ids: tuple[int, int] = ALL_CHUNKS) -> None:
-    """Put a source's chunks, from the first to the last of `ids`, into the full-text index that
-    they belong to; the opposite of `unindex`."""
+    """Put a source's chunks, from the first to the last of `ids`, into their full-text index; the
+    opposite of `unindex`."""
     for table, view in _INDEXES:
         db.execute(
             f"INSERT INTO {table} (rowid, {_COLUMNS})"
@@ -253,7 +252,7 @@ def index_whole(db: sqlite3.Connection, source_id: int, ids: tuple[int, int] = A
 
 
 def rebuild_indexes(db: sqlite3.Connection) -> None:
-    """Make both full-text indexes and the vocabulary's anew from the text."""
+    """Rebuild both full-text indexes and the vocabulary's from the text."""
     db.execute("UPDATE source SET split_names = 1")
     for table in ("chunk_fts", "history_fts", "word_fts"):
         db.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")

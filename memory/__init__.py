@@ -1,1 +1,1 @@
-"""Memory beside runs and their outputs; each part has a truth of its own."""
+"""Memory of agents: facts, pages and sessions, each with its own store."""

@@ -1,4 +1,4 @@
-"""Errors of this room: what can be wrong with a file of a store, or with what is asked of it."""
+"""Errors of this room: problems of a store's file or of a request."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ MemoryRoomError = RemediedError
 
 
 class BadInputError(MemoryRoomError):
-    """What was given cannot be taken; nothing was written."""
+    """Invalid input; nothing was written."""

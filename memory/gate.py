@@ -1,6 +1,6 @@
-"""The one way into the store: what passes has no secret, no private part, no unseen character.
+"""Cleaning of texts before they are stored: removes secrets, private parts, invisible characters.
 
-Finding secrets is handed in, so that this room needs no other.
+The finder of secrets is a parameter, so that this room needs no other room.
 """
 
 from __future__ import annotations
@@ -11,41 +11,41 @@ from functools import lru_cache
 from itertools import accumulate, islice
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # a hook at a turn's end loads this, and `typing` takes 5 ms
+if TYPE_CHECKING:  # hooks load this when a turn ends, and `typing` takes 5 ms
     from typing import Any, TypeAlias
 
     from base.secrets import Secret
 
 CONTEXT_CHARS = 8192
-"""How far beyond what is kept a secret is looked for that crosses the edge."""
+"""Characters after the stored part that are searched for a secret that crosses the edge."""
 
 SHORT_CHARS = 200
-"""Names of tools, models and folders come again and again: so short texts are cleaned once."""
+"""Names of tools, models and folders repeat, so texts up to this length are cleaned once."""
 
 DEPTH_MAX = 32
-"""How deep the values of a call's arguments are followed; deeper ones are left out."""
+"""Deepest level of a call's arguments that is stored; deeper values become None."""
 
 NAMED_CHARS = 4096
-"""A longer text is no value that its name alone makes a secret, and no command line in words."""
+"""Longest text that is checked as the value of its name, or as the words of a command line."""
 
 REDACTED = "[REDACTED]"
 _MARK_BEGIN = "[REDACTED"
 ITEMS_MAX = 200
-"""How many items of a list or an object are kept."""
+"""Most items of a list or an object that are stored."""
 
 KEY_BLOCK_CHARS = 65_536
-"""How far before a tail a block of a private key may begin."""
+"""Longest distance before a tail at which a private key's block may begin."""
 
-# Controls but tab and line feed; zero-width, bidirectional, variation and tag characters, fillers;
-# lone surrogates. This and the expressions below are compiled with the first text that has need of
-# them: that takes a hook a millisecond.
+# Controls except tab and line feed; zero-width, bidirectional, variation and tag characters,
+# fillers; lone surrogates. This and the expressions below are compiled on first use: compiling
+# costs a hook a millisecond.
 _UNSEEN = (
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff9-\ufffb\U000e0000-\U000e01ef]"
 )
 _UNSEEN_ASCII = bytes({*range(0x20), 0x7F} - {0x09, 0x0A})
-# What colours a terminal's text, and what names its window: all of it, or a secret stays split.
+# Terminal colours and window titles: removed whole, since a part would keep a secret split.
 _ESCAPES = (
     "(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
     "|\x1b\\][^\x07\x1b\x9c\n]{0,2048}(?:\x07|\x1b\\\\|\x9c)"
@@ -59,7 +59,7 @@ _LINE_ENDS = r"\r\n?"
 
 
 def count_redactions(before: str, after: str) -> int:
-    """Return how many secrets were replaced on the way from one text to the other."""
+    """Return how many secrets the second text has replaced that the first has not."""
     return max(after.count(_MARK_BEGIN) - before.count(_MARK_BEGIN), 0)
 
 
@@ -67,33 +67,34 @@ FindSecrets: TypeAlias = "Callable[[str], Sequence[Secret]]"
 
 
 class Gate:
-    """Cleans texts with one finder of secrets."""
+    """Cleaner of texts with one finder of secrets."""
 
     def __init__(self, find_secrets: FindSecrets) -> None:
         self._find_secrets = find_secrets
         self._clean_short = lru_cache(4096)(self._clean)
 
     def clean(self, text: str) -> str:
-        """Return a text as it may be stored."""
+        """Return the text, cleaned for storing."""
         return self._clean_short(text) if len(text) <= SHORT_CHARS else self._clean(text)
 
     def clean_head(self, text: str, chars_max: int) -> str:
-        """Return the beginning of a text as it may be stored; the rest is not looked at."""
+        """Return the beginning of a text, cleaned for storing; the rest is not examined."""
         if len(text) <= SHORT_CHARS:
             return self.clean(text)[:chars_max]
         plain = self._make_plain_head(text, chars_max + CONTEXT_CHARS)
         return self._redact(plain, 0, chars_max)[:chars_max]
 
     def clean_path(self, text: str, chars_max: int) -> str:
-        """Return a path as it may be stored: each part of it, too, is cleaned as a text by itself,
-        since it may be shown without those before."""
+        """Return a path, cleaned for storing. Each part is also cleaned alone, since it may be
+        shown without the parts before it."""
         path = self.clean_head(text, chars_max)
         if "=" not in path and ":" not in path:
             return path
         return "/".join(map(self.clean, path.split("/")))
 
     def clean_ends(self, text: str, chars_max: int) -> str:
-        """Return a text as it may be stored; of a longer one its head and its tail."""
+        """Return a text, cleaned for storing; only head and tail if it is longer than
+        `chars_max`."""
         plain = self._make_plain(text)
         if len(plain) <= chars_max:
             return self._redact(plain, 0, len(plain))
@@ -111,9 +112,8 @@ class Gate:
         depth: int = 0,
         name: str = "",
     ) -> Any:  # noqa: ANN401
-        """Return a JSON value as it may be stored: of each text the head, of each list and object
-        the first items, and nothing that is nested too deeply. A value may be a secret only by the
-        `name` that it has."""
+        """Return a JSON value, cleaned for storing: the head of each text, the first items of each
+        list and object, nothing nested too deeply. The `name` of a value may make it a secret."""
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, int | float):
@@ -136,7 +136,7 @@ class Gate:
         return self._clean_named(name, str(value), chars_max)
 
     def _clean_named(self, name: str, value: str, chars_max: int) -> str:
-        """Clean a text by itself, and as the value of its name."""
+        """Clean a text alone, and as the value of its name."""
         if name and len(name) <= SHORT_CHARS and len(value) <= NAMED_CHARS and "\n" not in value:
             before, after = (f"{name} = ", "") if '"' in value else (f'"{name}": "', '"')
             cleaned = self.clean(before + value + after)
@@ -147,7 +147,7 @@ class Gate:
         return self.clean_head(value, chars_max)
 
     def _clean_words(self, items: list[Any]) -> list[Any]:
-        """Clean the words of a command line, which may be secret only by the word before."""
+        """Clean the words of a command line: the word before may make a word a secret."""
         if len(items) < 2 or not all(isinstance(one, str) for one in items):
             return items
         if sum(map(len, items)) > NAMED_CHARS:
@@ -166,13 +166,14 @@ class Gate:
         return self._redact(plain, 0, len(plain))
 
     def _make_plain(self, text: str) -> str:
-        """Make a text plain. A secret may begin where something is taken out: it goes before."""
+        """Make a text plain. Redact first, since removing characters may hide where a secret
+        begins."""
         plain = _make_plain(text)
         return plain if plain == text else _make_plain(self._redact(text, 0, len(text)))
 
     def _make_plain_head(self, text: str, chars: int) -> str:
-        """Return so many characters of the plain text, or all: what is taken out makes it shorter,
-        and must not draw in what stands at the edge."""
+        """Return the first `chars` characters of the plain text. Removed characters make it
+        shorter, so more is read; the rest of the text is not drawn in."""
         size = chars
         while True:
             plain = self._make_plain(text[:size])
@@ -181,7 +182,7 @@ class Gate:
             size *= 2
 
     def _redact(self, plain: str, start: int, end: int) -> str:
-        """Return what stands between two places, with each secret that reaches into it replaced."""
+        """Return the text between two places, with each secret that overlaps it replaced."""
         pieces, at = [], start
         for secret in self._find_secrets(plain):
             if secret.start < end and secret.end > at:
@@ -191,8 +192,8 @@ class Gate:
 
 
 def _make_plain(text: str) -> str:
-    """Take out what is not seen, and what is private. Most texts have nothing of it, and a search
-    for one character takes a thousandth of an expression's time."""
+    """Remove invisible characters and private parts. Most texts have none, and searching for one
+    character takes a thousandth of the time of an expression."""
     if "\r" in text:
         text = re.sub(_LINE_ENDS, "\n", text)
     if "\x1b" in text or "\x9b" in text:
@@ -205,13 +206,14 @@ def _make_plain(text: str) -> str:
 
 
 def _find_window(plain: str, start: int) -> int:
-    """Return where to look for secrets from: earlier, if a key's block may be open there."""
+    """Return where the search for secrets starts: earlier if a key's block may be open there."""
     begin = plain.rfind("-----BEGIN", max(start - KEY_BLOCK_CHARS, 0), start)
     return start if begin < 0 or plain.find("-----END", begin, start) >= 0 else begin
 
 
 def _name_of(key: str, value: Mapping[Any, Any], outer: str) -> str:
-    """Return the name that tells what a value is: that of its key, or beside it, or around it."""
+    """Return the name that describes a value: its key, a name in the same object, or the outer
+    name."""
     if key.lower() not in _NAMELESS:
         return key
     beside = next((one for one in map(value.get, _NAMES) if isinstance(one, str)), "")
@@ -219,7 +221,7 @@ def _name_of(key: str, value: Mapping[Any, Any], outer: str) -> str:
 
 
 def drop_private(text: str) -> str:
-    """Drop what stands between private marks; one that is not closed reaches to the end."""
+    """Drop the text between private marks; an unclosed mark reaches to the end."""
     if _PRIVATE_BEGIN not in text.lower():
         return text
     pieces, at, depth = [], 0, 0

@@ -1,4 +1,4 @@
-"""How texts are stored: long ones deflated or cut, paths as the session's folder sees them."""
+"""Storage forms of texts: compressed or cut; paths relative to the session's folder."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def size_bytes(text: str) -> int:
 
 
 def cut_bytes(text: str, bytes_max: int) -> str:
-    """Return the text, or what of it takes at most so many bytes: whole words if there are any, an
-    ellipsis at the end."""
+    """Return the text, cut to `bytes_max` bytes if it is longer: at a word if possible, with an
+    ellipsis."""
     data = text.encode()
     if len(data) <= bytes_max:
         return text
@@ -34,7 +34,7 @@ def cut_bytes(text: str, bytes_max: int) -> str:
 
 
 def shorten_path(path: str, folder: str, home: str) -> str:
-    """Return a path as the session's folder sees it, or from the home on; else as it is."""
+    """Return a path relative to the session's folder or to the home (`~/`), else unchanged."""
     plain = _normalise(path)
     for root, prefix in ((folder, ""), (home, "~/")):
         base = root.rstrip("/")
@@ -44,6 +44,6 @@ def shorten_path(path: str, folder: str, home: str) -> str:
 
 
 def _normalise(path: str) -> str:
-    """Take `.` and doubled slashes out of a path; `..` stays, since a link may stand before it."""
+    """Remove `.` and doubled slashes from a path; `..` stays, since a link may come before it."""
     lead = "/" if path.startswith("/") else ""
     return lead + "/".join(part for part in path.split("/") if part not in ("", ".")) or path

@@ -1,10 +1,10 @@
-"""May this run? Parse, match, decide; the verdict is always explained.
+"""Rules for programs: parse, match, decide; every verdict is explained.
 
     rules = load_rules(project, home=Path.home())
     verdict = judge(Subject("shell", "rm -rf build", cwd=..., home=...), rules)
 
 A guard in front of the sandbox, not the boundary. `judge` follows links and reads the project's
-scripts; `evaluate` looks at nothing but what it is given.
+scripts; `evaluate` looks only at its arguments.
 """
 
 from base.lazy_exports import lend_names

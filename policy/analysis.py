@@ -1,4 +1,4 @@
-"""One program to its effects, whatever language it is written in."""
+"""Analysis of one program to its effects, whatever language it is written in."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Analysis(NamedTuple):
 
 def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = None) -> Analysis:
     """Find every effect of what runs; never raises for anything the program holds. `read_text`
-    gives the text of a script file on the disk, or None."""
+    returns the text of a script file on the disk, or None."""
     size = len(encode(subject.code))
     if size > CODE_BYTES_MAX:
         why = f"a program of {size} bytes; programs up to {CODE_BYTES_MAX} are read"
@@ -86,12 +86,12 @@ def _analyse_text(
         why = "it is nested too deep to follow"
         walker.report_unparsed(why, walker.frame._replace(text=subject.code[:200]))
     effects = tuple(walker.effects)
-    del walker.expander  # it refers back: so all that the walk made is freed here, not collected
+    del walker.expander  # a reference cycle: broken here, so that all is freed at once
     return Analysis(effects, _coverage(walker), min(budget.spent, budget.limit))
 
 
 def _place_in_code(effects: Sequence[Effect], text: str, code: str) -> Iterator[Effect]:
-    """Give effects of a completed text the places that they have in the code it was made of."""
+    """Give effects of a completed text their places in the code it was made of."""
     data, own = encode(marks.scrub(text)), encode(marks.scrub(code))
     shift = 0  # as it was for the effect before: a completion moves few and large pieces
     for effect in effects:
@@ -104,7 +104,7 @@ def _place_in_code(effects: Sequence[Effect], text: str, code: str) -> Iterator[
 
 
 def _find_repeated(data: bytes, piece: bytes, before: int) -> int:
-    """Find the place of a piece that stands so often before it; -1 if there is none."""
+    """Find the place of a piece that occurs this often before it; -1 if it is missing."""
     at = data.find(piece) if piece else -1
     for _ in range(before):
         if at < 0:
@@ -121,7 +121,7 @@ def _screen(walker: Walker, language: str, code: str, state: ShellState, frame: 
 
 
 def _coverage(walker: Walker) -> Coverage:
-    """`full` where every word was understood. A program without a row is, too: what rules for
+    """Return `full` if every word was understood. A program without a row is, too: what rules for
     commands compare is its command line."""
     if any(isinstance(effect, Unparsed) for effect in walker.effects):
         return "unparsed"

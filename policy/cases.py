@@ -24,14 +24,14 @@ class PolicyCase(NamedTuple):
     code: str
     expected: str
     reason: str
-    line: int  # where the row stands in the table
+    line: int  # the row's line in the table
 
     def is_right(self, verdict: Verdict) -> bool:
         """Return whether a verdict's decision is the expected one."""
         return verdict.decision.word == self.expected
 
     def to_json(self, verdict: Verdict) -> dict[str, object]:
-        """Build the row as plain JSON values, with what the policy said of it."""
+        """Build the row as plain JSON values, with the policy's verdict."""
         decision = verdict.decision
         return {
             "language": self.language,
@@ -43,7 +43,7 @@ class PolicyCase(NamedTuple):
 
 
 CaseResult = tuple[PolicyCase, Verdict]
-"""A case and what the policy said."""
+"""A case and the policy's verdict."""
 
 
 def count_by_tag(results: Iterable[CaseResult]) -> dict[str, tuple[int, int]]:
@@ -63,17 +63,17 @@ def decode(text: str) -> str:
 
 
 def read_cases(path: Path) -> tuple[PolicyCase, ...]:
-    """The rows of a table; raises RuleFileError naming the line that is not one."""
+    """Read the rows of a table; raises RuleFileError naming the invalid line."""
     lines = path.read_text(encoding="utf-8").splitlines()
     if not lines or tuple(lines[0].split("\t")[:4]) != _HEADER:
-        raise RuleFileError(str(path), 1, "no header", f"Begin with: {' '.join(_HEADER)}")
+        raise RuleFileError(str(path), 1, "no header", f"Begin with: {' '.join(_HEADER)}.")
     cases = []
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():
             continue
         cells = line.split("\t")
         if len(cells) < 4 or cells[2] not in ("allow", "ask", "redirect", "deny"):
-            remedy = "Write language, code, expected decision and reason, with tabs between"
+            remedy = "Write language, code, expected decision and reason, separated by tabs."
             raise RuleFileError(str(path), number, "not a case", remedy)
         cases.append(PolicyCase(cells[0], decode(cells[1]), cells[2], cells[3], number))
     return tuple(cases)
@@ -90,7 +90,7 @@ def run_cases(
 
     Shell rows are what an agent would type in its shell; rows in another language are programs for
     the sandbox. Without a project the folders are made up, so that the answers do not depend on the
-    machine; with one, its scripts are read. `complete` gives a `Subject.complete` for a language.
+    machine; with one, its scripts are read. `complete` returns a `Subject.complete` for a language.
     """
     home = Path("/home/user")
     folder = project or home / "project"
@@ -108,7 +108,7 @@ def subject_of(
     project: Path,
     complete: Callable[[str], Complete | None] | None = None,
 ) -> Subject:
-    """The program of a row, typed or run in the project's folder."""
+    """Return the program of a row, typed or run in the project's folder."""
     surface: Surface = "agent_shell" if case.language in ("bash", "sh", "shell") else "sandbox"
     env = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"}
     folder = str(project)

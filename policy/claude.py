@@ -1,4 +1,4 @@
-"""Claude Code's settings: which rules they hold, and what each of these means."""
+"""Claude Code's settings: their rules, and what each of these means."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class _Object(dict[str, Any]):
 
 
 def read_settings(text: str, path: str) -> Settings:
-    """Read a settings file as Claude Code reads it: a byte order mark is passed over,
-    an empty file has no settings, and the last of repeated keys counts.
+    """Read a settings file as Claude Code reads it: a byte order mark is skipped, an empty file has
+    no settings, and the last of repeated keys counts.
 
     Raises:
         RuleFileError: it is not JSON, it or its permissions are not an object, or permissions are
@@ -67,27 +67,27 @@ def read_settings(text: str, path: str) -> Settings:
         document = strict_json(text, read_object)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
-        raise RuleFileError(path, line, f"not valid JSON: {error}", "Correct the syntax") from None
+        raise RuleFileError(path, line, f"not valid JSON: {error}", "Fix the syntax.") from None
     if not isinstance(document, _Object):
-        raise RuleFileError(path, 1, "not a JSON object", 'Write {"permissions": {...}}')
+        raise RuleFileError(path, 1, "not a JSON object", 'Write {"permissions": {...}}.')
     permissions = document.get("permissions")
     if permissions is None:
         permissions = {}
     line = text.count("\n", 0, max(text.find('"permissions"'), 0)) + 1
     if not isinstance(permissions, dict):
-        raise RuleFileError(path, line, "permissions is not an object", "Write it as {...}")
+        raise RuleFileError(path, line, "permissions is not an object", "Write it as {...}.")
     again = [key for key in document.repeated if key == "permissions"]
     again += getattr(permissions, "repeated", [])
     if again:
         why = f"not valid JSON: the key {again[0]!r:.80} is repeated"
-        raise RuleFileError(path, line, why, "Join the two")
+        raise RuleFileError(path, line, why, "Merge the two.")
     return Settings(document, permissions, tuple(warnings))
 
 
 def entries_of(
     permissions: Mapping[str, Any], text: str, path: str
 ) -> Iterator[tuple[str, Decision, int]]:
-    """Each rule with its line. An entry of `allow` that is none is left out.
+    """Yield each rule with its line. An invalid entry of `allow` is left out.
 
     Raises:
         RuleFileError: an entry that denies or asks cannot be read, or there are too many rules.
@@ -99,47 +99,49 @@ def entries_of(
         if entries is None or (key not in _RESTRICTING and not isinstance(entries, list)):
             continue
         if not isinstance(entries, list):
-            raise RuleFileError(path, line, f"permissions.{key} is not a list", "Write it as [...]")
+            raise RuleFileError(
+                path, line, f"permissions.{key} is not a list", "Write it as [...]."
+            )
         count += len(entries)
         if count > RULES_MAX:
             raise RuleFileError(
-                path, line, f"it has over {RULES_MAX:,} rules", "Leave out what others cover"
+                path, line, f"it has over {RULES_MAX:,} rules", "Remove rules that others cover."
             )
         for entry in entries:
             if not _is_rule(entry):
                 if key not in _RESTRICTING:
                     continue
-                raise RuleFileError(path, line, f"{entry!r} is not a rule", "Write it as a text")
+                raise RuleFileError(path, line, f"{entry!r} is not a rule", "Write it in quotes.")
             at, line = _seek(text, json.dumps(entry, ensure_ascii=False), at, line)
             yield entry, decision, line
 
 
 def _is_rule(entry: object) -> bool:
-    """Return whether an entry can be read. One with a byte that is not UTF-8 means what nobody can
-    say."""
+    """Return whether an entry can be read. One with a byte that is not UTF-8 has no certain
+    meaning."""
     return isinstance(entry, str) and bool(entry.strip()) and UNREADABLE not in entry
 
 
 def warnings_of(permissions: Mapping[str, Any]) -> Iterator[str]:
-    """What a person may expect of a key, and does not get here."""
+    """Yield warnings about keys that have no effect here."""
     for key, value in permissions.items():
         if key in _LISTS and value is None:
             yield f"permissions.{key} is null, so it has no rules"
         elif key == "allow" and not isinstance(value, list):
             yield "permissions.allow is not a list, so it has no rules"
         elif key == "allow" and not all(map(_is_rule, value)):
-            yield "permissions.allow has entries that are not rules; they are left out"
+            yield "permissions.allow has entries that are not rules; they are ignored"
         elif key in _FOLDERS and value:
-            yield f"{key} is Claude Code's own: here profiles say what is shown and written"
+            yield f"{key} is Claude Code's own: here profiles set the visible and writable folders"
         elif key == "defaultMode" and value not in ("default", "manual", "dontAsk"):
             yield f"defaultMode {value!r:.40} is Claude Code's own and changes nothing here"
         elif key not in {*_LISTS, *_FOLDERS, *_OTHERS}:
-            yield f"permissions has no key {key!r:.40}; what it holds is not in force"
+            yield f"unknown key {key!r:.40} in permissions; it is ignored"
 
 
 def _seek(text: str, literal: str, at: int, line: int) -> tuple[int, int]:
-    """Where a literal stands next, and on which line. Where there is none, as when it is escaped,
-    it is the place of the one before."""
+    """Return where a literal occurs next, and on which line. If it does not, as when it is escaped,
+    return the place of the one before."""
     found = max(text.find(literal, at), at)
     return found, line + text.count("\n", at, found)
 
@@ -158,7 +160,7 @@ _TOOLS = word_set(
     ReadMcpResourceTool SendMessage Skill SlashCommand Task TaskCreate TaskGet TaskList TaskOutput
     TaskStop TaskUpdate TeamCreate TeamDelete TodoWrite ToolSearch WebFetch WebSearch Write"""
 )
-# By tool: inputs that a rule may name, and those whose rules have a form of their own.
+# By tool: inputs that a rule may name, and those whose rules have a separate form.
 _PARAMETERS = {
     "Bash": word_set("dangerouslyDisableSandbox description run_in_background"),
     "Read": word_set("limit offset pages"),
@@ -166,7 +168,7 @@ _PARAMETERS = {
     "WebFetch": word_set("prompt"),
 }
 _PRIMARY = {"Bash": "command", "Read": "file_path", "Edit": "file_path", "WebFetch": "url"}
-# A rule may be a whole program, as a host writes what it was allowed.
+# A rule may be a whole program, as a host writes it when it was allowed.
 _CHARS_MAX = {"Bash": 64 << 10}
 _PATTERN_CHARS_MAX = 1024
 _PATTERN_STARS_MAX = 64
@@ -174,7 +176,7 @@ _PRIMARY_FIELDS = word_set("command file_path path notebook_path url")
 
 
 class Anchors(NamedTuple):
-    """Folders that path rules are seen from: the home, the source's own, and the current one."""
+    """Base folders of path rules: the home, the source's own, and the current one."""
 
     home: str
     own: str
@@ -184,22 +186,22 @@ class Anchors(NamedTuple):
 def parse_rule(
     text: str, decision: Decision, source: RuleSource, anchors: Anchors
 ) -> tuple[Rule | None, str]:
-    """The rule, or None and why it is never consulted.
+    """Parse a rule; return None and a reason if it is never consulted.
 
     Raises:
-        RuleFileError: it restricts, and is longer or has more stars than what is matched.
+        RuleFileError: it restricts, and is longer or has more stars than the limit.
     """
     name, spec = _split_rule(text)
     if excess := _excess(name, text):
         shown = f"{text[:80]}…" if len(text) > 80 else text
         if decision is Decision.ALLOW:
-            return None, f"{shown} {excess}; it is left out"
+            return None, f"{shown} {excess}; it is ignored"
         raise RuleFileError(
-            source.path, source.line, f"{shown} {excess}", "Write a shorter rule, or several"
+            source.path, source.line, f"{shown} {excess}", "Write a shorter rule, or several."
         )
     if not name or any(char in "()" or char.isspace() for char in name):
         return None, f"{text!r} is not a rule: write Tool or Tool(spec)"
-    # `Tool(*)` is `Tool`. Of a server's tool Claude Code passes over it: it may only restrict.
+    # `Tool(*)` is `Tool`. For a server's tool Claude Code ignores it: it may only restrict.
     if (spec or "").strip() in ("", "*") and not (
         name.startswith("mcp__") and decision is Decision.ALLOW
     ):
@@ -216,18 +218,18 @@ def parse_rule(
         return _fetch_rule(written, spec)
     rule = written._replace(kind=kind, spec=(spec or "*").strip())
     is_literal = ":*" in rule.spec[:-2]
-    return rule, f"{text}: :* stands for a prefix only at the end" if is_literal else ""
+    return rule, f"{text}: :* means a prefix only at the end" if is_literal else ""
 
 
 def _split_rule(text: str) -> tuple[str, str | None]:
-    """The tool's name, and what stands in parentheses behind it."""
+    """Split a rule into the tool's name and the text in parentheses after it."""
     text = text.strip()
     name, opened, rest = text.partition("(")
     return (name.rstrip(), rest[:-1]) if opened and rest.endswith(")") else (text, None)
 
 
 def _excess(name: str, text: str) -> str:
-    """In what a rule is more than is matched; empty if in nothing."""
+    """Return which limit a rule exceeds; empty if none."""
     chars_max = _CHARS_MAX.get(name, _PATTERN_CHARS_MAX)
     if len(text) > chars_max:
         return f"has over {chars_max:,} characters"
@@ -237,26 +239,26 @@ def _excess(name: str, text: str) -> str:
 
 
 def _tool_rule(written: Rule, name: str, spec: str | None) -> tuple[Rule | None, str]:
-    """Rules for other tools: known by name alone, globs allowed where they restrict."""
+    """Build a rule for other tools: known by name alone, globs allowed if it restricts."""
     text = written.text
     if name in _NEVER_CONSULTED and spec is not None and not re.match(r"[a-z_]+ *:", spec):
         return None, f"{text}: path rules for {name} are never consulted; use Read or Edit"
     if spec is not None and name.startswith("mcp__"):
         return None, f"{text}: rules for MCP tools take no parentheses"
     if "*" in name and written.decision is Decision.ALLOW and not re.match(r"mcp__[\w-]+__", name):
-        return None, f"{text}: an allow rule may use * only behind mcp__server__"
+        return None, f"{text}: an allow rule may use * only after mcp__server__"
     if spec is not None:
         parameter, colon, _ = spec.partition(":")
         if parameter.strip() in _PRIMARY_FIELDS:
             return None, f"{text}: {parameter} cannot be matched as a parameter"
         if not colon or written.decision is Decision.ALLOW:
             return None, (
-                f"{text}: here {name} is ruled by name, or in deny and ask by (parameter:value); "
-                "this one is left to Claude Code itself"
+                f"{text}: here {name} is matched by name, or in deny and ask by (parameter:value); "
+                "only Claude Code applies this one"
             )
     known = name in _TOOLS or "_" in name or "*" in name
     rule = written._replace(spec=name if spec is None else f"{name}({spec})")
-    return rule, "" if known else f"{text}: there is no tool named {name}"
+    return rule, "" if known else f"{text}: unknown tool {name}"
 
 
 def _path_rule(
@@ -266,7 +268,7 @@ def _path_rule(
         return written._replace(kind=kind, spec="**"), ""
     spec = spec.strip()
     if spec.startswith("!"):
-        return None, f"{written.text}: a rule cannot carve out of others with !"
+        return None, f"{written.text}: a rule cannot exclude paths from other rules with !"
     anchor, pattern = _split_anchor(spec, anchors)
     if ".." in pattern.split("/"):
         pattern = normal(pattern.lstrip("/"))
@@ -282,12 +284,12 @@ def _path_rule(
     elif "/" in pattern.rstrip("/"):
         pattern = "/" + pattern.removeprefix("./").lstrip("/")
     is_absolute = spec.startswith(f"{anchors.home}/")
-    warning = f"{written.text}: begin with // what is meant from the root" if is_absolute else ""
+    warning = f"{written.text}: for a path from the root, begin with //" if is_absolute else ""
     return written._replace(kind=kind, spec=pattern, anchor=anchor), warning
 
 
 def _split_anchor(spec: str, anchors: Anchors) -> tuple[str, str]:
-    """The four anchors: `//` root, `~/` home, `/` the source's folder, else the current folder."""
+    """Split off an anchor: `//` root, `~/` home, `/` the source's folder, else the current one."""
     if spec.startswith("//"):
         return "/", "/" + spec.lstrip("/")
     if spec == "~" or spec.startswith("~/"):
@@ -298,7 +300,7 @@ def _split_anchor(spec: str, anchors: Anchors) -> tuple[str, str]:
 
 
 def _at_any_depth(pattern: str) -> bool:
-    """A bare name, `**/name`, and a single folder as in `src/**`, where it restricts."""
+    """Return whether a pattern fits at any depth: `name`, `**/name`, `src/**`."""
     if pattern.startswith("./"):
         return False
     if pattern.startswith("**/"):

@@ -40,7 +40,7 @@ _COMPAT_WRAPPER = (
     r"|(?:time|nohup|builtin|noglob)(?:\s+-\S+)*|command(?!\s+-)|xargs(?!\s+-))\s+"
 )
 _WRAPPERS_MAX = 4  # texts of one command; each is another wrapper fewer
-# Programs whose options are words behind one dash, never letters in a row.
+# Programs whose options are words after one dash, never several letters.
 _LONG_WITH_ONE_DASH = word_set("find java javac go terraform tofu openssl gdb convert ffmpeg vault "
                                "consul nomad packer")  # fmt: skip
 
@@ -57,7 +57,7 @@ class CommandPattern(NamedTuple):
     has_options: bool
 
     def fits(self, text: str) -> bool:
-        """Whether a command line fits as it is written."""
+        """Return whether a command line fits as it is written."""
         if self.begin is None:
             return is_made_of(self.pieces, text)
         rest = text[len(self.begin) :]
@@ -83,7 +83,7 @@ def compile_pattern(spec: str) -> CommandPattern:
 
 
 class Spellings(NamedTuple):
-    """A command in the ways that rules compare it, worked out once for all of them."""
+    """A command in the ways that rules compare it, computed once for all of them."""
 
     texts: tuple[str, ...]  # for Claude Code's rules: as written, then without each wrapper
     name: str | None
@@ -94,7 +94,7 @@ class Spellings(NamedTuple):
 
 
 def spellings(command: Command) -> Spellings:
-    """Every spelling of a command that rules are compared with."""
+    """Compute every spelling of a command that rules are compared with."""
     texts = _compat_texts(command.place.text) if command.is_syntactic else ()
     name = program_name(command.argv[0])
     if name is None:
@@ -108,7 +108,7 @@ def spellings(command: Command) -> Spellings:
 
 
 def match_command(spec: str, seen: Spellings) -> Found | None:
-    """How a rule's spec matches a command; `possible` when an unknown part could make it match."""
+    """Return how a rule's spec matches a command; `possible` if unknown parts could make it."""
     pattern = compile_pattern(spec)
     for text in seen.texts:
         if pattern.fits(text):
@@ -124,7 +124,7 @@ def match_command(spec: str, seen: Spellings) -> Found | None:
     return None
 
 
-# Variables that an allow rule looks past: they change what is shown, not what is run.
+# Variables that an allow rule ignores: they change what is shown, not what is run.
 _SAFE_VARIABLES = (
     r"(NODE_ENV|CI|TZ|LANG|LC_\w+|TERM|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR|DEBUG|GOOS"
     r"|GOARCH|RUST_LOG|RUST_BACKTRACE|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE)="
@@ -135,7 +135,7 @@ _FIND_ACTS = word_set("-exec -execdir -ok -okdir -delete -fprint -fprintf -fls")
 
 
 def approves(spec: str, command: Command) -> bool:
-    """Whether an allow rule covers a command: by its text alone, as Claude Code compares it."""
+    """Return whether an allow rule covers a command: by its text, as Claude Code compares it."""
     if not command.is_syntactic:
         return False
     text = command.place.text
@@ -155,14 +155,14 @@ def approves(spec: str, command: Command) -> bool:
     return compile_pattern(spec).fits(text)
 
 
-# Run without a question in every mode of Claude Code's.
+# Run without a prompt in every mode of Claude Code.
 _READING = word_set("cat cd diff du echo find grep head ls pwd stat tail wc which")
 _READING_OF_GIT = word_set("blame diff log ls-files rev-parse show status")
 _ACTS_OF_GIT = ("--output", "-o", "--ext-diff", "--textconv")
 
 
 def only_reads(command: Command) -> bool:
-    """Return whether a command is one of those that Claude Code takes to read alone."""
+    """Return whether a command is one of those that Claude Code treats as read-only."""
     name, *words = command.argv
     if not command.is_syntactic or not command.place.text.startswith(name):
         return False
@@ -174,7 +174,7 @@ def only_reads(command: Command) -> bool:
 
 
 def is_stripped(command: Command) -> bool:
-    """Whether Claude Code looks past this command at the one it runs."""
+    """Return whether Claude Code ignores this command and compares the one it runs."""
     wrapper = _wrapper(command.place.text)
     return command.is_syntactic and wrapper is not None and command.argv[0] in wrapper.group()
 
@@ -183,7 +183,7 @@ _NO_OUTER = (Parsed((), ()), 1)
 
 
 def _outer(words: tuple[str, ...]) -> tuple[Parsed, int]:
-    """The options before the subcommand, for a program that has some, and where it stands."""
+    """Parse the options before the subcommand, if the program has some; return its place, too."""
     values = outer_values(words[0])
     if values is None:
         return _NO_OUTER
@@ -211,10 +211,10 @@ def _compat_texts(text: str) -> tuple[str, ...]:
 
 
 def _may_be(pattern: CommandPattern, words: tuple[str, ...]) -> bool:
-    """Whether a command whose program is unknown is to be feared as one that the rule means.
+    """Return whether a command whose program is unknown may be one that the rule names.
 
-    A variable of the environment, or a parameter, says nothing of what it holds: then what is known
-    of the arguments has to be the rule's. What was fetched or decoded may be anything.
+    A variable of the environment, or a parameter, has no hint of its value: then the known
+    arguments must be the rule's. Fetched or decoded text may be anything.
     """
     base = words[0].rsplit("/", 1)[-1]
     if marks.taint(words[0]):
@@ -235,7 +235,7 @@ def _may_be(pattern: CommandPattern, words: tuple[str, ...]) -> bool:
 
 @functools.cache
 def _run_others() -> frozenset[str]:
-    """Programs that run what they are given."""
+    """Return the programs that run what they are given."""
     no_runners = ("", "download", "dd")
     return frozenset(name for name, row in PROGRAMS.items() if row.runs not in no_runners) | {
         *("python", "python3", "perl", "ruby", "node", "php", "eval", "exec", "source")
@@ -243,10 +243,10 @@ def _run_others() -> frozenset[str]:
 
 
 class _CommandLine(NamedTuple):
-    """A command line taken apart: canonical option names, operands, and what is unknown.
+    """A command line taken apart: canonical option names, operands, and unknown parts.
 
-    `outer` are the options before the subcommand. An operand has True beside it where it may as
-    well be the value of the option before it.
+    `outer` are the options before the subcommand. An operand is paired with True if it may as well
+    be the value of the option before it.
     """
 
     options: frozenset[str]
@@ -271,13 +271,13 @@ def _match_structure(pattern: CommandPattern, words: tuple[str, ...]) -> Found |
 
 @functools.lru_cache(maxsize=1024)
 def _rule_line(program: str, tokens: tuple[str, ...]) -> tuple[OptionNames, _CommandLine]:
-    """What is known of the options of a rule's program, and the rule's own words taken apart."""
+    """Return the known options of a rule's program, and the rule's own words taken apart."""
     names = option_names(program, next((token for token in tokens if token[:1] != "-"), None))
     return names, _line((program, *tokens), names)
 
 
 def _missing(wanted: frozenset[str], given: _CommandLine, program: str) -> list[str]:
-    """The options that a rule names and a command has not, not even shortened."""
+    """Return the rule's options that a command lacks, even in a shortened form."""
     missing = wanted - given.options - given.outer
     if not missing:
         return []
@@ -287,8 +287,8 @@ def _missing(wanted: frozenset[str], given: _CommandLine, program: str) -> list[
 
 
 def _match_operands(wanted: tuple[str, ...], given: _CommandLine, is_prefix: bool) -> Found | None:
-    """Operands in order; one that may be an option's value is read both ways."""
-    reached: dict[int, Found] = {0: "normalised"}  # by how many of those wanted were there
+    """Match operands in order; one that may be an option's value is read both ways."""
+    reached: dict[int, Found] = {0: "normalised"}  # by how many of the wanted ones were found
     for operand, may_be_value in given.operands:
         found = _certainty_at_end(reached, wanted)
         if found is not None and is_prefix:
@@ -353,14 +353,14 @@ def _line(words: tuple[str, ...], names: OptionNames) -> _CommandLine:
 
 
 def _may_be_value(before: str, operand: str) -> bool:
-    """Whether an operand may be the value of the word before, a setting or a toolchain's name."""
+    """Return whether an operand may be the value of the word before, as of a setting."""
     if re.match(r"\+|[A-Za-z_]\w*=|(?:alpha|beta)$", operand):
         return True
     return before[:1] == "-" and len(before) > 1 and before != "--" and "=" not in before
 
 
 def _is_listing(word: str) -> bool:
-    """Whether an unknown word stands for files: those of a listing, or such as `$folder/name`."""
+    """Return whether an unknown word stands for files: a listing's, or like `$folder/name`."""
     if not marks.is_only_hole(word):
         return word[0] != "-"
     return marks.PATHS in word and marks.LIST not in word and not marks.taint(word)

@@ -1,4 +1,4 @@
-"""Work on a text that nobody vouches for, in a child process that the kernel ends in time.
+"""Work on untrusted text, in a child process that the kernel ends in time.
 
 A grammar's scanner may loop in C for ever, where no exception reaches it, and may run out of
 memory. So a text is read by a process that can be lost; its parent always has an answer.
@@ -15,14 +15,14 @@ from base.frames import take_frame, to_frame
 
 HOOK_SECONDS = 0.2
 SECONDS = 1.0
-WALL_SECONDS = 8.0  # by the clock: others use the processor, too, and what is read may hang
+WALL_SECONDS = 8.0  # by the clock: others use the processor, too, and reading may hang
 MEMORY_BYTES = 512 << 20  # beyond what a child's parent has
-FRAME_BYTES_MAX = 16 << 20  # of what comes back from a process that reads such a text
+FRAME_BYTES_MAX = 16 << 20  # of the answer of a process that reads such a text
 KILL = 9  # the module that names it takes a hook a millisecond to load
 
 
 def confine() -> None:
-    """Have the kernel end this process, a child, once its time or its memory is used up."""
+    """Limit this process, a child: the kernel ends it once its time or its memory is used up."""
     import signal  # noqa: PLC0415 - here and below: only a child needs them
     from resource import RLIMIT_AS, RLIMIT_CORE, getpagesize, getrlimit, setrlimit  # noqa: PLC0415
 
@@ -41,7 +41,7 @@ def confine() -> None:
 
 
 def limit(seconds: float) -> None:
-    """From now on so much processor time is left to this process; without end, if it is none."""
+    """Limit the processor time left to this process from now on; 0 removes the limit."""
     from signal import ITIMER_PROF, ITIMER_REAL, setitimer  # noqa: PLC0415
 
     setitimer(ITIMER_PROF, seconds)
@@ -50,7 +50,7 @@ def limit(seconds: float) -> None:
 
 @contextmanager
 def pause_limit() -> Iterator[None]:
-    """What no text brings about, as to load a grammar, takes none of a limit's time."""
+    """Exclude work that no text causes, such as loading a grammar, from the time limit."""
     from signal import ITIMER_PROF, setitimer  # noqa: PLC0415
 
     left = setitimer(ITIMER_PROF, 0)
@@ -61,10 +61,10 @@ def pause_limit() -> Iterator[None]:
 
 
 def results_of(steps: Callable[[], Iterable[bytes]], seconds: float) -> list[bytes]:
-    """What the steps of some work give, up to the one that ends the child in which it is done.
+    """Return the results of some steps, up to the one that ends the child in which they run.
 
-    A step that takes more than its seconds of processor time does. The child is a fork, so this is
-    for a process of one thread.
+    A step that takes more than its seconds of processor time ends it. The child is a fork, so this
+    is for a process of one thread.
     """
     reader, writer = os.pipe()
     try:
@@ -99,7 +99,7 @@ def _work(steps: Callable[[], Iterable[bytes]], seconds: float, writer: int) -> 
 
 
 def _frames(reader: int) -> Iterator[bytes]:
-    """The results, until the child ends, or takes too long by the clock for the next."""
+    """Yield the results, until the child ends, or takes too long by the clock for the next."""
     import select  # noqa: PLC0415
 
     data, until, readable = bytearray(), time.monotonic() + WALL_SECONDS, select.poll()
@@ -116,7 +116,7 @@ def _frames(reader: int) -> Iterator[bytes]:
 
 
 def _end(child: int) -> None:
-    """Reap a child, whatever it is at; one that not even a signal ends is left behind."""
+    """Reap a child, whatever it does; one that not even a signal ends is left behind."""
     for _ in range(1000):
         if os.waitpid(child, os.WNOHANG)[0]:
             return

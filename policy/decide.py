@@ -1,4 +1,4 @@
-"""Effects against rules, and many matches to one verdict."""
+"""Comparison of effects with rules, and of many matches to one verdict."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ ReadText = Callable[[str], str | None]
 Tools = Collection[str] | None
 Words = tuple[str, ...]
 WORK_MAX = 500_000
-"""How often a command of a program is compared with a rule, over all its commands."""
-FILE_WORK = 10  # what comparing a file costs beside that
+"""The limit on comparisons of a program's commands with rules."""
+FILE_WORK = 10  # what comparing a file costs in such comparisons
 _BY_DEFAULT = {
-    Decision.ASK: "asked: no rule allows all of it, and the default is to ask a person.",
+    Decision.ASK: "asked: no rule allows all of it, so the default asks the user.",
     Decision.DENY: "denied: no rule allows all of it, and Claude Code's settings (defaultMode "
-    "dontAsk, or denyInsteadOfPrompting) refuse what none allows. A person may add it to allow.",
+    "dontAsk, or denyInsteadOfPrompting) deny the rest. The user can add it to allow.",
 }
 
 
-def evaluate(  # noqa: PLR0913 - what each tells of is named
+def evaluate(  # noqa: PLR0913 - all are named
     subject: Subject,
     rules: Rules,
     *,
@@ -67,13 +67,13 @@ def evaluate(  # noqa: PLR0913 - what each tells of is named
     read_text: ReadText | None = None,
     folders: Folders | None = None,
 ) -> Verdict:
-    """May this program run? Never raises for anything the program holds.
+    """Decide whether this program may run. Never raises for anything the program holds.
 
     `real_path` resolves symbolic links, so that path rules hold at both ends of one; without it
-    they are not followed. `tools` are those a redirect may name; None means all are there.
-    `read_text` gives the text of a script file by its absolute path, None where it may not be
-    looked at. What such a file is certain to do counts, too. `folders` tell whether a pattern or a
-    recursion meets a file that a rule denies; without, only a pattern about such a file counts.
+    they are not followed. `tools` are those a redirect may name; None means all exist. `read_text`
+    returns the text of a script file by its absolute path, or None if that must not be read.
+    Certain effects of such a file count, too. `folders` find whether a pattern or a recursion meets
+    a file that a rule denies; without, only a pattern about such a file counts.
     """
     analysis = analyse(subject, read_text)
     return decide(analysis, subject, rules, FileFacts(real_path, folders), tools)
@@ -82,7 +82,7 @@ def evaluate(  # noqa: PLR0913 - what each tells of is named
 def decide(
     analysis: Analysis, subject: Subject, rules: Rules, ground: FileFacts, tools: Tools
 ) -> Verdict:
-    """The verdict on what a program does; `tools` are as `evaluate` takes them."""
+    """Return the verdict on a program's effects; `tools` are as for `evaluate`."""
     if subject.surface == "agent_shell":
         root = subject.project or "/"
         where = subject.cwd[len(root) + 1 :] if is_below(subject.cwd, root) else ""
@@ -92,8 +92,8 @@ def decide(
 
 
 def deny_undecided(text: str, rules: Rules, why: str) -> Verdict:
-    """The verdict on a text that could not be judged: by the strictest rule there might be for it.
-    `why` goes into the message. Without a rule that restricts, it is allowed."""
+    """Return the verdict on a text that could not be judged: by the strictest rule there might be
+    for it. `why` goes into the message. Without a rule that restricts, it is allowed."""
     place = _place(text)._replace(text=text[:120])
     matches = tuple(_strictest_matches(place, rules, why))
     verdict = _verdict(matches, Analysis((Unparsed(why, place),), "unparsed", 0), rules)
@@ -101,7 +101,7 @@ def deny_undecided(text: str, rules: Rules, why: str) -> Verdict:
 
 
 def matches_of(subject: Subject, rules: Rules) -> tuple[Match, ...]:
-    """Every match of a program, allow rules included."""
+    """Return every match of a program, allow rules included."""
     return _matches(analyse(subject), subject, rules, FileFacts())
 
 
@@ -113,14 +113,14 @@ def evaluate_read(
     size_bytes: int | None = None,
     size_redirect_bytes: int = 256 * 1024,
 ) -> Verdict:
-    """May this file be read? `path` is absolute.
+    """Decide whether this file may be read. `path` is absolute.
 
-    A file larger than `size_redirect_bytes`, where its size is given, is
-    better analysed where it lies.
+    A file larger than `size_redirect_bytes`, if its size is given, is better analysed in the
+    sandbox.
     """
     verdict = _evaluate_file(path, rules, real_path, is_write=False)
     if verdict.decision is Decision.ALLOW and size_bytes and size_bytes > size_redirect_bytes:
-        advice = "Analyse it with the tool; only what your program prints comes back."
+        advice = "Analyse it with the tool: only the output of your program is returned."
         from policy import messages  # noqa: PLC0415 - as in _verdict
 
         redirect = Redirect("ctx_execute_file", {"path": path}, advice)
@@ -139,9 +139,9 @@ def evaluate_search(  # noqa: PLR0913 - as above
     folders: Folders | None = None,
     tools: Collection[str] | None = None,
 ) -> Verdict:
-    """May this be searched? `path` is absolute and may hold a search's own `*`, `?` and `[…]`.
-    `pattern` is the text that it looks for, if any. With `is_tree` it shows what is in the files of
-    that folder. `folders` and `tools` are as in `evaluate`."""
+    """Decide whether this may be searched. `path` is absolute and may hold a search's own `*`, `?`
+    and `[…]`. `pattern` is the text that it looks for, if any. With `is_tree` it shows the content
+    of the files of that folder. `folders` and `tools` are as in `evaluate`."""
     effect = FileAccess(marks.mark_glob(path), False, (), _place(path), is_tree)
     looks = "grep -rnE -e '" + pattern.replace("'", "'\\''") + "'" if pattern else "ls -d"
     where = re.sub(r"[^\w./*?\[\]-]", r"\\\g<0>", path)
@@ -150,19 +150,19 @@ def evaluate_search(  # noqa: PLR0913 - as above
 
 
 def evaluate_write(path: str, rules: Rules, *, real_path: RealPath | None = None) -> Verdict:
-    """May this file be written? A rule against reading it is one against writing it, too."""
+    """Decide whether this file may be written. A rule against reading it counts, too."""
     return _evaluate_file(path, rules, real_path, is_write=True)
 
 
 def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Verdict:
-    """May this address be fetched?
+    """Decide whether this address may be fetched.
 
-    To be asked again at every redirect, and with `check_address` once the name is resolved. With
+    To be repeated at every redirect, and with `check_address` once the name is resolved. With
     `allow_private` it may be of this machine or of a private network.
     """
-    from base.addresses import check_url  # noqa: PLC0415 - only who fetches pays for its tables
+    from base.addresses import check_url  # noqa: PLC0415 - only fetches need its tables
 
-    effect = Download(marks.show(url), False, (), _place(url))  # nothing of it is unknown
+    effect = Download(marks.show(url), False, (), _place(url))  # no part of it is unknown
     if refused := check_url(url, allow_private=allow_private).refused:
         return _verdict_on(effect, [match_of(ADDRESS_RULE, "domain", effect, refused)], rules)
     matches = tuple(download_matches(effect, rules, "sandbox"))
@@ -170,7 +170,7 @@ def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Ve
 
 
 def evaluate_tool(name: str, rules: Rules, inputs: Mapping[str, object] | None = None) -> Verdict:
-    """May this tool be called? For MCP tools and the host's own.
+    """Decide whether this tool may be called. For MCP tools and the host's own.
 
     `inputs` are the call's top-level inputs, for rules like `Tool(parameter:value)`.
     """
@@ -190,7 +190,7 @@ def _tool_matches(spec: str, name: str, inputs: Mapping[str, object]) -> bool:
 
 
 def _has_input(spec: str, inputs: Mapping[str, object]) -> bool:
-    """`parameter:value` against one scalar input; one that is absent never matches."""
+    """Return whether `parameter:value` is one scalar input; an absent one never is."""
     parameter, _, value = map(str.strip, spec.partition(":"))
     given = inputs.get(parameter)
     if given is None or isinstance(given, list | dict):
@@ -224,7 +224,7 @@ def _matches(
         if work > WORK_MAX:
             why = (
                 f"the program does too much to compare all of it with {len(rules.rules):,} rules; "
-                "run less at once, or have fewer rules"
+                "run less at once, or use fewer rules"
             )
             found.update(dict.fromkeys(_strictest_matches(effect.place, rules, why)))
             break
@@ -262,7 +262,7 @@ def _command_matches(command: Command, rules: Iterable[Rule]) -> Iterator[Match]
 
 
 def _strictest_matches(place: EffectPlace, rules: Rules, why: str) -> Iterator[Match]:
-    """The strictest rule on programs, for what cannot be compared with all of them."""
+    """Yield the strictest rule on programs, if effects cannot be compared with all rules."""
     restricting = rules.restricting("command", "edit", "read", "fetch")
     return _by_strictest(restricting, "unparsed", place, why)
 
@@ -270,7 +270,7 @@ def _strictest_matches(place: EffectPlace, rules: Rules, why: str) -> Iterator[M
 def _unknown_matches(
     effect: OpaqueExec | Unparsed, rules: Rules, subject: Subject
 ) -> Iterator[Match]:
-    """Unknown code takes the strictest rule on commands; what is not read, on a host, any rule."""
+    """Apply the strictest rule on commands to unknown code; on a host, any rule to unread code."""
     if isinstance(effect, Unparsed) and subject.surface == "agent_shell":
         return _strictest_matches(effect.place, rules, effect.why)
     restricting = rules.restricting("command")
@@ -284,7 +284,7 @@ def _unknown_matches(
 
 
 def _is_written(rule: Rule, code: str) -> bool:
-    """Whether each word of a rule stands in a program."""
+    """Return whether each word of a rule occurs in a program."""
     return all(word.strip("-*") in code for word in rule.spec.split())
 
 
@@ -298,14 +298,14 @@ def _by_strictest(
 
 
 def _sandbox_call(code: str, tools: Tools, cwd: str = "") -> dict[str, str]:
-    """The arguments that run it in the sandbox; none where there is no tool for that."""
+    """Return the arguments that run it in the sandbox; empty if no tool does that."""
     if tools is not None and "ctx_execute" not in tools:
         return {}
     return {"language": "shell", "code": code} | ({"cwd": cwd} if cwd else {})
 
 
 def _usable(matches: Iterable[Match], tools: Tools) -> tuple[Match, ...]:
-    """Without redirects to tools that are not there."""
+    """Return the matches without redirects to missing tools."""
     if tools is None:
         return tuple(matches)
     return tuple(m for m in matches if m.redirect is None or m.redirect.tool in tools)
@@ -319,7 +319,7 @@ def _verdict(matches: tuple[Match, ...], analysis: Analysis, rules: Rules) -> Ve
     decision = max((match.decision for match in matches), default=Decision.ALLOW)
     redirect, message = None, "allowed"
     if decision is not Decision.ALLOW:
-        from policy import messages  # noqa: PLC0415 - what is allowed needs no words
+        from policy import messages  # noqa: PLC0415 - an allowed program needs no message
 
         deciding = next(match for match in matches if match.decision is decision)
         redirect = deciding.redirect if decision is Decision.REDIRECT else None
@@ -331,22 +331,22 @@ def _verdict(matches: tuple[Match, ...], analysis: Analysis, rules: Rules) -> Ve
 
 
 def _named(matches: tuple[Match, ...], verdict: Verdict, rules: Rules) -> Verdict:
-    """The verdict on one call of a tool: an allow rule has to name it where others are denied."""
+    """Return the verdict on one call of a tool: an allow rule must name it if others are denied."""
     if rules.default is not Decision.DENY or not verdict.allowed or matches:
         return verdict
     return verdict._replace(decision=Decision.DENY, message=_BY_DEFAULT[Decision.DENY])
 
 
 def _is_all_allowed(matches: tuple[Match, ...], analysis: Analysis, rules: Rules) -> bool:
-    """Every command and every file written is matched by an allow rule; nothing stayed unknown.
-    Where all else is denied, a command that only reads needs no rule, as with Claude Code."""
+    """Return whether an allow rule matches every command and every file written, and all is known.
+    If all else is denied, a command that only reads needs no rule, as with Claude Code."""
     allowed = {(m.span, m.argv, m.kind) for m in matches if m.decision is Decision.ALLOW}
     if analysis.coverage != "full":
         return False
     for effect in analysis.effects:
         kind = "compat" if isinstance(effect, Command) else "path"
         if isinstance(effect, Command) and is_stripped(effect):
-            continue  # what it starts is judged by itself
+            continue  # the command that it starts is judged separately
         if isinstance(effect, Command) and rules.default is Decision.DENY and only_reads(effect):
             continue
         if isinstance(effect, FileAccess) and not (effect.is_write and effect.path != "/dev/null"):

@@ -1,4 +1,4 @@
-"""The steps from a program to its verdict, for people."""
+"""Explanation of a verdict for users: the steps from a program to it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from policy.model import (
 
 
 class ExplainedEffect(NamedTuple):
-    """One effect of the program, in normal form, and the rules that spoke about its place."""
+    """One effect of the program, in normal form, and the rules that matched at its place."""
 
     what: str
     detail: str
@@ -32,14 +32,14 @@ class ExplainedEffect(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Every step, and the verdict they lead to."""
+    """The steps, and the verdict they lead to."""
 
     steps: tuple[ExplainedEffect, ...]
     verdict: Verdict
     code: str
 
     def to_text(self) -> str:
-        """The steps one under the other, each with its place underlined in the program."""
+        """Write the steps one under the other, each with its place underlined in the program."""
         lines: list[str] = []
         for number, step in enumerate(self.steps, 1):
             path = " > ".join(step.nesting)
@@ -57,7 +57,7 @@ class Explanation(NamedTuple):
 
 
 def explain(subject: Subject, rules: Rules, *, on_disk: bool = True) -> Explanation:
-    """How the verdict comes about that `judge` gives on a program."""
+    """Explain the verdict that `judge` returns for a program."""
     analysis, verdict = judge_with_analysis(subject, rules, on_disk=on_disk)
     steps = tuple(_step(effect, verdict) for effect in analysis.effects)
     return Explanation(steps, verdict, subject.code)
@@ -86,7 +86,7 @@ def _describe(effect: Effect) -> tuple[str, str]:
 
 
 def underline(code: str, span: tuple[int, int]) -> list[str]:
-    """The lines of the program that a byte span touches, with a row of carets below each."""
+    """Return the lines of the program that a byte span touches, with a row of carets below each."""
     data = encode(code)
     first = len(data[: span[0]].decode("utf-8", "replace"))
     last = len(data[: span[1]].decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Loads tree-sitter grammars, one at a time, when first needed."""
+"""Loading of tree-sitter grammars, one at a time, when first needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OWN_PACKAGES = {"csharp": "tree_sitter_c_sharp"}  # grammars that the pack take
 
 @functools.cache
 def parser(name: str) -> tree_sitter.Parser:
-    """A parser for one grammar of the language pack; `name` as the pack spells it.
+    """Load the parser for one grammar of the language pack; `name` as the pack spells it.
 
     The extension module is loaded by file: importing the package itself loads three other grammars
     first, 25 ms of a hook process that lives for 60.
@@ -33,10 +33,10 @@ def parser(name: str) -> tree_sitter.Parser:
 
 
 def parse(name: str, data: bytes) -> tree_sitter.Tree | None:
-    """Parse a text; None when that takes longer than `PARSE_SECONDS_MAX`.
+    """Parse a text; return None if that takes longer than `PARSE_SECONDS_MAX`.
 
-    The grammars recover from errors, on hostile text in quadratic time. A short text is handed over
-    whole: it can't take long, and its nodes are read faster. Every text ends with a line feed: for
+    The grammars recover from errors, on hostile text in quadratic time. A short text is passed
+    whole: it cannot take long, and its nodes are read faster. Every text ends with a line feed: for
     a comment that the end of the text ends, Perl's scanner would look for ever.
     """
     data = data if data.endswith(b"\n") else data + b"\n"
@@ -55,7 +55,7 @@ def parse(name: str, data: bytes) -> tree_sitter.Tree | None:
 
 @functools.cache
 def language(name: str) -> tree_sitter.Language:
-    """The grammar itself, for queries."""
+    """Return the grammar itself, for queries."""
     import tree_sitter  # noqa: PLC0415 - loaded with the first program
 
     return tree_sitter.Language(_extension(name).language())

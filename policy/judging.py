@@ -1,4 +1,4 @@
-"""May this program run? Judged in one and the same way, and in bounded time, whoever asks."""
+"""Judging of programs: the same for every caller, and in bounded time."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ NAMES_MAX = 1024
 def script_texts(project: str, hides: Hides | None = None) -> Callable[[str], str | None]:
     """Return a reader for `evaluate`: the text of a file of the project, by its absolute path.
 
-    None for what lies outside, whatever links say, for large files, and for what is not UTF-8. Of a
-    folder, by its path with a slash at the end, the names in it. The reader raises `HiddenError`
-    for files of secrets, and for those that `hides` names.
+    None for paths outside, after following links, for large files, and for text that is not UTF-8.
+    For a folder, by its path with a slash at the end, the names in it. The reader raises
+    `HiddenError` for files of secrets, and for those that `hides` names.
     """
     root = os.path.realpath(project)
     spellings = (f"{root.rstrip('/')}/", f"{project.rstrip('/')}/")
@@ -61,10 +61,10 @@ T = TypeVar("T")
 def judge(
     subject: Subject, rules: Rules, tools: Collection[str] | None = None, *, on_disk: bool = True
 ) -> Verdict:
-    """May this program run? `tools` are those a redirect may name; None means all are there.
+    """Decide whether this program may run. `tools` are those a redirect may name; None: all.
 
     Links are followed, and the project's scripts are read; not so without `on_disk`, where the
-    folders are made up. What the text holds may make it take very long: see `in_time`.
+    folders are made up. Some texts take very long: see `in_time`.
     """
     return judge_with_analysis(subject, rules, tools, on_disk=on_disk)[1]
 
@@ -72,7 +72,7 @@ def judge(
 def judge_with_analysis(
     subject: Subject, rules: Rules, tools: Collection[str] | None = None, *, on_disk: bool = True
 ) -> tuple[Analysis, Verdict]:
-    """What a program does, and the verdict on that."""
+    """Return the effects of a program, and the verdict on them."""
     project = subject.project if on_disk and subject.project else ""
     denied = cache(lambda: find_hidden_paths(rules, [project]))  # most programs read no script
     texts = script_texts(project, lambda path: denied().covers(path)) if project else None
@@ -88,9 +88,9 @@ def in_time(
     report: Report,
     kind: type[T],
 ) -> list[T | Verdict]:
-    """What `judge` gives on each program, of a kind, in bounded time; for a process of one thread.
+    """Judge each program in bounded time, for results of a kind; for a process of one thread.
 
-    On what takes too long, or shows a defect of ours, it is the verdict by the strictest rule.
+    If judging takes too long, or fails by our defect, the strictest rule decides.
     """
 
     def steps() -> Iterator[bytes]:
@@ -107,7 +107,7 @@ def in_time(
     while rest := subjects[len(judged) :]:
         try:
             results = results_of(steps, SECONDS)
-        except OSError as error:  # no process is to be had
+        except OSError as error:  # no process could be started
             why = not_judged(report(error))
             return judged + [deny_undecided(subject.code, rules, why) for subject in rest]
         outcomes = [decode(tuple[kind | None, Verdict | None], result) for result in results]  # type: ignore[valid-type]

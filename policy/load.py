@@ -1,4 +1,4 @@
-"""Reads rule files, and names where each rule stands."""
+"""Reading of rule files, with the place of each rule."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from pathlib import Path  # loading it takes a tenth of a hook's time
 
 PROJECT_MARKS = (".git", ".ctxmode")
-BYTES_MAX = 4 << 20  # of a file of rules, or one that says where a repository lies
+BYTES_MAX = 4 << 20  # of a file of rules, or one that names a repository's place
 
 
-def lies_in_trusted(project: str, folders: Iterable[str], home: str) -> bool:
-    """Whether a project, a real path, lies in one of the folders that a person trusts.
+def is_in_trusted(project: str, folders: Iterable[str], home: str) -> bool:
+    """Return whether a project, a real path, is in one of the folders that the user trusts.
 
-    What lies in a trusted project, as a dependency or a submodule does, is another's. A folder in
-    the project itself says nothing of it: whoever writes there could lead the name anywhere.
+    A dependency or submodule inside a trusted project is not trusted by that. A folder in the
+    project itself does not count: anyone who writes there could point the name anywhere.
     """
     outer = outer_projects(project, home)
     for folder in folders:
@@ -41,10 +41,10 @@ def lies_in_trusted(project: str, folders: Iterable[str], home: str) -> bool:
 
 
 def outer_projects(project: str, home: str) -> list[str]:
-    """The projects that a project, a real path, lies in, the nearest first.
+    """Return the projects that a project, a real path, is inside, the nearest first.
 
-    As where a project is looked for, neither the home folder nor what is above it is one. Nor is
-    what another user has made, as anybody may in `/tmp`.
+    As when a project is looked for, neither the home folder nor its parents count. Nor does a
+    folder that another user has made, as anybody may in `/tmp`.
     """
     found = []
     owners = {os.geteuid(), _owner(project)} - {None}
@@ -57,7 +57,7 @@ def outer_projects(project: str, home: str) -> list[str]:
 
 
 def main_checkout(project: str) -> str | None:
-    """The folder that a worktree of git belongs to; None for any other project."""
+    """Return the folder that a worktree of git belongs to; None for any other project."""
     try:
         text = read_plain(os.path.join(project, ".git"), BYTES_MAX).decode("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -74,7 +74,7 @@ def _owner(path: str) -> int | None:
 
 
 def _above(path: str) -> Iterator[str]:
-    """The folders that a path lies in, the nearest first."""
+    """Yield the parent folders of a path, the nearest first."""
     while path != os.path.dirname(path):
         path = os.path.dirname(path)
         yield path
@@ -92,20 +92,19 @@ def load_rules(
     claude_home: StrPath | None = None,
     trust_project_allow: bool = False,
 ) -> Rules:
-    """Every rule in force for a project, strictest first in effect whatever the order here.
+    """Load all rules for a project, strictest first in effect whatever the order here.
 
-    Read are Claude Code's settings (managed, with the folder beside them; user: in `claude_home`,
-    the value of `CLAUDE_CONFIG_DIR` where that is set, else `~/.claude`; project, project-local)
-    and our own `policy.toml` (user: under `config_home`, else `~/.config`; project: `.ctxmode/`).
-    Where the managed settings say `allowManagedPermissionRulesOnly`, Claude Code's other files are
-    passed over. A project's allow rules, and its default, count only when `trust_project_allow` is
-    set, or for a trusted project. That is one whose folder, or one above it, is in
-    `trusted_projects` of the user's `policy.toml` (see `policy.load`). What the projects around it
-    deny and ask for counts as well. So do, for a worktree of git, the local settings of its main
-    checkout.
+    Read are Claude Code's settings (managed, with the folder next to them; user: in `claude_home`,
+    the value of `CLAUDE_CONFIG_DIR` if that is set, else `~/.claude`; project, project-local) and
+    our own `policy.toml` (user: under `config_home`, else `~/.config`; project: `.ctxmode/`). If
+    the managed settings have `allowManagedPermissionRulesOnly`, Claude Code's other files are
+    skipped. A project's allow rules, and its default, count only if `trust_project_allow` is set,
+    or for a trusted project. That is one whose folder, or one above it, is in `trusted_projects` of
+    the user's `policy.toml` (see `policy.load`). Deny and ask rules of the projects around it count
+    as well. So do, for a worktree of git, the local settings of its main checkout.
 
     Raises:
-        RuleFileError: a file cannot be used; a missing one is no error.
+        RuleFileError: a file cannot be used; a missing one is not an error.
     """
     loader = _Loader(project, home)
     claude_home = os.fspath(claude_home or os.path.join(home, ".claude"))
@@ -116,7 +115,7 @@ def load_rules(
     loader.add_toml(os.path.join(user_config, "ctxmode", "policy.toml"), is_trusted=True)
     if project is not None:
         real, real_home = os.path.realpath(project), os.path.realpath(home)
-        is_trusted = trust_project_allow or lies_in_trusted(real, loader.trusted, real_home)
+        is_trusted = trust_project_allow or is_in_trusted(real, loader.trusted, real_home)
         loader.add_project(os.fspath(project), is_trusted=is_trusted)
         for outer in outer_projects(real, real_home):
             loader.add_project(outer, is_trusted=False, is_outer=True)
@@ -127,10 +126,12 @@ def load_rules(
 
 
 def load_file(path: Path, *, project: Path | None, home: Path) -> Rules:
-    """The rules of one settings or TOML file alone, with the shipped defaults."""
+    """Load the rules of only one settings or TOML file, with the shipped defaults."""
     loader = _Loader(project, home)
     if not os.path.exists(path):
-        raise RuleFileError(str(path), 1, "there is no such file", "Give the path of a rule file")
+        raise RuleFileError(
+            str(path), 1, "cannot be read: no such file", "Give the path of a rule file."
+        )
     if path.suffix == ".toml":
         loader.add_toml(str(path), is_trusted=True)
     else:
@@ -139,7 +140,7 @@ def load_file(path: Path, *, project: Path | None, home: Path) -> Rules:
 
 
 class _Loader:
-    """Collects rules from files, one after the other."""
+    """Collector of rules from files, one after the other."""
 
     def __init__(self, project: StrPath | None, home: StrPath) -> None:
         self.project = None if project is None else os.fspath(project)
@@ -156,9 +157,9 @@ class _Loader:
         self.real_path = functools.cache(real_path)
 
     def rules(self) -> Rules:
-        """What was collected, with the shipped defaults."""
+        """Return the collected rules, with the shipped defaults."""
         if self.asks_nobody or self.mode == "dontAsk":
-            self.found = [_without_asking(rule) for rule in self.found]
+            self.found = [_deny_asking(rule) for rule in self.found]
             self.default = Decision.DENY
         return Rules(
             (*self.found, *DEFAULT_RULES),
@@ -169,7 +170,7 @@ class _Loader:
         )
 
     def add_project(self, folder: str, *, is_trusted: bool, is_outer: bool = False) -> None:
-        """Add what a project has of its own; of an outer one nobody expects allow rules."""
+        """Add the rules of a project's own files; an outer one's allow rules do not count."""
         before = len(self.warnings), len(self.untrusted)
         for name in ("settings.json", "settings.local.json"):
             path = os.path.join(folder, ".claude", name)
@@ -180,7 +181,7 @@ class _Loader:
             del self.warnings[before[0] :], self.untrusted[before[1] :]
 
     def add_managed(self, path: str) -> None:
-        """Add the settings that an administrator wrote, and those in the folder beside them."""
+        """Add the settings that an administrator wrote, and those in the folder next to them."""
         for file in (path, *_settings_in(f"{path.removesuffix('.json')}.d")):
             self.add_settings(file, own=os.path.dirname(path), is_trusted=True)
 
@@ -199,7 +200,7 @@ class _Loader:
         self.managed_only |= is_managed and document.get("allowManagedPermissionRulesOnly") is True
         self.asks_nobody |= permissions.get("denyInsteadOfPrompting") is True
         mode = permissions.get("defaultMode")
-        # A project that is not trusted can't loosen it, and nobody what is managed.
+        # A project that is not trusted cannot loosen it, and nobody can loosen managed settings.
         if mode and not self.is_mode_managed and (is_trusted or mode == "dontAsk"):
             self.mode, self.is_mode_managed = mode, is_managed
         told = (*odd, *warnings_of(permissions))
@@ -214,7 +215,7 @@ class _Loader:
                 self._add(rule, is_trusted)
 
     def add_toml(self, path: str, *, is_trusted: bool, own: str | None = None) -> None:
-        """Add one of our own files; every example in it is tried."""
+        """Add a TOML file; every example in it is tried."""
         text = self._text(path, root=None if is_trusted else own)
         if text is None:
             return
@@ -236,14 +237,14 @@ class _Loader:
         if rule.decision is Decision.ALLOW and not is_trusted:
             self.warnings.append(
                 f"{rule.source}: {rule.text} is not in force: "
-                "allow rules of a project count only where trusted_projects in your own "
+                "allow rules of a project count only if trusted_projects in your own "
                 "policy.toml names it"
             )
             self.untrusted.append(rule)
             return
         self.found.append(rule)
         if rule.anchor is not None and rule.decision is not Decision.ALLOW:
-            self.found += _behind_links(rule, rule.anchor, self.real_path)
+            self.found += _resolve_links(rule, rule.anchor, self.real_path)
 
     def _text(self, path: str, *, root: str | None = None, errors: str = "strict") -> str | None:
         try:
@@ -251,19 +252,19 @@ class _Loader:
                 data = read_plain(path, BYTES_MAX)
             else:
                 data = read_project_file(path, root, None, BYTES_MAX)
-            # A text in another encoding is none of JSON; one of UTF-8 may have an odd byte.
+            # A text in another encoding is not JSON; one of UTF-8 may have an odd byte.
             is_utf8 = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{"
             text = data.decode("utf-8", errors if is_utf8 else "strict")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, UnicodeDecodeError) as error:
-            remedy = "Make it a readable file of UTF-8, or remove it"
+            remedy = "Make it a readable UTF-8 file, or remove it."
             raise RuleFileError(path, 1, f"cannot be read: {error}", remedy) from None
         self.sources.append(self._shorten(path))
         return text
 
     def _anchors(self, own: str) -> Anchors:
-        """Where rules are seen from; those of a project around this one, from there."""
+        """Return the base folders of rules; those of an outer project are seen from there."""
         here = self.project or self.home
         return Anchors(self.home, own, own if is_below(here, own) else here)
 
@@ -275,7 +276,7 @@ class _Loader:
 
 
 def _settings_in(folder: str) -> list[str]:
-    """The files of settings in a folder, in the order of their names."""
+    """Return the settings files in a folder, in the order of their names."""
     try:
         names = sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -283,16 +284,16 @@ def _settings_in(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in names if name.endswith(".json")]
 
 
-def _without_asking(rule: Rule) -> Rule:
-    """The same rule where nobody is to be asked."""
+def _deny_asking(rule: Rule) -> Rule:
+    """Return the rule for hosts that never prompt: denied instead of asked."""
     if rule.decision is not Decision.ASK:
         return rule
-    why = "it would be asked about, and Claude Code's settings say to deny what would be"
+    why = "it needs approval, and Claude Code's settings deny everything that does"
     return rule._replace(decision=Decision.DENY, reason=rule.reason or why)
 
 
-def _behind_links(rule: Rule, anchor: str, real_path: Callable[[str], str]) -> Iterator[Rule]:
-    """The same rule for the real place of what it names through a link."""
+def _resolve_links(rule: Rule, anchor: str, real_path: Callable[[str], str]) -> Iterator[Rule]:
+    """Yield the same rule for the real path that it names through a link."""
     folders = rule.spec.split("/")[1:-1] if rule.spec.startswith("/") else []
     known = [f"/{name}" for name in takewhile(frozenset(SPECIAL).isdisjoint, folders)]
     written = anchor.rstrip("/") + "".join(known) or "/"
@@ -302,7 +303,7 @@ def _behind_links(rule: Rule, anchor: str, real_path: Callable[[str], str]) -> I
 
 
 def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors: Anchors) -> None:
-    from policy.decide import matches_of  # noqa: PLC0415 - a run does without, but for examples
+    from policy.decide import matches_of  # noqa: PLC0415 - a run only needs it for examples
 
     source = group[0].source
     subject = Subject("shell", example, anchors.current, anchors.current, anchors.home,
@@ -312,14 +313,14 @@ def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors:
         verb = "does not match" if expected else "matches"
         raise RuleFileError(
             source.path, source.line, f"rule {group[0].id!r} {verb} its example {example!r}",
-            "Correct the rule or the example",
+            "Fix the rule or the example.",
         )  # fmt: skip
 
 
 def real_path(path: str) -> str:
-    """The path behind symbolic links, for rules that must hold at both ends of one.
+    """Return the path with symbolic links resolved, for rules that must hold at both ends of one.
 
-    One that no disk can hold, as with a NUL character, or behind very many links stays as it is.
+    A path that no disk can hold, as with a NUL character, or with very many links stays as it is.
     """
     try:
         return os.path.realpath(path)

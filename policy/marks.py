@@ -21,7 +21,7 @@ DECODED_KNOWN = "\ue018"  # a trace on text that is known, but only because it w
 GLOB_STAR = "\ue010"
 GLOB_ONE = "\ue011"
 GLOB_SET = "\ue012"  # one character out of a bracket expression
-GLOB_ANY = "\ue013"  # an extended pattern, @(a|b) and its kin
+GLOB_ANY = "\ue013"  # an extended pattern such as @(a|b)
 
 _RESERVED = re.compile("[\ue000-\ue01f]")
 _UNKNOWN = re.compile("[\ue000-\ue017]")
@@ -36,67 +36,67 @@ _AS_WORD = str.maketrans({LIST: WORD, PATHS: WORD})
 
 
 def scrub(text: str) -> str:
-    """Make room for the marks: a source that already uses these characters has them unknown."""
+    """Replace characters that the marks use: a source with them has them unknown."""
     return _RESERVED.sub(WORD, text)
 
 
 def mark_glob(path: str) -> str:
-    """A path with the patterns of a search in it, as one that is only partly known."""
+    """Return a path with a search's patterns as one that is only partly known."""
     segments = [WORD if part == "**" else part for part in scrub(path).split("/")]
     pattern = re.sub(r"\[[^\]/]*\]", GLOB_SET, "/".join(segments))
     return pattern.replace("*", GLOB_STAR).replace("?", GLOB_ONE)
 
 
 def is_known(text: str) -> bool:
-    """True when every character is known."""
+    """Return True if every character is known."""
     return text.isascii() or _UNKNOWN.search(text) is None
 
 
 def has_hole(text: str) -> bool:
-    """True when some of the text is unknown (an unexpanded file pattern does not count)."""
+    """Return True if some of the text is unknown (an unexpanded file pattern does not count)."""
     return not text.isascii() and _HOLE.search(text) is not None
 
 
 def has_glob(text: str) -> bool:
-    """True when the text holds an active file name pattern."""
+    """Return True if the text holds an active file name pattern."""
     return _GLOB.search(text) is not None
 
 
 def splits(text: str) -> bool:
-    """True when the unknown part may turn into several words."""
+    """Return True if the unknown part may turn into several words."""
     return _SPLITTING_HOLE.search(text) is not None
 
 
 def is_only_hole(text: str) -> bool:
-    """True when nothing at all is known of the text."""
+    """Return True if nothing at all is known of the text."""
     return not text.isascii() and not _HOLE.sub("", text).strip()
 
 
 def as_one_word(text: str) -> str:
-    """The same text inside quotes: unknown parts no longer split. Its origin is kept."""
+    """Return the text as inside quotes: unknown parts no longer split. Its origin stays."""
     return text.translate(_AS_WORD)
 
 
 def taint(text: str) -> str:
-    """The mark of what was fetched or decoded at run time, if part of the text was."""
+    """Return the mark of fetched or decoded text, if part of the text is such."""
     return next((mark for mark in (FETCHED, DECODED) if mark in text), "")
 
 
 def as_written(text: str) -> str:
-    """Text in which `*` and `?` are characters again, where no file names are looked for."""
+    """Return text in which `*` and `?` are characters again, if no file names are looked for."""
     return text.replace(GLOB_STAR, "*").replace(GLOB_ONE, "?")
 
 
 def untrace(text: str) -> str:
-    """The text without the trace of having been decoded."""
+    """Return the text without the trace of having been decoded."""
     return text.replace(DECODED_KNOWN, "")
 
 
 def fill(text: str, filling: str) -> str:
-    """The text with the same in place of each part that is not known."""
+    """Return the text with the same filling in each unknown part."""
     return _UNKNOWN.sub(filling, text)
 
 
 def show(text: str) -> str:
-    """The text for people: each mark replaced by what it stands for."""
+    """Return the text for users: each mark replaced by its meaning."""
     return _RESERVED.sub(lambda mark: _SHOWN.get(mark.group(), "<?>"), text)

@@ -1,4 +1,4 @@
-"""Effects on files and the network against rules, and how a rule that speaks of one is noted."""
+"""Matching of rules with file and network effects, and how matches are recorded."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from policy.model import (
 from policy.path_patterns import last_name, literal_path, literal_pieces, match_path, segment_meets
 from policy.paths import find_known_folder, is_below
 
-# A name in ASCII whose last label is no number: it has no other spelling.
+# A name in ASCII whose last label is not a number: it has no other spelling.
 _PLAIN = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z_][a-z0-9_-]*")
 
 
 def host_of(url: str) -> str:
-    """The host of a URL in the spelling that is connected to; empty when there is none."""
+    """Return the host of a URL in the spelling used to connect; empty if it has none."""
     from urllib.parse import urlsplit  # noqa: PLC0415 - most programs fetch nothing
 
     if "://" not in url:
@@ -48,7 +48,7 @@ def host_of(url: str) -> str:
 
 
 def match_domain(spec: str, host: str) -> bool:
-    """`*.example.com` is every subdomain but not the apex; another `*` stays inside one label."""
+    """Return whether a host fits: `*.a.b` any subdomain, not the apex; other `*` one label."""
     spec = spec.strip().removesuffix(".").lower()
     if spec == "*":
         return True
@@ -64,13 +64,13 @@ def match_domain(spec: str, host: str) -> bool:
 
 
 ENTRIES_MAX = 2_000  # of one folder and those below it
-SECONDS_MAX = 0.04  # of processor time, over all that is asked
+SECONDS_MAX = 0.04  # of processor time, over all questions
 _PASSED_OVER = frozenset((".git", "node_modules", ".venv"))
 
 
 class Folders:
-    """The folders of one evaluation; each is read once, and links are not followed. What lies
-    beyond the bounds counts as not there."""
+    """The folders of one evaluation; each is read once, and links are not followed. Entries beyond
+    the bounds count as missing."""
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[str, ...]] = {}
@@ -78,7 +78,7 @@ class Folders:
         self._seconds = 0.0
 
     def files_below(self, folder: str) -> tuple[str, ...]:
-        """The files in a folder and in those below it, the nearest first."""
+        """Return the files in a folder and in those below it, the nearest first."""
         if folder not in self._seen:
             self._seen[folder] = tuple(self._in_time(_files_below(folder)))
         return self._seen[folder]
@@ -86,14 +86,14 @@ class Folders:
     def matching(
         self, folder: str, key: tuple[str, str | None], fits: Callable[[str], bool]
     ) -> tuple[str, ...]:
-        """Those files below a folder that fit; `key` stands for what fits, which is asked once."""
+        """Return the files below a folder that fit; `key` names `fits`, which is called once."""
         if (folder, *key) not in self._fitting:
             files = self._in_time(self.files_below(folder))
             self._fitting[folder, *key] = tuple(filter(fits, files))
         return self._fitting[folder, *key]
 
     def _in_time(self, items: Iterable[str]) -> Iterator[str]:
-        """What is got as long as there is time; what is done with it counts, too."""
+        """Yield items as long as there is time; the time of using them counts, too."""
         start = time.thread_time()
         left = SECONDS_MAX - self._seconds
         for item in items:
@@ -120,13 +120,13 @@ def _files_below(folder: str) -> Iterator[str]:
             continue
 
 
-_ODD = "\uf8ff"  # in no rule: what a path with it falls under, it falls under with any text
+_ODD = "\uf8ff"  # in no rule: a path with it falls under a rule only if it does with any text
 _ANY_FOLDERS = (marks.GLOB_STAR * 2, marks.PATHS)
 
 
-def is_meant(rule: Rule, path: str) -> bool:
-    """Whether a path that may fall under a rule does so whatever its unknown parts are, or has the
-    name that the rule has."""
+def is_certain_match(rule: Rule, path: str) -> bool:
+    """Return whether a path that may fall under a rule does so for any unknown parts, or has the
+    rule's name."""
     if marks.is_known(path) or match_path(rule.spec, rule.anchor, marks.fill(path, _ODD)):
         return True
     name = last_name(rule.spec)
@@ -134,15 +134,15 @@ def is_meant(rule: Rule, path: str) -> bool:
 
 
 def _is_named(segment: str) -> bool:
-    """Whether a name is known, or begins with known text that a variable goes on."""
+    """Return whether a name is known, or begins with known text before a variable."""
     return bool(segment) and not marks.has_glob(segment) and marks.is_known(segment[0])
 
 
 def find_feared_path(
     access: FileAccess, path: str, rule: Rule, folders: Folders | None
 ) -> str | None:
-    """The path under a rule that a pattern or a recursion may touch; None when there is none. Where
-    no folder can be looked at, only a pattern that is about such a path counts."""
+    """Return the path under a rule that a pattern or a recursion may touch, or None. If no folder
+    can be looked at, only a pattern that is about such a path counts."""
     is_tree = access.is_tree or path.endswith(marks.PATHS)
     if not (is_tree or marks.has_glob(path)):
         return None
@@ -154,13 +154,13 @@ def find_feared_path(
     pattern = [segment for segment in path[at:].split("/") if segment]
     for file in _files(rule, known, folders):
         names = file[at:].split("/")
-        if _is_left(access, known, file) and _covers(pattern, names, is_tree=is_tree):
+        if _is_included(access, known, file) and _covers(pattern, names, is_tree=is_tree):
             return file
     return None
 
 
 def is_about(rule: Rule, path: str) -> bool:
-    """Whether a pattern has letters of the rule's last name, or is of the folder it is in."""
+    """Return whether a pattern has letters of the rule's last name, or is in its folder."""
     name = last_name(rule.spec)
     for segment in path.split("/"):
         is_pattern = marks.has_glob(segment) and not marks.has_hole(segment)
@@ -171,7 +171,7 @@ def is_about(rule: Rule, path: str) -> bool:
 
 
 def _files(rule: Rule, root: str, folders: Folders) -> Iterable[str]:
-    """The files on the disk below a folder that fall under a rule."""
+    """Return the files on the disk below a folder that fall under a rule."""
     literal = literal_path(rule.spec, rule.anchor)
     if literal is not None:
         if not is_below(literal, root):
@@ -186,8 +186,8 @@ def _files(rule: Rule, root: str, folders: Folders) -> Iterable[str]:
     )
 
 
-def _is_left(access: FileAccess, root: str, file: str) -> bool:
-    """Whether a file is among those that are neither left out nor of another name."""
+def _is_included(access: FileAccess, root: str, file: str) -> bool:
+    """Return whether a file is neither excluded nor of another name."""
     name = file.rpartition("/")[2]
     for pattern in access.excluded:
         if pattern[0] == ":" and name_pattern(pattern[1:]).meets(name):
@@ -198,7 +198,7 @@ def _is_left(access: FileAccess, root: str, file: str) -> bool:
 
 
 def _covers(pattern: Iterable[str], names: list[str], *, is_tree: bool) -> bool:
-    """Whether a path's names fit a pattern's, or with `is_tree` lie below what fits."""
+    """Return whether a path's names fit a pattern's, or with `is_tree` are below a match."""
     met = {0}
     for segment in pattern:
         if segment in _ANY_FOLDERS or marks.is_only_hole(segment):
@@ -215,8 +215,8 @@ RealPath = Callable[[str], str]
 
 
 class FileFacts(NamedTuple):
-    """What is known of files, and the arguments of the tool that runs the same in the sandbox,
-    where denied files are covered. No arguments: no tool does; None: it runs there already."""
+    """Facts about files, and the arguments of the tool that runs the same in the sandbox, where
+    denied files are covered. Empty: no tool does; None: it runs there already."""
 
     real_path: RealPath | None = None
     folders: Folders | None = None
@@ -230,7 +230,7 @@ _SENDS = (
 
 
 def file_matches(access: FileAccess, rules: Rules, ground: FileFacts) -> Iterator[Match]:
-    """The rules on a file; what an access may only happen to touch is no denial."""
+    """Yield the rules on a file; an access that is only possible is not denied."""
     paths = [access.path]
     if ground.real_path is not None and access.path.startswith("/"):
         known = find_known_folder(access.path)
@@ -240,14 +240,14 @@ def file_matches(access: FileAccess, rules: Rules, ground: FileFacts) -> Iterato
         if not _concerns(rule, is_write=access.is_write):
             continue
         hits = [path for path in paths if match_path(rule.spec, rule.anchor, path)]
-        # To allow, a link and what it points to must both be allowed; to deny, one is enough.
+        # To allow, a link and its target must both be allowed; to deny, one is enough.
         if rule.decision is Decision.ALLOW:
             is_hit = len(hits) == len(paths)
         else:
-            is_hit = any(is_meant(rule, path) for path in hits)
+            is_hit = any(is_certain_match(rule, path) for path in hits)
         if is_hit:
             redirect = fill(rule, path=access.path)
-            named = access._replace(path=hits[0])  # what a link leads to, perhaps
+            named = access._replace(path=hits[0])  # perhaps the target of a link
             yield match_of(rule, "path", named, rule.reason, redirect)
         elif rule.decision is not Decision.ALLOW:
             found = (find_feared_path(access, path, rule, ground.folders) for path in paths)
@@ -257,22 +257,22 @@ def file_matches(access: FileAccess, rules: Rules, ground: FileFacts) -> Iterato
 
 
 def _possible_match(rule: Rule, access: FileAccess, file: str, ground: FileFacts) -> Match | None:
-    """A denial becomes a redirect where a tool of the sandbox does the same. Where none does, it
-    stays if its pattern is about the file, and does not count else. Nor does it for what runs there
-    already. Other rules stay as they are."""
+    """Turn a denial into a redirect if a tool of the sandbox does the same. If none does, it stays
+    if its pattern is about the file, and otherwise does not count. Nor does it for programs that
+    run there already. Other rules stay as they are."""
     match = match_of(rule, "path", access, "", fill(rule, path=file))._replace(path=file)
     if rule.decision is not Decision.DENY or (ground.instead == {} and is_about(rule, access.path)):
         return match
     if not ground.instead:
         return None
-    from policy import messages  # noqa: PLC0415 - what is allowed needs no words
+    from policy import messages  # noqa: PLC0415 - an allowed program needs no message
 
     redirect = messages.to_sandbox(ground.instead, file)
     return match._replace(decision=Decision.REDIRECT, redirect=redirect, advice=redirect.advice)
 
 
 def _concerns(rule: Rule, *, is_write: bool) -> bool:
-    """Edit rules are about writing; a read rule that restricts also restricts writing."""
+    """Return whether a rule applies: Edit rules to writing, restricting Read rules to both."""
     if rule.kind == "edit":
         return is_write
     return not is_write or rule.decision is not Decision.ALLOW
@@ -292,8 +292,8 @@ def download_matches(download: Download, rules: Rules, surface: str) -> Iterator
 
 
 def _is_for_curl(download: Download) -> bool:
-    """Whether a request is one that no tool makes: it sends something, or is to this machine or to
-    a private network, or its scheme is none of the web's."""
+    """Return whether no tool can make a request: it sends something, or is to this machine or to a
+    private network, or its scheme is not the web's."""
     from base.addresses import check_url  # noqa: PLC0415 - as in evaluate_fetch
 
     if re.search(_SENDS, " ".join(("", *download.argv, ""))):
@@ -305,7 +305,7 @@ def _is_for_curl(download: Download) -> bool:
 
 
 def _instead(rule: Rule, download: Download) -> Redirect | None:
-    """The tool's arguments; a request that is more than a plain fetch goes to the sandbox."""
+    """Return the tool's arguments; requests beyond a plain fetch go to the sandbox."""
     if not marks.is_known(download.url):
         arguments = {"language": "shell", "code": download.place.text}
         return Redirect("ctx_execute", arguments, "Run it there and print only what you need.")

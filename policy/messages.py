@@ -1,4 +1,4 @@
-"""What an agent reads of a verdict: the rule, what it is about, and what to do next.
+"""Messages of verdicts for agents: the rule, the effect, and what to do next.
 
 Loaded with the first verdict that is not plainly "allowed".
 """
@@ -11,60 +11,58 @@ from collections.abc import Iterable, Mapping
 
 from policy.model import Decision, Match, Redirect, Rules
 
-BYTES_MAX = 600  # of UTF-8, of all that an agent is shown of a verdict
+BYTES_MAX = 600  # of UTF-8, of all text of a verdict for an agent
 _CODE, _NAME, _WHY, _CALL = 120, 100, 140, 380  # bytes of a piece of code, a path, a reason, a call
 _MORE = " (`context-mode policy explain` shows the rest.)"
 _VERBS = {Decision.DENY: "denied", Decision.ASK: "asked", Decision.REDIRECT: "redirected"}
 _INSTEAD = {
-    "": "If it is needed, ask the person about this rule.",
-    "read": "Do it without that file, or ask the person about this rule.",
-    "write": "Write elsewhere, or ask the person about this rule.",
+    "": "If you need it, ask the user about this rule.",
+    "read": "Do it without that file, or ask the user about this rule.",
+    "write": "Write elsewhere, or ask the user about this rule.",
 }
 _UNKNOWN_WORD = re.compile(r"<(?:\?(?:\.\.\.)?|paths|fetched|decoded)>")
 
 
 def message(deciding: Match, matches: Iterable[Match], rules: Rules) -> str:
-    """What is said of a verdict that a rule decided."""
+    """Write the message of a verdict that a rule decided."""
     head = f"{_VERBS[deciding.decision]} by {_rule(deciding)}: {_describe_match(deciding)}"
     if deciding.decision is Decision.REDIRECT and deciding.redirect is not None:
         return redirect_message(f"{head}{_why(deciding.reason)}.", deciding.redirect)
     instead = deciding.advice or _INSTEAD[deciding.access]
     if deciding.kind in ("opaque-exec", "unparsed"):
         head = f"{_VERBS[deciding.decision]} as {_unknown_code(deciding, matches, rules)}"
-        instead = deciding.advice or "Write the command out, so that it can be checked."
+        instead = deciding.advice or "Write the command in full, so that it can be checked."
     elif deciding.reason:
         head += _why(deciding.reason)
     if deciding.decision is Decision.ASK:
-        instead = f"A person is asked whether it may be done. {deciding.advice}".rstrip()
+        instead = f"This needs the user's approval. {deciding.advice}".rstrip()
     return fit(f"{head}.", f" {cut(instead, _WHY)}")
 
 
 def redirect_message(head: str, redirect: Redirect) -> str:
-    """Why something better is proposed, and the call of it, ready to paste."""
+    """Write why something better is proposed, and the call of it, ready to paste."""
     return fit(f"{head} {cut(redirect.advice, _WHY)}", f"\nCall: {call_text(redirect)}")
 
 
 def call_text(redirect: Redirect) -> str:
-    """The tool with its arguments as JSON, one by one; those too long to paste are described."""
+    """Write the tool with its arguments as JSON, one by one; too long ones are described."""
     dumps = json.JSONEncoder(ensure_ascii=False).encode
     shown = {name: printable(dumps(value)) for name, value in redirect.arguments.items()}
     for name in sorted(shown, key=lambda name: -len(shown[name])):
         if sum(len(value.encode()) for value in shown.values()) > _CALL - 80:
-            shown[name] = "<all of it, as it was>"
+            shown[name] = "<the whole value, unchanged>"
     arguments = ", ".join(f"{name}={value}" for name, value in shown.items())
     return cut(f"{redirect.tool}({arguments})", _CALL)
 
 
 def to_sandbox(arguments: Mapping[str, str], path: str) -> Redirect:
-    """The call that runs a command of the shell where a path that it might read is covered."""
-    advice = (
-        f"In the sandbox {cut(path, _WHY - 70, from_end=True)} is covered, and the rest is there."
-    )
-    return Redirect("ctx_execute", arguments, f"{advice} To change files, leave it out.")
+    """Return the call that runs a shell command where a path that it might read is covered."""
+    advice = f"The sandbox hides {cut(path, _WHY - 70, from_end=True)} and shows the rest."
+    return Redirect("ctx_execute", arguments, f"{advice} To change files, omit it.")
 
 
 def fit(head: str, tail: str = "") -> str:
-    """Both, the first cut to what leaves the second whole."""
+    """Return both, the first cut to what leaves the second whole."""
     room = BYTES_MAX - len(tail.encode())
     if "…" not in head + tail and len(printable(head).encode()) <= room:
         return printable(head) + tail
@@ -72,7 +70,7 @@ def fit(head: str, tail: str = "") -> str:
 
 
 def cut(text: str, bytes_max: int, *, from_end: bool = False) -> str:
-    """Its first (or last) whole characters in so many bytes, printable."""
+    """Cut to whole characters at the start (or end) in so many bytes, printable."""
     data = printable(text).encode()
     if len(data) <= bytes_max:
         return data.decode()
@@ -82,14 +80,14 @@ def cut(text: str, bytes_max: int, *, from_end: bool = False) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with JSON's escapes for what is no printable character."""
+    """Return the text with JSON's escapes for unprintable characters."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def _rule(match: Match) -> str:
-    """A rule by its id and its file; what it says besides, where the id does not."""
+    """Name a rule by its id and its file, and its text if the id does not show it."""
     name = cut(match.rule, _NAME)
     if match.rule_id not in (match.rule, match.kind):
         name = f"{cut(match.rule_id, _NAME)} ({name})"
@@ -97,7 +95,7 @@ def _rule(match: Match) -> str:
 
 
 def _describe_match(match: Match) -> str:
-    """What would be done: the piece of the program, and the path that it comes by."""
+    """Describe the effect: the piece of the program, and the path that it comes by."""
     code, path = f"`{cut(match.text, _CODE)}`", cut(match.path, _NAME, from_end=True)
     if match.access and match.text == match.path:
         return f"{match.access.removesuffix('e')}ing {path}"
@@ -107,7 +105,7 @@ def _describe_match(match: Match) -> str:
 
 
 def _unknown_code(match: Match, matches: Iterable[Match], rules: Rules) -> str:
-    """A piece of a program, why it is not known, and how many rules it might break."""
+    """Describe unknown code: the piece, why it is unknown, and how many rules it might break."""
     why, count = match.reason, len(rules.restricting("command"))
     if match.rule_id != match.kind:  # a rule that unknown words could make match
         alike = [m for m in matches if (m.argv, m.reason) == (match.argv, match.reason)]

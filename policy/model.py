@@ -1,4 +1,4 @@
-"""What a policy is asked about, and what it answers: a decision and every match behind it."""
+"""Input and output of a policy: subjects, and a decision with every match that led to it."""
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +19,8 @@ class EffectPlace(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A program is started. Arguments may hold marks for what is unknown. Of a command that stands
-    `in_file`, what is unknown is no sign of anything."""
+    """The start of a program. Arguments may hold marks for unknown parts. In a command from a file
+    (`in_file`), unknown parts are not suspicious."""
 
     argv: tuple[str, ...]
     place: EffectPlace
@@ -38,22 +38,22 @@ class FileAccess(NamedTuple):
     is_write: bool
     argv: tuple[str, ...]
     place: EffectPlace
-    is_tree: bool = False  # whether a folder is meant with all below it
-    excluded: tuple[str, ...] = ()  # what is not meant of a tree
-    included: tuple[str, ...] = ()  # if there are any, only files of such names are meant
+    is_tree: bool = False  # True for a folder with everything below it
+    excluded: tuple[str, ...] = ()  # paths excluded from a tree
+    included: tuple[str, ...] = ()  # if there are any, only files of such names count
 
 
 class Download(NamedTuple):
     """A call of curl or wget that would print what it fetched."""
 
     url: str
-    reaches_output: bool  # whether anyone sees what is printed
+    reaches_output: bool  # True if anyone sees the output
     argv: tuple[str, ...]
     place: EffectPlace
 
 
 class OpaqueExec(NamedTuple):
-    """Text that cannot be known before it runs would be executed; `why` says what it is."""
+    """Text that cannot be known before it runs would be executed; `why` describes it."""
 
     why: str
     argv: tuple[str, ...]
@@ -71,7 +71,7 @@ Effect = Command | FileAccess | Download | OpaqueExec | Unparsed
 
 
 def encode(text: str) -> bytes:
-    """The bytes of a program text, undecodable bytes as they were; lone surrogates do not fail."""
+    """Return the bytes of a program text, undecodable bytes and lone surrogates as they were."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -79,7 +79,7 @@ def encode(text: str) -> bytes:
 
 
 def program_name(word: str) -> str | None:
-    """The program a command word names: its last path segment; None when that is unknown."""
+    """Return the program a command word names: its last path segment; None if that is unknown."""
     name = word.rsplit("/", 1)[-1]
     return name if name and marks.is_known(name) else None
 
@@ -100,12 +100,12 @@ class Decision(enum.IntEnum):
 
     @property
     def word(self) -> str:
-        """The decision as written in rule files and case tables."""
+        """Return the decision as written in rule files and case tables."""
         return self.name.lower()
 
 
 class RuleFileError(ValueError):
-    """A rule file that cannot be used; says which file, which line, and what to do."""
+    """A rule file that cannot be used; names the file, the line, and the remedy."""
 
     def __init__(self, path: str, line: int, problem: str, remedy: str) -> None:
         super().__init__(f"{path}:{line}: {problem}. {remedy}")
@@ -116,7 +116,7 @@ class RuleFileError(ValueError):
 
 
 class Subject(NamedTuple):
-    """A program somebody wants to run."""
+    """A program to be run."""
 
     language: str
     code: str
@@ -125,11 +125,11 @@ class Subject(NamedTuple):
     home: str = "/"
     env: Mapping[str, str] = MappingProxyType({})  # a name missing from it is unknown, not empty
     surface: Surface = "sandbox"  # the sandbox, or the agent's shell, where redirect rules apply
-    complete: Complete | None = None  # gives the texts, one of which a run makes of the code
+    complete: Complete | None = None  # returns the texts of which a run makes one from the code
 
 
 class RuleSource(NamedTuple):
-    """Where a rule was written. `line` is 1-based; 0 means the whole file, or a shipped default."""
+    """The place of a rule. `line` is 1-based; 0 means the whole file, or a shipped default."""
 
     path: str
     line: int = 0
@@ -150,7 +150,7 @@ class Redirect(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A rule that spoke."""
+    """A rule that matched."""
 
     rule_id: str
     rule: str
@@ -163,11 +163,11 @@ class Match(NamedTuple):
     reason: str = ""
     advice: str = ""
     redirect: Redirect | None = None
-    path: str = ""  # what a file rule fears
+    path: str = ""  # the path that a file rule matches
     access: str = ""  # `read` or `write`, of `path`
 
     def to_json(self) -> dict[str, object]:
-        """The match as plain JSON values."""
+        """Return the match as plain JSON values."""
         return {
             "rule_id": self.rule_id,
             "rule": self.rule,
@@ -200,11 +200,11 @@ class Verdict(NamedTuple):
 
     @property
     def allowed(self) -> bool:
-        """True when the program may run as it is."""
+        """Return True if the program may run as it is."""
         return self.decision is Decision.ALLOW
 
     def to_json(self) -> dict[str, object]:
-        """The verdict as plain JSON values."""
+        """Return the verdict as plain JSON values."""
         redirect = self.redirect and {
             "tool": self.redirect.tool,
             "arguments": dict(self.redirect.arguments),
@@ -221,11 +221,11 @@ class Verdict(NamedTuple):
 
 TOO_LARGE = "it is too large to be understood in the time for a verdict; run less at once"
 
-Report = Callable[[Exception], str]  # tells who can mend a defect, and gives a sentence on it
+Report = Callable[[Exception], str]  # reports a defect, and returns a sentence about it
 
 
 def not_judged(report: str) -> str:
-    """The reason where judging raised an exception, of which this is the report."""
+    """Return the reason if judging raised an exception with this report."""
     return f"it could not be judged: {' '.join(report.split())}"
 
 
@@ -233,12 +233,12 @@ RuleKind = Literal["command", "read", "edit", "fetch", "tool", "download"]
 
 
 class Rule(NamedTuple):
-    """A rule that decides what a program may do."""
+    """A rule that decides whether a program may act."""
 
     id: str
     kind: RuleKind
     text: str  # the rule as written
-    spec: str  # what is compared: a command pattern, a gitignore line, a domain pattern or a tool
+    spec: str  # the compared text: a command pattern, a gitignore line, a domain pattern or a tool
     decision: Decision
     source: RuleSource
     anchor: str | None = None  # the folder a path pattern is relative to; None is any folder
@@ -248,21 +248,21 @@ class Rule(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Every rule in force."""
+    """The rules in force."""
 
     rules: tuple[Rule, ...] = ()
     sources: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    default: Decision = Decision.ALLOW  # the answer for what no rule speaks of
+    default: Decision = Decision.ALLOW  # the answer if no rule matches
     untrusted: tuple[Rule, ...] = ()  # allow rules of a project that is not trusted, not in force
 
     def of(self, *kinds: RuleKind) -> tuple[Rule, ...]:
-        """The rules of some kinds, in order of their sources."""
+        """Return the rules of some kinds, in order of their sources."""
         return tuple(rule for rule in self.rules if rule.kind in kinds)
 
     def restricting(self, *kinds: RuleKind) -> tuple[Rule, ...]:
-        """The rules of some kinds that deny or ask: for commands, those that make unknown code a
-        matter of concern."""
+        """Return the rules of some kinds that deny or ask: for commands, those that make unknown
+        code a matter of concern."""
         strict = (Decision.DENY, Decision.ASK)
         return tuple(rule for rule in self.of(*kinds) if rule.decision in strict)
 
@@ -277,7 +277,7 @@ DEFAULT_RULES = (
         decision=Decision.REDIRECT,
         source=RuleSource("shipped defaults"),
         reason="the answer would fill the context window",
-        advice="Fetched by the tool it is indexed, and only what matters comes back.",
+        advice="The tool indexes the page and returns only the relevant parts.",
         redirect=Redirect("ctx_fetch_and_index", {"url": "{url}"}),
     ),
 )

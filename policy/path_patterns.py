@@ -18,7 +18,7 @@ _GLOBS = {
 
 
 def parts(text: str, *hole: Part) -> Iterator[Part]:
-    """The text's characters, with `hole` for each that is not known."""
+    """Yield the text's characters, with `hole` for each that is not known."""
     for char in text:
         if marks.has_hole(char):
             yield from hole
@@ -27,16 +27,16 @@ def parts(text: str, *hole: Part) -> Iterator[Part]:
 
 
 def may_be(text: str, other: str, *hole: Part) -> bool:
-    """Whether a partly known text may be another one, with `hole` for what is not known of it."""
+    """Return whether a partly known text may be another one, with `hole` for its unknown parts."""
     return Wildcard(parts(text, *hole)).meets(other)
 
 
 def match_path(spec: str, anchor: str | None, path: str) -> bool:
-    """Whether `path` falls under a gitignore pattern seen from `anchor` (None: from anywhere).
+    """Return whether `path` falls under a gitignore pattern seen from `anchor` (None: from
+    anywhere).
 
-    With unknown parts in the path, whether it may fall under it: an unknown
-    piece beside known text stands for at least one character, and a segment
-    of which nothing is known is no reason to match.
+    With unknown parts in the path, whether it may fall under it: an unknown piece next to known
+    text stands for at least one character, and a wholly unknown segment never matches.
     """
     names, only_below = _compile(spec)
     if not marks.is_known(path):
@@ -51,7 +51,7 @@ def match_path(spec: str, anchor: str | None, path: str) -> bool:
     for piece in literal_pieces(spec):
         if piece not in relative:
             return False
-    # With all below a folder the folder itself is meant: who moves it whole has everything in it.
+    # "Everything below a folder" includes the folder itself: moving it moves all of its files.
     return _meets(names, _segments(relative), only_below=only_below and not spec.endswith("/**"))
 
 
@@ -60,7 +60,7 @@ def _segments(path: str) -> list[str]:
 
 
 def literal_path(spec: str, anchor: str | None) -> str | None:
-    """The one path that a pattern names, with all below it; None when it may be anywhere."""
+    """Return the one path that a pattern names, with all below it; None if it may be anywhere."""
     if anchor is None or "/" not in spec.rstrip("/"):
         return None
     segments = spec.removesuffix("/**").strip("/").split("/")
@@ -70,13 +70,13 @@ def literal_path(spec: str, anchor: str | None) -> str | None:
 
 
 def last_name(spec: str) -> str:
-    """The last name of a pattern that is more than stars; empty where there is none."""
+    """Return the last name of a pattern that is more than stars; empty if none is."""
     return next((name for name in reversed(_names(spec)) if name.strip("*")), "")
 
 
 @functools.lru_cache(maxsize=1024)
 def _compile(spec: str) -> tuple[tuple[str, ...], bool]:
-    """The pattern of each name from the top on, and whether only what lies below them is meant."""
+    """Compile the pattern of each name from the top, and whether only paths below them match."""
     names = _names(spec)
     if "/" not in spec.rstrip("/"):
         names.insert(0, "**")
@@ -90,24 +90,24 @@ def _compile(spec: str) -> tuple[tuple[str, ...], bool]:
 
 
 def _names(spec: str) -> list[str]:
-    """The pattern of each name; two stars and more are any folders."""
+    """Return the pattern of each name; two stars and more are any folders."""
     return [name if name.strip("*") or name == "*" else "**" for name in spec.split("/") if name]
 
 
 @functools.lru_cache(maxsize=1024)
 def literal_pieces(spec: str) -> tuple[str, ...]:
-    """What every path that the pattern matches has in it; most are told apart by that alone."""
+    """Return the text that every matching path contains; it alone excludes most paths."""
     if any(char in spec for char in "\\["):
         return ()
     return tuple(filter(None, re.split(r"[/*?]+", spec)))
 
 
 def _meets(rule: tuple[str, ...], path: list[str], *, only_below: bool) -> bool:
-    """Whether a path, perhaps with unknown names, may be one of the pattern's, or lie below one."""
+    """Return whether a path, perhaps with unknown names, may match, or be below a match."""
     met = {0}
     for at, name in enumerate(path):
         met = _with_skipped(rule, met)
-        # What lies below a match matches too.
+        # Paths below a match match too.
         if len(rule) in met:
             return True
         if marks.is_known(name) or not marks.is_only_hole(name):
@@ -120,7 +120,7 @@ def _meets(rule: tuple[str, ...], path: list[str], *, only_below: bool) -> bool:
 
 
 def _with_skipped(rule: tuple[str, ...], met: set[int]) -> set[int]:
-    """With what follows a `**` that stands for no folder at all."""
+    """Add the states after a `**` that stands for no folder at all."""
     found = set(met)
     for index in range(min(met, default=len(rule)), len(rule)):
         if index in found and rule[index] == "**":
@@ -129,7 +129,7 @@ def _with_skipped(rule: tuple[str, ...], met: set[int]) -> set[int]:
 
 
 def _advance(rule: tuple[str, ...], met: Iterable[int], name: str) -> Iterator[int]:
-    """How far a pattern is met when one name more is."""
+    """Yield the states of a pattern after one more name."""
     for index in met:
         if index < len(rule) and rule[index] == "**":
             yield index
@@ -138,7 +138,7 @@ def _advance(rule: tuple[str, ...], met: Iterable[int], name: str) -> Iterator[i
 
 
 def _advance_anywhere(rule: tuple[str, ...], met: set[int]) -> Iterator[int]:
-    """How far a pattern may be met by any number of folders; what is known behind them must still
+    """Yield the states of a pattern after any number of folders; known names after them must still
     meet the rest of it."""
     first = min(met, default=len(rule))
     yield from (index for index in range(first, len(rule)) if rule[index] != "**" or index in met)
@@ -146,7 +146,7 @@ def _advance_anywhere(rule: tuple[str, ...], met: set[int]) -> Iterator[int]:
 
 @functools.lru_cache(maxsize=4096)
 def segment_meets(rule: str, segment: str) -> bool:
-    """Whether a name that may be partly unknown may be one of a pattern's."""
+    """Return whether a name that may be partly unknown may be one of a pattern's."""
     is_pattern = any(char in rule for char in SPECIAL)
     if marks.is_known(segment):
         return name_pattern(rule).meets(segment) if is_pattern else rule == segment
@@ -161,27 +161,27 @@ def segment_meets(rule: str, segment: str) -> bool:
 
 
 class HiddenPaths(NamedTuple):
-    """What `Read` rules that deny name, below the folders asked about.
+    """The paths that `Read` rules deny, below the given folders.
 
     `literal` are absolute paths that can be covered with all below them, whether they exist yet or
-    not. `patterns` have to be looked for: gitignore lines, each with the folder that it is seen
-    from (None: from any).
+    not. `patterns` must be looked for: gitignore lines, each with the folder that it is seen from
+    (None: from any).
     """
 
     literal: tuple[str, ...] = ()
     patterns: tuple[tuple[str, str | None], ...] = ()
 
     def covers(self, path: str) -> bool:
-        """Whether a rule denies to read this absolute path."""
+        """Return whether a rule denies reading this absolute path."""
         if any(lies_in(path, hidden) for hidden in self.literal):
             return True
         return any(match_path(spec, anchor, path) for spec, anchor in self.patterns)
 
 
 def find_hidden_paths(rules: Rules, roots: Sequence[str]) -> HiddenPaths:
-    """What to hide of the folders `roots` (absolute: the project, and what else is shown).
+    """Find what to hide in the folders `roots` (absolute: the project, and other visible folders).
 
-    Only rules that deny count: who may be asked first is asked before the program starts.
+    Only deny rules count: a rule that asks does so before the program starts.
     """
     literal: dict[str, None] = {}
     patterns: dict[tuple[str, str | None], None] = {}
@@ -198,7 +198,7 @@ def find_hidden_paths(rules: Rules, roots: Sequence[str]) -> HiddenPaths:
 
 
 def _find_plain_path(rule: Rule) -> str | None:
-    """The path of a rule that names one; `Read(~/**)` names the home itself."""
+    """Return the path of a rule that names one; `Read(~/**)` names the home itself."""
     if rule.anchor is not None and rule.spec.strip("/") == "**":
         return rule.anchor.rstrip("/") or "/"
     return literal_path(rule.spec, rule.anchor)

@@ -1,4 +1,4 @@
-"""Paths as text: made absolute and normal without asking the disk."""
+"""Paths as text: made absolute and normal without reading the disk."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _HAS_EMPTY_OR_DOTS = re.compile(r"/(?:\.{0,2}/|\.{0,2}$)")
 
 
 def resolve(path: str, cwd: str, links: Mapping[str, str] | None = None) -> str:
-    """`path` seen from `cwd`, without `.` and `..`, through links known to be made earlier. A path
-    that begins with something unknown stays as it is: it may be absolute."""
+    """Resolve `path` from `cwd`, without `.` and `..`, through links known to be made earlier. A
+    path that begins with something unknown stays as it is: it may be absolute."""
     is_whole = path.startswith("/") or (path[:1] and marks.has_hole(path[0]))
     whole = normal(path if is_whole else f"{cwd}/{path}")
     for _ in range(8):  # links to links; a loop ends here too
@@ -24,7 +24,7 @@ def resolve(path: str, cwd: str, links: Mapping[str, str] | None = None) -> str:
 
 
 def _link_in(path: str, links: Mapping[str, str]) -> str | None:
-    """The link that the path is, or goes through."""
+    """Return the link that the path is, or goes through."""
     end = len(path)
     while end > 0:
         if path[:end] in links:
@@ -34,7 +34,7 @@ def _link_in(path: str, links: Mapping[str, str]) -> str | None:
 
 
 def find_known_folder(path: str) -> str:
-    """The folders of a path up to where it is only partly known; all of one that is known."""
+    """Return the folders of a path up to where it is only partly known; all of a known path."""
     if marks.is_known(path):
         return path
     segments = path.split("/")
@@ -43,17 +43,17 @@ def find_known_folder(path: str) -> str:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """True for a path inside the folder."""
+    """Return True for a path inside the folder."""
     return path.startswith(folder.rstrip("/") + "/")
 
 
 def lies_in(path: str, folder: str) -> bool:
-    """True for the folder itself, too."""
+    """Return True for a path inside the folder, or the folder itself."""
     return path == folder or is_below(path, folder)
 
 
 def normal(path: str) -> str:
-    """Without empty, `.` and `..` segments; `..` behind an unknown segment is kept."""
+    """Return the path without empty, `.` and `..` segments; `..` after an unknown segment stays."""
     if path[:1] == "/" and not _HAS_EMPTY_OR_DOTS.search(path):
         return path
     segments: list[str] = []

@@ -1,4 +1,4 @@
-"""A file of a project, opened for the server unless runs are not shown it."""
+"""Files of a project, opened for the server unless they are hidden from runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class HiddenError(PermissionError):
-    """A file that runs are not shown."""
+    """A file that is hidden from runs."""
 
 
 LIKE_SECRETS = "it is named like a file of secrets"
@@ -25,21 +25,21 @@ DENIED = "a rule or a secret's link hides it"
 
 
 def open_project_file(path: str, project: str, hides: Hides | None) -> BinaryIO:
-    """Open a regular file of a project, unless runs are not shown it.
+    """Open a regular file of a project, unless it is hidden from runs.
 
-    Both its name as written and the place where links lead count. `hides` is None for a file that
-    is read before any rules are known, such as the project's configuration: secrets' names alone
-    hide it then.
+    Both its name as written and the targets of links count. `hides` is None for a file that is read
+    before any rules are known, such as the project's configuration: secrets' names alone hide it
+    then.
 
     Raises:
         HiddenError: it is hidden.
-        OSError: it lies outside of the project, is not a regular file, or can't be opened.
+        OSError: it is outside of the project, is not a regular file, or cannot be opened.
     """
     root, path = os.path.realpath(project), os.path.join(project, path)
     refuse_hidden(os.path.normpath(path), (project, root), hides)
     file = open_plain(path, root)
     try:
-        # Of the open file: a link on the way may lead elsewhere by now.
+        # Of the open file: a link on the way may point elsewhere now.
         refuse_hidden(os.readlink(f"/proc/self/fd/{file.fileno()}"), (root,), hides)
     except BaseException:
         file.close()
@@ -61,10 +61,10 @@ def read_project_file(path: str, project: str, hides: Hides | None, bytes_max: i
 
 
 def refuse_hidden(path: str, projects: tuple[str, ...], hides: Hides | None) -> None:
-    """Refuse an absolute path of a project that runs are not shown.
+    """Refuse an absolute path of a project that is hidden from runs.
 
     Raises:
-        HiddenError: it is one.
+        HiddenError: it is hidden.
     """
     from base.secrets import is_secret_path  # noqa: PLC0415 - most hooks read no such file
 

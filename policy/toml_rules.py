@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from base.strict_data import load_toml
+from base.wording import list_choices
 from base.wordlist import word_set
 from policy.claude import Anchors, parse_rule
 from policy.model import Decision, Redirect, Rule, RuleFileError, RuleSource
@@ -25,9 +26,9 @@ RuleGroup = tuple[tuple[Rule, ...], tuple[tuple[str, bool], ...]]
 def parse_toml(
     text: str, path: str, anchors: Anchors, *, is_trusted: bool
 ) -> tuple[tuple[RuleGroup, ...], Decision | None, tuple[str, ...]]:
-    """Read a file's rules, its default, and the folders whose projects a person trusts.
+    """Read a file's rules, its default, and the folders whose projects the user trusts.
 
-    One that is not trusted cannot trust projects. Raises RuleFileError for anything that is not
+    A file that is not trusted cannot trust projects. Raises RuleFileError for anything that is not
     exactly understood.
     """
     top = RuleSource(path, 1)
@@ -36,16 +37,16 @@ def parse_toml(
     except (ValueError, RecursionError) as error:
         line = re.search(r"line (\d+)", str(error))
         place = RuleSource(path, int(line[1]) if line else text.count("\n") + 1)
-        raise _error(place, f"not valid TOML: {error}", "Correct the syntax") from None
+        raise _error(place, f"not valid TOML: {error}", "Fix the syntax.") from None
     _refuse_unknown_keys(document, _TOP_KEYS, top)
     default = document.get("default")
     if default not in (None, "allow", "ask"):
-        raise _error(top, f"default = {default!r}", 'Write default = "allow" or "ask"')
+        raise _error(top, f"invalid default = {default!r}", 'Write default = "allow" or "ask".')
     tables = document.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise _error(top, "rule is not an array of tables", "Write each as [[rule]]")
+        raise _error(top, "rule is not an array of tables", "Write each as [[rule]].")
     if len(tables) > TABLES_MAX:
-        raise _error(top, f"it has over {TABLES_MAX:,} rules", "Leave some out")
+        raise _error(top, f"it has over {TABLES_MAX:,} rules", "Remove some.")
     lines = _lines_of(text, r"[ \t]*\[\[\s*rule\s*\]\]") + [1] * len(tables)
     groups = tuple(
         _group(table, RuleSource(path, line), anchors)
@@ -56,7 +57,7 @@ def parse_toml(
 
 
 def _lines_of(text: str, expression: str) -> list[int]:
-    """The numbers of the lines that begin with what matches."""
+    """Return the numbers of the lines that begin with a match."""
     return [text.count("\n", 0, m.start()) + 1 for m in re.finditer(f"(?m)^{expression}", text)]
 
 
@@ -67,13 +68,13 @@ def _read_trusted_projects(
         return ()
     source = RuleSource(path, next(iter(_lines_of(text, ".*trusted_projects")), 1))
     if not is_trusted:
-        remedy = "Write trusted_projects into policy.toml of your own configuration"
+        remedy = "Add trusted_projects to policy.toml in your own configuration."
         raise _error(source, "a project cannot trust itself", remedy)
     folders = _strings(document, "trusted_projects", source)
     for folder in folders:
         if not folder.startswith(("/", "~/")):
             problem = f"trusted_projects: {folder!r} is relative"
-            raise _error(source, problem, "Begin it with / or ~/")
+            raise _error(source, problem, "Begin it with / or ~/.")
     return tuple(folders)
 
 
@@ -86,22 +87,13 @@ def _refuse_unknown_keys(
 ) -> None:
     for key in table:
         if key not in known:
-            raise _error(source, f"unknown key {key!r}", _one_of(key, sorted(known)))
-
-
-def _one_of(word: str, known: Collection[str]) -> str:
-    """A hint: what was probably meant, and all that there is."""
-    import difflib  # noqa: PLC0415 - only a mistake pays for it
-
-    near = difflib.get_close_matches(word, known, n=1)
-    meant = f"Did you mean {near[0]}? " if near else ""
-    return f"{meant}Use one of {', '.join(known)}"
+            raise _error(source, f"unknown key {key!r}", list_choices(key, sorted(known)))
 
 
 def _group(table: Mapping[str, Any], source: RuleSource, anchors: Anchors) -> RuleGroup:
     rules = tuple(_rules_of(table, source, anchors))
     if not rules:
-        remedy = f"Give it one of {', '.join(_PATTERN_KEYS)}"
+        remedy = f"Add one of: {', '.join(_PATTERN_KEYS)}."
         raise _error(source, "a rule without a pattern", remedy)
     examples = ((key, _strings(table, key, source)) for key in ("match", "not_match"))
     return rules, tuple((text, key == "match") for key, texts in examples for text in texts)
@@ -112,15 +104,15 @@ def _rules_of(table: Mapping[str, Any], source: RuleSource, anchors: Anchors) ->
     word = table.get("decision", "")
     decision = _DECISIONS.get(word) if isinstance(word, str) else None
     if decision is None:
-        problem = f"decision = {table.get('decision')!r}"
-        raise _error(source, problem, _one_of(str(word), _DECISIONS))
+        problem = f"invalid decision = {table.get('decision')!r}"
+        raise _error(source, problem, list_choices(str(word), _DECISIONS))
     redirect = _redirect(table, decision, source)
     for key, tool in _PATTERN_KEYS.items():
         for pattern in _strings(table, key, source):
             spec = f"domain:{pattern}" if tool == "WebFetch" else pattern
             rule, problem = parse_rule(f"{tool}({spec})", decision, source, anchors)
             if rule is None:
-                raise _error(source, problem, "Correct the pattern")
+                raise _error(source, problem, "Fix the pattern.")
             yield rule._replace(
                 id=str(table.get("id") or rule.text),
                 reason=_text(table, "reason", source),
@@ -137,8 +129,8 @@ def _redirect(table: Mapping[str, Any], decision: Decision, source: RuleSource) 
     arguments = given.get("arguments", {}) if isinstance(given, dict) else {}
     is_redirect = decision is Decision.REDIRECT
     if not is_redirect or not isinstance(tool, str) or not isinstance(arguments, dict):
-        remedy = 'Write decision = "redirect" and a [rule.redirect] table with tool'
-        raise _error(source, "redirect and its decision go together", remedy)
+        remedy = 'Write decision = "redirect" and a [rule.redirect] table with tool.'
+        raise _error(source, "redirect and its decision must be used together", remedy)
     return Redirect(tool, {str(key): str(value) for key, value in arguments.items()})
 
 
@@ -147,12 +139,12 @@ def _strings(table: Mapping[str, Any], key: str, source: RuleSource) -> list[str
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-        raise _error(source, f"{key} is not a list of texts", "Write a list")
+        raise _error(source, f"{key} is not a list of strings", "Write a list of strings.")
     return value
 
 
 def _text(table: Mapping[str, Any], key: str, source: RuleSource) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
-        raise _error(source, f"{key} is not a text", "Write it in quotes")
+        raise _error(source, f"{key} is not a string", "Write it in quotes.")
     return value

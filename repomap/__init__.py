@@ -1,4 +1,4 @@
-"""The map of a repository: its files, symbols and history, and packs of what a task is about."""
+"""The map of a repository: its files, symbols and history; and packs of files for a task."""
 
 from base.lazy_exports import lend_names
 

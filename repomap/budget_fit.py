@@ -1,6 +1,6 @@
-"""Filling a pack: the best files whole, then pieces, then skeletons, then a line each.
+"""Filling of a pack: the best files whole, then pieces, then skeletons, then one line each.
 
-The finished text is counted as a whole, and while it is over the budget, its last item falls.
+The finished text is counted as a whole; while it is over the budget, its last item is dropped.
 """
 
 from __future__ import annotations
@@ -31,30 +31,31 @@ from repomap.store import read_skeleton, read_symbols
 from repomap.words import cut_task, find_terms
 
 FILLED_SHARE = 0.88
-"""Filling stops below the budget: estimates of parts add up to a little less than the whole's."""
+"""Share of the budget at which filling stops: estimates of parts add up to slightly less than the
+whole's."""
 
 RESERVED_SHARE = 0.08
 WHOLE_SHARE, WHOLE_ALL_SHARE, WHOLE_FILES = 0.4, 0.6, 3
 PIECE_FILES_MIN, PIECE_FILES = 12, 25
 PIECE_CHARS = 100
-"""So many characters a token of the budget are looked through for pieces, of at least 12 files."""
+"""Characters searched for pieces per token of the budget, in at least 12 files."""
 
 PIECES_MAX = 400
 CANDIDATES = 300
 SKELETON_SHARE = 0.06
-"""The most of a budget that one file's skeleton takes beside its pieces."""
+"""Largest share of a budget for one file's skeleton next to its pieces."""
 
 PIECE_TOKENS = 8
-"""What the mark before a piece takes at most."""
+"""Upper limit of tokens for the mark before a piece."""
 
 TASK_SHARE = 0.12
 SUMMARY_NAMES = 8
 FAILED_MAX = 10
-"""So many lines that do not fit, one after the other, are tried."""
+"""Lines in a row that may fail to fit before filling stops."""
 
 NEIGHBOUR_SHARE = 0.04
 LINES_SHARE = 0.15
-"""So much stays for lines where skeletons would take all."""
+"""Share reserved for lines, which skeletons could use up."""
 
 
 @dataclass(slots=True)
@@ -67,10 +68,8 @@ class _Filling:
     used: int = 0
 
     def offer(self, one: Item, added: str = "") -> bool:
-        """Put a file in, or in place of what it was, if there is room for it.
-
-        Where it only grew, `added` is what by: counting all of it again for each piece takes long.
-        """
+        """Add a file, or replace its earlier item, if there is room. If the item only grew, `added`
+        is the growth: counting all of it again for each piece takes long."""
         before = self.items.get(one.path)
         had = before.tokens if before else 0
         counted = added if before and added else render_addition(self.asked, one)
@@ -84,21 +83,21 @@ class _Filling:
 
 
 def check_request(asked: PackRequest) -> None:
-    """Make sure that a pack can be made.
+    """Check that a pack can be made.
 
     Raises:
         MapInputError: the budget is too small or too large, or a glob is malformed.
     """
     if not BUDGET_MIN <= asked.budget <= BUDGET_MAX:
         raise MapInputError(
-            f"the budget is {asked.budget} tokens",
-            f"Give {BUDGET_MIN} to {BUDGET_MAX:,} tokens.",
+            f"invalid budget of {asked.budget} tokens",
+            f"Use {BUDGET_MIN:,} to {BUDGET_MAX:,} tokens.",
         )
     for glob in asked.paths:
         try:
             compile_glob(glob)
         except GlobError as error:
-            raise MapInputError(f"{glob!r}: {error}", "Give a glob such as 'src/**'.") from error
+            raise MapInputError(f"{glob!r}: {error}", "Use a glob such as 'src/**'.") from error
 
 
 def fit(  # noqa: PLR0913 - what a pack is made of
@@ -110,10 +109,10 @@ def fit(  # noqa: PLR0913 - what a pack is made of
     file_bytes: int,
     notes: Sequence[str] = (),
 ) -> Pack:
-    """Make a pack of the files that are ranked, within its budget.
+    """Make a pack of the ranked files, within its budget.
 
     Raises:
-        MapInputError: the request is none that can be met.
+        MapInputError: the request is invalid.
     """
     check_request(asked)
     loader = Loader(root, file_bytes, asked.redact)
@@ -141,7 +140,7 @@ def _choose(ranked: Sequence[Ranked], asked: PackRequest) -> tuple[list[Ranked],
     for one in ranked:
         path = one.row.path
         if asked.paths and not any(_is_meant(path, glob) for glob in asked.paths):
-            out.append((path, "not among the paths that are asked for"))
+            out.append((path, "outside the requested paths"))
         elif not asked.with_tests and ranking.is_test(path):
             out.append((path, "a test"))
         else:
@@ -150,14 +149,15 @@ def _choose(ranked: Sequence[Ranked], asked: PackRequest) -> tuple[list[Ranked],
 
 
 def _is_meant(path: str, given: str) -> bool:
-    """Tell whether a path is what was given: itself, below that folder, or fitting that glob."""
+    """Return whether a path matches: it is the given path, is below that folder, or matches that
+    glob."""
     plain = given.removeprefix("./").rstrip("/")
     below = path == plain or path.startswith(f"{plain}/") or plain in ("", ".")
     return below or fits(given, path)
 
 
 def _cut_to(text: str, asked: PackRequest, share: float) -> str:
-    """Cut a text at a line's or a word's end to a share of the budget."""
+    """Cut a text at the end of a line or a word to a share of the budget."""
     most = int(share * asked.budget)
     if asked.count(text) <= most:
         return text
@@ -174,7 +174,7 @@ def _make(one: Ranked, kind: Kind, content: str, lines: Sequence[tuple[int, int]
 
 
 def _fill_whole(filling: _Filling, kept: Sequence[Ranked], loader: Loader) -> None:
-    """Put the best files in whole while they take no more than their share."""
+    """Add the best files whole, up to their share."""
     asked = filling.asked
     for one in kept[:WHOLE_FILES]:
         text = loader.load(one.row.path)
@@ -190,7 +190,7 @@ def _fill_whole(filling: _Filling, kept: Sequence[Ranked], loader: Loader) -> No
 def _fill_neighbours(
     filling: _Filling, db: sqlite3.Connection, kept: Sequence[Ranked], near: Sequence[Ranked]
 ) -> None:
-    """Put in a line for each neighbour of the best files, while they take little."""
+    """Add a line for each neighbour of the best files, up to their share."""
     room = filling.used + NEIGHBOUR_SHARE * filling.asked.budget
     may = {one.row.path for one in kept}
     for one in near:
@@ -201,7 +201,7 @@ def _fill_neighbours(
 def _fill_pieces(
     filling: _Filling, db: sqlite3.Connection, kept: Sequence[Ranked], loader: Loader
 ) -> None:
-    """Put in the pieces that fit the task best, each file's skeleton with its first."""
+    """Add the pieces that fit the task best, each file's skeleton with its first piece."""
     by_path: dict[str, Ranked] = {}
     pieces: list[Piece] = []
     chars = 0
@@ -227,13 +227,13 @@ def _fill_pieces(
 
 
 def _skeleton(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
-    """Return the signatures of a file, for beside its pieces; nothing where they take too much."""
+    """Return the signatures of a file to go with its pieces; empty if they are too long."""
     text = asked.redact(read_skeleton(db, one.row.id))[0]
     return text if asked.count(text) <= SKELETON_SHARE * asked.budget else ""
 
 
 def _outline(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
-    """Return the signatures of a file, for in place of it; of a long one the outermost that fit."""
+    """Return the signatures of a file to replace its text; of a long one the outermost that fit."""
     text = asked.redact(read_skeleton(db, one.row.id))[0]
     room = SKELETON_SHARE * asked.budget
     if asked.count(text) <= room:
@@ -266,7 +266,7 @@ def _join(one: Ranked, pieces: Sequence[Piece], skeleton: str) -> Item:
 def _fill_lines(
     filling: _Filling, db: sqlite3.Connection, kept: Sequence[Ranked], loader: Loader
 ) -> None:
-    """Put in skeletons while they take little, then a line for each further file."""
+    """Add skeletons up to their share, then a line for each other file."""
     asked = filling.asked
     waiting = [one for one in kept[:CANDIDATES] if _is_smaller(filling, one)]
     for one in waiting[:PIECE_FILES]:
@@ -286,7 +286,7 @@ def _fill_lines(
 
 
 def _is_smaller(filling: _Filling, one: Ranked) -> bool:
-    """Tell whether a pack has nothing of a file, or a line."""
+    """Return whether a pack has only a line of a file, or nothing."""
     held = filling.items.get(one.row.path)
     return held is None or held.kind == "summary"
 
@@ -300,10 +300,10 @@ def _summarize(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
 
 
 def _finish(draft: Pack, excluded: list[LeftOut], loader: Loader) -> Pack:
-    """Render a pack, and take from its end until it is within the budget.
+    """Render a pack, and drop items from its end until it fits the budget.
 
     Raises:
-        MapInputError: not even the head of it is.
+        MapInputError: its head alone is over the budget.
     """
     asked = draft.asked
     items = list(draft.items)
@@ -328,12 +328,12 @@ def _finish(draft: Pack, excluded: list[LeftOut], loader: Loader) -> Pack:
         else:
             raise MapInputError(
                 f"a pack's head alone takes {whole.used} tokens, over the budget of {asked.budget}",
-                f"Give a budget of at least {whole.used + BUDGET_MIN}, or a shorter task.",
+                f"Use a budget of at least {whole.used + BUDGET_MIN}, or a shorter task.",
             )
 
 
 def _render_counted(draft: Pack) -> Pack:
-    """Render a pack that says its own size: what it says is never less."""
+    """Render a pack with its own size; the stated size is never below the real one."""
     asked = draft.asked
     text = render(draft)
     used = asked.count(text)

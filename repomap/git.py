@@ -1,4 +1,4 @@
-"""Asking git for a working tree's history: none of the repository's programs may run."""
+"""Queries to git about a working tree, which run none of the repository's programs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from repomap.model import MapError
 OUTPUT_BYTES_MAX = 64 << 20
 _ENVIRONMENT = {
     **UNATTENDED,
-    # No protocol: an object that is missing is not fetched. Unlike `protocol.allow` this cannot be
-    # overruled by `protocol.ext.allow` of the repository, whose addresses are commands.
+    # No protocol: missing objects are not fetched. Unlike `protocol.allow`, this cannot be
+    # overridden by the repository's `protocol.ext.allow`, whose addresses are commands.
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_SSH_COMMAND": "/bin/false",
@@ -40,22 +40,22 @@ _SETTINGS = (
     "diff.orderFile=/dev/null",
     "diff.renames=false",
 )
-"""Who owns the repository is left to git: it reads none of another user's (`safe.directory`)."""
+"""Git checks the repository's owner itself: it refuses another user's (`safe.directory`)."""
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 _FILTER_KEYS = ("clean", "smudge", "process", "required")
 
 
 class GitFailedError(MapError):
-    """A command of git ended with an error: its first line is the message."""
+    """Error: a command of git failed; its first line is the message."""
 
 
 class GitTooLongError(MapError):
-    """A command of git was ended at its deadline."""
+    """Error: a command of git was stopped at its deadline."""
 
 
 class GitTooMuchError(MapError):
-    """A command of git was ended because it printed more than is taken."""
+    """Error: a command of git was stopped because it printed too much."""
 
 
 def run_git(
@@ -64,18 +64,18 @@ def run_git(
     deadline_s: float,
     overruled: Mapping[str, str] = _NONE,
 ) -> bytes:
-    """Return what a command of git prints of the working tree at `root`. `overruled` are settings
-    of the repository with the value that they have instead.
+    """Return the output of a git command about the working tree at `root`. `overruled` are the
+    repository's settings to replace, with their values.
 
     Raises:
         GitFailedError: it fails.
         GitTooLongError: it takes longer than `deadline_s`.
         GitTooMuchError: it prints too much.
-        MapError: there is no git.
+        MapError: git is missing.
     """
     git = shutil.which("git", path=GIT_PATH)
     if git is None:
-        raise MapError("there is no git here", "Install git.")
+        raise MapError("git was not found", "Install git.")
     settings = [part for one in _SETTINGS for part in ("-c", one)]
     environment = {**_ENVIRONMENT, **_overrule(overruled)}
     bounds = (deadline_s, OUTPUT_BYTES_MAX)
@@ -89,20 +89,19 @@ def run_git(
         most = OUTPUT_BYTES_MAX >> 20
         raise GitTooMuchError(f"git {arguments[0]} printed more than {most} MiB") from error
     except CannotStartError as error:
-        raise MapError(f"git cannot be started: {error}") from error
+        raise MapError(f"cannot start git: {error}") from error
     if done.returncode:
         raise GitFailedError(f"git {arguments[0]}: {_say(done)}")
     return done.stdout
 
 
 def switch_off_filters(root: Path, *, deadline_s: float) -> dict[str, str]:
-    """Return the settings to overrule, so that reading the tree's files runs no filter.
-
-    A filter's name is free, so they are known only from a list. Git's attributes name filters:
-    those of the tree cannot be switched off in all versions.
+    """Return the settings to override, so that reading the tree's files runs no filter. Filters
+    have arbitrary names, so a list is needed. Git's attributes name filters; the tree's attributes
+    cannot be switched off in all versions.
 
     Raises:
-        MapError: git cannot tell.
+        MapError: git cannot list them.
     """
     listed = run_git(root, "config", "--list", "--name-only", "-z", deadline_s=deadline_s)
     names = {
@@ -118,7 +117,7 @@ def switch_off_filters(root: Path, *, deadline_s: float) -> dict[str, str]:
 
 
 def _overrule(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return settings as variables: unlike after `-c` a name may have an equals sign."""
+    """Return settings as variables: unlike after `-c`, a name may contain an equals sign."""
     found = {"GIT_CONFIG_COUNT": str(len(settings))}
     for at, (key, value) in enumerate(settings.items()):
         found[f"GIT_CONFIG_KEY_{at}"] = key

@@ -1,4 +1,4 @@
-"""Commits of a repository: messages, files that they changed, and the index of their words."""
+"""Commits of a repository: messages, changed files, and the index of their words."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from repomap.words import split_names
 
 COMMITS = 3000
 FILES_MAX = 30
-"""A commit of more files says little of each: a rename, a new licence, a formatter's run."""
+"""Files of a commit from which it is skipped: a rename, a new licence, a formatter's run."""
 
 FEWER = (10, 100)
-"""Where the last commits are too many to read, a tenth of them is asked for, then a hundredth."""
+"""Divisors if there are too many commits to read: a tenth of them, then a hundredth."""
 
 MESSAGE_CHARS = 4096
 FILES_CHARS = 32 * 1024
-"""Of a message so many characters over the commit's files, as it is indexed with each of them."""
+"""Characters of a message, divided by the commit's files: it is indexed with each of them."""
 
 SHALLOW_BYTES = 1 << 20
 DEADLINE_S = 20.0
 _REASONS = (
     ("dubious ownership", "no history: the repository belongs to another user"),
-    ("not a git repository", "no history: there is no repository"),
+    ("not a git repository", "no history: no git repository found"),
 )
 _KNOWN = frozenset(why for _, why in _REASONS)
 _FORMAT = "--format=%x00%H%x00%ct%x00%B"
@@ -49,7 +49,8 @@ _SHA = re.compile(r"[0-9a-f]{40,64}")
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: when, in seconds; its message; the paths that it changed, from the map's folder."""
+    """A commit: its time, in seconds; its message; the changed paths, relative to the map's
+    folder."""
 
     sha: str
     at: int
@@ -63,10 +64,10 @@ class History:
 
     head: str
     commits: tuple[Commit, ...] = ()
-    is_anew: bool = False  # whether the commit asked from is no ancestor any more
-    note: str = ""  # why there are no commits, or fewer
-    fewer: str = ""  # says so where they were too many to be read
-    shallow: str = ""  # where a shallow history ends; empty where it is whole
+    is_anew: bool = False  # whether the start commit is no longer an ancestor
+    note: str = ""  # reason for missing commits
+    fewer: str = ""  # notice that there were too many commits to read
+    shallow: str = ""  # where a shallow history ends; empty if it is complete
 
 
 def read_history(
@@ -77,8 +78,8 @@ def read_history(
     limit: int = COMMITS,
     deadline_s: float = DEADLINE_S,
 ) -> History:
-    """Read the commits that touch the folder, or those behind the commit `since`, unless the
-    history ends elsewhere by now than `shallow` tells."""
+    """Read the commits that touch the folder; with `since`, only later ones, unless the shallow end
+    of the history has changed from `shallow`."""
     asking = _Asking(root, time.monotonic() + deadline_s)
     try:
         asking.run("rev-parse", "--git-dir")
@@ -92,11 +93,11 @@ def read_history(
         return History("", note=_say_why(error.message))
     try:
         ends = asking.find_shallow()
-        note = "the history is shallow: older commits are not here" if ends else ""
+        note = "the history is shallow: older commits are missing" if ends else ""
         if since == head and ends == shallow:
             return History(head, note=note, shallow=ends)
         is_anew = ends != shallow or not asking.is_ancestor(since, head)
-        # The last commits of a shallow history seem to have made all the files that they have.
+        # The last commits of a shallow history seem to have created all their files.
         options = ("--min-parents=1",) if ends else ()
         commits = head if is_anew else f"{since}..{head}"
         said, fewer = asking.log((*options, commits), limit)
@@ -109,7 +110,7 @@ def resolve_revision(root: Path, revision: str, *, deadline_s: float = DEADLINE_
     """Return the commit that a revision names.
 
     Raises:
-        MapInputError: there is no such commit.
+        MapInputError: it does not exist.
     """
     return _Asking(root, time.monotonic() + deadline_s).resolve(revision)
 
@@ -118,8 +119,8 @@ def list_changed(root: Path, revision: str, *, deadline_s: float = DEADLINE_S) -
     """Return the paths that differ between a revision and the working tree, new files included.
 
     Raises:
-        MapInputError: there is no such commit.
-        MapError: git cannot tell.
+        MapInputError: the revision does not exist.
+        MapError: git failed.
     """
     asking = _Asking(root, time.monotonic() + deadline_s)
     sha = asking.resolve(revision)
@@ -129,7 +130,7 @@ def list_changed(root: Path, revision: str, *, deadline_s: float = DEADLINE_S) -
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """Several questions to git about one folder, with one deadline."""
+    """Several queries to git about one folder, with one deadline."""
 
     root: Path
     until: float
@@ -147,9 +148,9 @@ class _Asking:
         except GitFailedError as error:
             why = _say_why(error.message)
             if why in _KNOWN:
-                raise MapError(why, "Use a repository of git that is yours.") from error
+                raise MapError(why, "Use a git repository that you own.") from error
             raise _no_commit(revision) from error
-        return said.decode().split()[-1]  # some versions print the option, too
+        return said.decode().split()[-1]  # some versions also print the option
 
     def is_ancestor(self, sha: str, head: str) -> bool:
         if not _SHA.fullmatch(sha):
@@ -161,9 +162,9 @@ class _Asking:
         return True
 
     def log(self, commits: tuple[str, ...], limit: int) -> tuple[bytes, str]:
-        """Return what git says of so many commits, or of fewer, and a note that they are fewer."""
-        # Below the top of the tree the latest commits that touch the folder are wanted. Where it
-        # takes long to find that many, those among the latest of all must do.
+        """Return git's output for that many commits, or for fewer, with a note."""
+        # Below the top of the tree, the latest commits that touch the folder are needed. If finding
+        # enough takes too long, those among the latest of all are used.
         tries: list[tuple[int, tuple[str, ...]]] = [(limit, ("--",))]
         tries += [(max(1, limit // times), ("--",)) for times in FEWER]
         if self.run("rev-parse", "--show-prefix").strip():
@@ -178,12 +179,12 @@ class _Asking:
                 if is_last:
                     raise
                 continue
-            fewer = f"of the history the last {count} commits are read: more is too much at once"
+            fewer = f"only the last {count} commits were read: the history is too large"
             return said, fewer if count < limit else ""
         raise AssertionError(tries)
 
     def find_shallow(self) -> str:
-        """Return the digest of where a shallow history ends; empty where it is whole."""
+        """Return the digest of the end of a shallow history; empty if it is complete."""
         if self.run("rev-parse", "--is-shallow-repository").strip() != b"true":
             return ""
         said = self.run("rev-parse", "--git-path", "shallow").removesuffix(b"\n")
@@ -194,12 +195,12 @@ class _Asking:
         return hashlib.sha256(ends).hexdigest()
 
     def say_headless(self) -> str:
-        """Return why there is no commit: there is none yet, or what should be one is missing."""
+        """Return why there is no commit: none was made yet, or it is missing."""
         try:
             sha = self.run("rev-parse", "--verify", "--quiet", "HEAD").decode().strip()
         except MapError:
-            return "no history: there is no commit yet"
-        return f"no history: commit {sha} cannot be read; git fsck tells what else is missing"
+            return "no history: no commits yet"
+        return f"no history: cannot read commit {sha}; to list missing objects: git fsck"
 
     def diff(self, sha: str) -> bytes:
         off = switch_off_filters(self.root, deadline_s=max(self.until - time.monotonic(), 0.1))
@@ -212,7 +213,7 @@ class _Asking:
 
 
 def _parse(said: bytes) -> Iterator[Commit]:
-    """Yield the commits with a few files. An empty field begins each: no name is empty."""
+    """Yield the commits with few files. An empty field begins each, since no name is empty."""
     fields = said.split(b"\0")
     at = 0
     while at + 3 < len(fields):
@@ -231,25 +232,23 @@ def _parse(said: bytes) -> Iterator[Commit]:
 
 
 def _read_time(seconds: bytes) -> int:
-    """Return a time as a number; 0 where git had none, or one that no clock shows."""
+    """Return a time as a number; 0 if git has none, or one outside the calendar."""
     return int(seconds) if seconds.isdigit() and len(seconds) <= 12 else 0
 
 
 def _decode(name: bytes) -> str:
-    """Return a path as text; empty where it is none, or a repository within this one."""
+    """Return a path as text; empty if it is not text, or is a nested repository."""
     text = name.decode("utf-8", "surrogateescape")
     return text if is_utf8(text) and not text.endswith("/") else ""
 
 
 def _no_commit(revision: str) -> MapInputError:
-    return MapInputError(
-        f"{revision[:100]!r} names no commit here", "Give a branch, a tag or a commit."
-    )
+    return MapInputError(f"no commit {revision[:100]!r}", "Give a branch, a tag or a commit.")
 
 
 def _say_why(message: str, root: Path | None = None) -> str:
     if root is not None and _REASONS[1][0] in message and os.path.lexists(root / ".git"):
-        return "no history: git finds no repository by the .git that is here"
+        return "no history: git finds no repository at .git"
     for part, why in _REASONS:
         if part in message:
             return why
@@ -257,7 +256,7 @@ def _say_why(message: str, root: Path | None = None) -> str:
 
 
 HISTORY_CHARS = 256 * 1024
-"""Of the messages of one file's commits the latest count, so many characters of them."""
+"""Characters of one file's commit messages that are indexed, the latest first."""
 
 _HEAD, _FEWER, _SHALLOW = "head", "fewer", "shallow"
 
@@ -270,8 +269,8 @@ def update_history(
     until: float,
     written: Collection[str] | None,
 ) -> History:
-    """Add the commits behind the last known one, and index the words of those of each file that
-    they touch, and of each that was `written` to the map; None is all of the map."""
+    """Add the commits after the last known one. Index their words for each file that they touch,
+    and for each file `written` to the map; None means all files."""
     known = marks.get(_HEAD, "")
     deadline_s = max(1.0, min(DEADLINE_S, until - time.monotonic()))
     found = read_history(root, since=known, shallow=marks.get(_SHALLOW, ""), deadline_s=deadline_s)
@@ -295,7 +294,7 @@ def update_history(
 
 
 def _index(db: sqlite3.Connection, path: str, file: int) -> None:
-    """Index the messages of a file's commits, the latest of them."""
+    """Index the messages of a file's commits, the latest first."""
     rows = db.execute(
         "SELECT words FROM commit_file JOIN git_commit USING (sha) WHERE path = ?"
         " ORDER BY at DESC, sha DESC",
@@ -312,20 +311,19 @@ def _index(db: sqlite3.Connection, path: str, file: int) -> None:
 
 
 DEPENDS = 0.5
-"""What a file that imports a changed one has of that one's evidence."""
+"""Share of a changed file's evidence for the files that import it."""
 
 
 def find_changed(
     db: sqlite3.Connection, root: Path, revision: str
 ) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Find what differs between a revision and the working tree, and the files that import it.
-
-    Return evidence by path: 1 for what changed, less for what depends on it. Then the paths that
-    changed and are not in the map: removed, or left out of it.
+    """Find the differences between a revision and the working tree, and the files that import them.
+    Return evidence by path: 1 for changed files, less for their dependents. Also return the changed
+    paths that are not in the map: removed, or left out.
 
     Raises:
-        MapInputError: there is no such revision.
-        MapError: git cannot tell.
+        MapInputError: the revision does not exist.
+        MapError: git failed.
     """
     files = read_files(db)
     changed = list_changed(root, revision)

@@ -1,8 +1,8 @@
-"""What a program imports, per language, as queries over its syntax tree.
+"""Imports of a program, per language, by queries over its syntax tree.
 
-The queries are in `import_queries.toml`. None has predicates: in some grammars they are quadratic.
-`@module` is what is asked for, `@call` a function by which some languages import, `@from` a
-statement with names, `@mod` a module of Rust. `@text` is a statement or expression that
+The queries are in `import_queries.toml`. They have no predicates, which are quadratic in some
+grammars. `@module` is the imported module, `@call` a function that imports, `@from` a statement
+with names, `@mod` a module of Rust. `@text` is a statement or expression that
 `repomap.import_queries` reads.
 """
 
@@ -35,7 +35,7 @@ _PHP_FILE = re.compile(
 
 
 def _without(text: str, *words: str) -> str:
-    """Return a statement without the words that it begins with, and its semicolon."""
+    """Return a statement without its leading keywords and its semicolon."""
     text = text.rstrip("; ")
     for word in words:
         text = text.removeprefix(f"{word} ").lstrip()
@@ -43,7 +43,8 @@ def _without(text: str, *words: str) -> str:
 
 
 def _split_uses(text: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return each path with the names in its braces: `a, b.{c, d}` are `a` and `b.` with two."""
+    """Return each path with the names in its braces: `a, b.{c, d}` are `a`, and `b.` with two
+    names."""
     found: list[tuple[str, tuple[str, ...]]] = []
     names: list[str] = []
     prefix, at, is_open = "", 0, False
@@ -100,7 +101,7 @@ READERS: Mapping[str, Callable[[str], list[Import]]] = MappingProxyType(
         "php": _read_php,
     }
 )
-"""From a statement in one line to what it imports, a row a language."""
+"""Functions that read the imports of a one-line statement, by language."""
 
 
 IMPORTS_MAX = 1000
@@ -134,7 +135,7 @@ def _query(language: str) -> Query:
 
 
 def find_imports(data: bytes, language: str, root: Node) -> tuple[Import, ...]:
-    """Return what a program imports, in its order; nothing for languages without a row."""
+    """Return the imports of a program, in order; empty for languages without a row."""
     if language not in QUERIES:
         return ()
     from tree_sitter import QueryCursor  # noqa: PLC0415 - see grammars.grammar
@@ -154,7 +155,7 @@ def find_imports(data: bytes, language: str, root: Node) -> tuple[Import, ...]:
 def _read_match(
     data: bytes, language: str, captures: Mapping[str, list[Node]]
 ) -> tuple[Import, ...]:
-    """Return what one match of a query imports."""
+    """Return the imports of one match of a query."""
     calls = captures.get("call")
     call = data[calls[0].start_byte : calls[0].end_byte][:40] if calls else b""
     if calls and call not in CALLS[language]:
@@ -176,18 +177,18 @@ def _make(module: str, names: tuple[str, ...], language: str, call: bytes) -> tu
         form, module = "use", _cut_use(module)
     elif language == "ruby":
         form = "relative" if call == b"require_relative" else ""
-        if "#{" in module:  # it is known when the program runs
+        if "#{" in module:  # known only when the program runs
             return ()
     return (Import(module.strip("\"'`<>"), names, form),)
 
 
 def _cut_use(module: str) -> str:
-    """Return a use of Rust's without the paths that are over the longest."""
+    """Return a Rust use without its paths beyond the length limit."""
     return module if len(module) <= MODULE_CHARS else module[:MODULE_CHARS].rpartition(",")[0]
 
 
 def _find_taken(data: bytes, statement: Node, module: Node) -> tuple[str, ...]:
-    """Return the names that a `from` statement of Python takes."""
+    """Return the names that a `from` statement of Python imports."""
     names = []
     for node in statement.children_by_field_name("name"):
         if node.id != module.id:
@@ -197,6 +198,6 @@ def _find_taken(data: bytes, statement: Node, module: Node) -> tuple[str, ...]:
 
 
 def _read(data: bytes, node: Node) -> str:
-    """Return what a node says in one line, without comments' ends of lines."""
+    """Return the text of a node in one line, without line ends of comments."""
     end = min(node.end_byte, node.start_byte + _TEXT_BYTES)
     return " ".join(data[node.start_byte : end].decode("utf-8", "replace").split())

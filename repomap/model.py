@@ -1,4 +1,4 @@
-"""What is known of a repository's files, and what can go wrong with a map."""
+"""Data types and errors of a map of a repository's files."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Literal
 
 
 class MapError(Exception):
-    """A map cannot be made or read; `remedy` says what to do."""
+    """Error: a map cannot be made or read; `remedy` says what to do."""
 
     def __init__(self, message: str, remedy: str = "") -> None:
-        """Keep both texts."""
+        """Initialize from the message and the remedy."""
         super().__init__(message)
         self.message = message
         self.remedy = remedy
 
 
 class MapDamagedError(MapError):
-    """The file of a map is damaged, or of another form: what it says cannot be relied on."""
+    """Error: the file of a map is damaged, or has another form, so that it cannot be trusted."""
 
 
 class MapInputError(MapError):
-    """What was asked for is not what it must be."""
+    """Error: a request is invalid."""
 
 
 LINE_CHARS = 160
@@ -35,25 +35,27 @@ class Symbol:
 
     name: str
     kind: str
-    parent: str  # the dotted name of what encloses it
+    parent: str  # the dotted name of the enclosing definitions
     start_line: int
-    end_line: int  # the last line that belongs to it
-    signature: str  # its head in one line
+    end_line: int  # its last line
+    signature: str  # its first lines, joined to one line
 
     @property
     def full_name(self) -> str:
-        """The name with those that enclose it."""
+        """Return the name with those of the enclosing definitions."""
         return f"{self.parent}.{self.name}" if self.parent else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What a file asks for, as its language spells it.
+    """An import of a file, as its language spells it.
 
-    `module` is Python's `..a.b`, JavaScript's `./a`, Go's path, Rust's `crate::a::b`, Java's
-    `a.b.C`, C's `dir/a.h`. `form` tells spellings apart where one language has several: C's
-    `quoted` and `angled`, Rust's `mod` and `use`, Ruby's `relative`, PHP's `file` and `use`.
-    `names` are what is taken from it.
+    Attributes:
+        module: Python's `..a.b`, JavaScript's `./a`, Go's path, Rust's `crate::a::b`, Java's
+            `a.b.C`, C's `dir/a.h`.
+        form: the spelling, if a language has several: C's `quoted` and `angled`, Rust's `mod` and
+            `use`, Ruby's `relative`, PHP's `file` and `use`.
+        names: the names imported from it.
     """
 
     module: str
@@ -63,19 +65,19 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """All that a parser finds in one file."""
+    """The result of parsing one file."""
 
     symbols: tuple[Symbol, ...] = ()
-    references: tuple[tuple[str, int], ...] = ()  # names that it uses, with how often
+    references: tuple[tuple[str, int], ...] = ()  # names that it uses, with their counts
     imports: tuple[Import, ...] = ()
     purpose: str = ""
     skeleton: str = ""  # signatures with their first line of documentation, indented as they nest
-    note: str = ""  # why it has less than its language allows; empty where nothing is missing
+    note: str = ""  # why parts are missing; empty if nothing is missing
 
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A file of the map: where it is, how it looked when it was read, and what it is."""
+    """A file of the map: its path, its state when read, and its description."""
 
     path: str
     id: int
@@ -90,7 +92,7 @@ class FileRow:
 
 
 LeftOut = tuple[str, str]
-"""A path that is not in the map or a pack, and why: of the map by a key of
+"""A path that is not in the map or a pack, and the reason: for a map, a key of
 `repomap.walking.REASONS`."""
 
 
@@ -102,7 +104,7 @@ class ScanReport:
     read: int
     removed: int
     left_out: tuple[LeftOut, ...]
-    notes: tuple[str, ...]  # what is missing of the map and why, for a reader
+    notes: tuple[str, ...]  # missing parts of the map with reasons, for a reader
     head: str
     seconds: float
 
@@ -117,7 +119,7 @@ BUDGET_MAX = 2_000_000
 
 
 Redaction = tuple[str, Sequence[tuple[int, str]]]
-"""A text without its secrets, and of each its line and kind."""
+"""A text without its secrets, and the line and kind of each."""
 
 Redact = Callable[[str], Redaction]
 
@@ -126,7 +128,8 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What a pack says of the project before its files: Markdown for a reader, the same as data."""
+    """Text about the project before the files of a pack: Markdown for a reader, and the same as
+    data."""
 
     name: str
     title: str
@@ -136,24 +139,24 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class PackRequest:
-    """A wish for a pack. Without a task the most central files come first."""
+    """A request for a pack. Without a task, the most central files come first."""
 
     task: str
     count: Count  # estimates tokens
     redact: Redact
-    budget: int = BUDGET  # tokens of the whole text, at most
-    estimator: str = ""  # the model family of the tokens
+    budget: int = BUDGET  # limit of tokens for the whole text
+    estimator: str = ""  # model family of the tokens
     format: Format = "markdown"
-    paths: tuple[str, ...] = ()  # paths, folders or globs, one of which a file must match
+    paths: tuple[str, ...] = ()  # paths, folders or globs, one of which each file must match
     with_source: bool = True
     with_tests: bool = True
-    memory: str = ""  # facts, which go before the files
+    memory: str = ""  # facts, shown before the files
     mentioned: str = ""
     title: str = TITLE
     sections: tuple[Section, ...] = ()
-    mark: str = ""  # begins a file's text; such a file may be replaced
-    usage: str = ""  # stands behind `mark`, for who opens the file
-    made_at: str = ""  # a time, which goes last: the bytes before it are the same at any time
+    mark: str = ""  # first line of a file's text; a file with it may be replaced
+    usage: str = ""  # text after `mark`, for readers of the file
+    made_at: str = ""  # a time, shown last: the bytes before it are the same at any time
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,17 +169,17 @@ class Item:
     score: float
     tokens: int
     reasons: tuple[str, ...] = ()
-    lines: tuple[tuple[int, int], ...] = ()  # the stretches that `content` has, both ends included
+    lines: tuple[tuple[int, int], ...] = ()  # the ranges in `content`, both ends included
     language: str = ""
 
 
 NAMED_MAX = 12
-"""Files that are named among those left out; the others are counted."""
+"""Left-out files that are named; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A pack, and all that its text says."""
+    """A pack, with all data of its text."""
 
     asked: PackRequest
     task: str
@@ -184,6 +187,6 @@ class Pack:
     excluded: tuple[LeftOut, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    used: int = 0  # the tokens of `text`
+    used: int = 0  # tokens of `text`
     named: int = NAMED_MAX
     text: str = ""  # empty until it is rendered

@@ -1,4 +1,4 @@
-"""What a project is made of: languages, folders, cycles of imports, what comes from outside."""
+"""Overview of a project: languages, folders, cycles of imports, external packages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Edges = Mapping[str, Sequence[str]]
 
 
 def read_edges(db: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return the files that each file imports, for those that import one, by path."""
+    """Return the files that each file imports, by path, without files that import none."""
     edges: dict[str, list[str]] = {}
     rows = db.execute(
         "SELECT one.path, other.path FROM edge JOIN file AS one ON one.id = edge.file"
@@ -27,10 +27,8 @@ def read_edges(db: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 def find_cycles(edges: Edges) -> list[list[str]]:
-    """Return a shortest cycle of each group of files that import each other in a circle.
-
-    A cycle begins with its first path, and each file imports the next, the last one the first.
-    """
+    """Return a shortest cycle of each group of files that import each other in a circle. A cycle
+    begins with its first path; each file imports the next, and the last imports the first."""
     cycles = []
     for group in _find_groups(edges):
         start = min(group)
@@ -39,8 +37,8 @@ def find_cycles(edges: Edges) -> list[list[str]]:
 
 
 def _find_groups(edges: Edges) -> list[set[str]]:
-    """Return the strongly connected groups of more than one file (Tarjan's way, without recursion,
-    since a chain of imports may be as long as a project)."""
+    """Return the strongly connected groups of more than one file (Tarjan's algorithm, without
+    recursion, since a chain of imports may be as long as a project)."""
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -104,7 +102,7 @@ def _find_way_back(edges: Edges, start: str, group: set[str]) -> list[str]:
 
 
 def read_unresolved(db: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return the modules that each file imports and the project has no file of, by path."""
+    """Return the imported modules without a file in the project, for each file by path."""
     found: dict[str, list[str]] = {}
     rows = db.execute(
         "SELECT path, module FROM unresolved JOIN file ON file.id = unresolved.file"
@@ -116,7 +114,7 @@ def read_unresolved(db: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 def count_packages(unresolved: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:
-    """Return what is imported from outside with the number of files that do, most used first."""
+    """Return the external packages with the number of files that import them, most used first."""
     counts: Counter[str] = Counter()
     for modules in unresolved.values():
         counts.update({name for module in modules if (name := name_package(module))})
@@ -124,8 +122,8 @@ def count_packages(unresolved: Mapping[str, Sequence[str]]) -> list[tuple[str, i
 
 
 def name_package(module: str) -> str:
-    """Return what a module belongs to: `os` of `os.path`, `@a/b` of `@a/b/c`, `serde` of
-    `serde::de`, `example.org/a/b` of a longer path of Go. A relative one belongs to nothing."""
+    """Return the package of a module: `os` of `os.path`, `@a/b` of `@a/b/c`, `serde` of
+    `serde::de`, `example.org/a/b` of a longer path of Go. Relative modules have none."""
     if module.startswith((".", "/", "crate::", "self::", "super::", "~")):
         return ""
     parts = module.split("/")
@@ -138,7 +136,7 @@ def name_package(module: str) -> str:
 ROWS_MAX = 15
 CYCLE_FILES_MAX = 8
 OVERVIEW_SHARE = 0.35
-"""The most of a map's budget that goes to all but the files."""
+"""Largest share of a map's budget for everything except the files."""
 
 OTHERS = "other text"
 
@@ -146,7 +144,7 @@ OTHERS = "other text"
 def make_overview(
     db: sqlite3.Connection, left_out: Sequence[LeftOut], *, budget: int, count: Count
 ) -> tuple[Section, ...]:
-    """Return the sections that fit, the most telling first."""
+    """Return the sections that fit, the most informative first."""
     files = read_files(db)
     sections = (
         _describe_size(files),
@@ -166,7 +164,7 @@ def make_overview(
 
 
 def _add_up(rows: Iterable[tuple[str, FileRow]]) -> list[dict[str, str | int]]:
-    """Add up files by a name, the most lines first."""
+    """Sum files by a name, the most lines first."""
     sums: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for name, row in rows:
         total = sums[name]
@@ -200,7 +198,7 @@ def _describe_size(files: Mapping[str, FileRow]) -> Section:
 
 
 def _describe_folders(files: Mapping[str, FileRow]) -> Section:
-    """Sum up the top-level folders; where all is in one of them, those within it."""
+    """Sum up the top-level folders, or the subfolders if there is only one."""
     prefix = ""
     while True:
         inner = {path[len(prefix) :].partition("/")[0] for path in files}
@@ -237,7 +235,7 @@ def _describe_packages(db: sqlite3.Connection) -> Section:
     if len(found) > ROWS_MAX:
         shown.append(f"and {len(found) - ROWS_MAX} more")
     data = [{"name": name, "files": files} for name, files in found[:ROWS_MAX]]
-    return Section("packages", "Imported from outside, by files", ", ".join(shown), data)
+    return Section("packages", "External packages, by files", ", ".join(shown), data)
 
 
 def _describe_left_out(left_out: Sequence[LeftOut]) -> Section:

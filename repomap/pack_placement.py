@@ -1,4 +1,4 @@
-"""Why a file is in a pack, or out of it."""
+"""Reasons why a file is in a pack, or left out."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ NEAR = EVIDENCE[NEIGHBOUR]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The place at which a file stands."""
+    """The place of a file in a ranking and a pack."""
 
     path: str
-    kind: str  # what a pack has of it; empty where that is nothing
+    kind: str  # its form in the pack; empty if it is not there
     reason: str
-    rank: int = 0  # counts from 1; 0 without evidence
+    rank: int = 0  # from 1; 0 without evidence
     of: int = 0
     score: float = 0.0
     tokens: int = 0
-    evidence: tuple[tuple[str, float], ...] = ()  # what adds to its score
+    evidence: tuple[tuple[str, float], ...] = ()  # parts of its score
 
 
 def find_placement(
     path: str, pack: Pack, ranked: Sequence[Ranked], left_out: Sequence[LeftOut]
 ) -> Placement:
-    """Find why a file, by its relative path, is in a pack or out of it."""
+    """Find why a file, by its relative path, is in a pack or left out."""
     place = next((at for at, one in enumerate(ranked, 1) if one.row.path == path), 0)
     if not place:
         return Placement(path, "", _why_unranked(path, left_out), of=len(ranked))
@@ -52,7 +52,7 @@ def find_placement(
 
 
 def explain(pack: Pack, ranked: Sequence[Ranked]) -> tuple[Placement, ...]:
-    """Return the places of the first files of a ranking, and of all that the pack has."""
+    """Return the places of the first files of a ranking, and of all files in the pack."""
     held = {one.path for one in pack.items}
     shown = [one.row.path for at, one in enumerate(ranked) if at < SHOWN or one.row.path in held]
     found = tuple(find_placement(path, pack, ranked, ()) for path in shown)
@@ -63,7 +63,7 @@ def explain(pack: Pack, ranked: Sequence[Ranked]) -> tuple[Placement, ...]:
 
 
 def render_explained(found: Sequence[Placement], total: int) -> str:
-    """Return places as lines: rank, score, what of the file is in the pack, tokens, path."""
+    """Return places as lines: rank, score, form in the pack, tokens, path."""
     lines = [f"{'rank':>5} {'score':>6} {'in pack':<9} {'tokens':>6}  file"]
     for one in found:
         rank = str(one.rank) if one.rank else "-"
@@ -73,7 +73,7 @@ def render_explained(found: Sequence[Placement], total: int) -> str:
             f"{rank:>5} {one.score:>6.3f} {one.kind or '-':<9} {one.tokens or '-':>6}"
             f"  {show_path(one.path)}  ({why})"
         )
-    lines.append(f"{total} files have evidence, or a place by centrality")
+    lines.append(f"{total} files have evidence, or a rank by centrality")
     return "\n".join(lines)
 
 
@@ -81,7 +81,7 @@ def _why_unranked(path: str, left_out: Sequence[LeftOut]) -> str:
     for left, reason in left_out:
         if path == left or path.startswith(f"{left}/"):
             return f"left out of the map: {REASONS[reason]}"
-    return "nothing speaks for it, or there is no such file"
+    return "no evidence for it, or no such file"
 
 
 def render_placement(one: Placement) -> str:

@@ -1,4 +1,4 @@
-"""What a file or a definition is for, in a line: its documentation's first sentence."""
+"""Purpose of a file or a definition in one line: the first sentence of its documentation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
 
 
 def find_headings(data: bytes) -> tuple[Symbol, ...]:
-    """Return the headings of levels 1 to 3 outside of fenced code, each up to the next."""
+    """Return the headings of levels 1 to 3 outside fenced code, each up to the next."""
     lines = data.decode("utf-8", "replace").split("\n")
     found: list[tuple[int, str]] = []
     fence = ""
@@ -56,7 +56,7 @@ _ENDS = {
     "--[[": "]]",
     "=begin": "=end",
 }
-"""How comments of several lines end, by how they begin."""
+"""The ends of multi-line comments, by their beginnings."""
 
 _LEGAL = re.compile(
     r"copyright|licen[sc]e|spdx|all rights reserved|permission is hereby|redistribution and use",
@@ -75,7 +75,7 @@ _BEFORE = (
     "#", "package ", "<?php", "using ", "import ", "'use ", '"use ', "namespace ", "use ",
     "declare(", "defmodule ", "global ", "require", "include",
 )  # fmt: skip
-"""What a program may begin with before its documentation."""
+"""Lines that may come before a program's documentation."""
 
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+])\1{2,}")
 _PROSE = frozenset(["rst", "asciidoc", "text"])
@@ -83,8 +83,8 @@ _DATA = frozenset(["json", "yaml", "toml", "csv", "xml", "html", "svg"])
 
 
 def describe_purpose(data: bytes, language: str | None) -> str:
-    """Return the first sentence of a program's documentation, or a text's first heading; empty
-    where there is none."""
+    """Return the first sentence of a program's documentation, or a text's first heading; empty if
+    it has none."""
     text = data[:HEAD_BYTES].decode("utf-8", "ignore")
     if language in _DATA:
         return ""
@@ -99,7 +99,7 @@ def describe_purpose(data: bytes, language: str | None) -> str:
 
 
 def _describe_text(text: str) -> str:
-    """Return the first underlined line, else the first that has more than marks."""
+    """Return the first underlined line, else the first with more than marks."""
     lines = [" ".join(line.split()) for line in text.splitlines()[:_HEAD_LINES]]
     for line, below in pairwise(lines):
         if line and _UNDERLINE.fullmatch(below) and not _UNDERLINE.fullmatch(line):
@@ -125,7 +125,7 @@ def find_note(data: bytes, one: Definition) -> str:
 
 
 def _find_paragraphs(text: str) -> list[list[str]]:
-    """Return the first paragraph of each comment with words that is no licence."""
+    """Return the first paragraph of each comment that has words and is not a licence."""
     found = []
     for comment in _find_comments(text):
         paragraph: list[str] = []
@@ -140,7 +140,7 @@ def _find_paragraphs(text: str) -> list[list[str]]:
 
 
 def _find_comments(text: str) -> list[list[str]]:
-    """Return the comments with which a program begins, as lines without their marks."""
+    """Return the comments at the beginning of a program, as lines without their marks."""
     comments: list[list[str]] = [[]]
     end = ""
     for line in text.splitlines()[:_HEAD_LINES]:

@@ -1,4 +1,4 @@
-"""The order of files for a task: a weighted sum of evidence, with the reasons; and neighbours."""
+"""Ranking of files for a task: a weighted sum of evidence, with reasons; and neighbours."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ _ASKS_FOR_PROSE = re.compile(
 
 
 def is_test(path: str) -> bool:
-    """Tell whether a file is a test or belongs to tests."""
+    """Return whether a file is a test or belongs to tests."""
     folders = path.split("/")[:-1]
     return any(one in _TEST_FOLDERS for one in folders) or _TEST_NAME.search(path) is not None
 
 
 def is_prose(path: str) -> bool:
-    """Tell whether a file is prose or data rather than a program."""
+    """Return whether a file is prose or data, not a program."""
     name = path.rpartition("/")[2]
     ending = name.rpartition(".")[2].lower() if "." in name[1:] else ""
     return ending in _PROSE or (not ending and name.isupper())
 
 
 def asks_for_tests(title: str) -> bool:
-    """Tell whether a task speaks of tests."""
+    """Return whether a task mentions tests."""
     return _ASKS_FOR_TESTS.search(title) is not None
 
 
 def asks_for_prose(title: str) -> bool:
-    """Tell whether a task speaks of documentation, configuration or data."""
+    """Return whether a task mentions documentation, configuration or data."""
     return _ASKS_FOR_PROSE.search(title) is not None
 
 
@@ -67,42 +67,43 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
         "co_change": 0.2,
     }
 )
-"""Chosen on issues of SWE-bench Lite (pytest, sphinx, requests, flask, pylint, seaborn, xarray) and
-on commits of gin and express; `python -m benchmarks repomap.commits` measures others, too."""
+"""Weights chosen on issues of SWE-bench Lite (pytest, sphinx, requests, flask, pylint, seaborn,
+xarray) and on commits of gin and express; `python -m benchmarks repomap.commits` measures others,
+too."""
 
 ASIDE = 0.5
-"""What tests, and prose or data, are multiplied by unless the task speaks of them."""
+"""Factor for tests, and for prose or data, unless the task mentions them."""
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {
-        "body": "its text has the task's words",
-        "path": "its path has them",
-        "symbols": "its definitions have them",
-        "history": "commits that changed it speak of them",
+        "body": "its text has words of the task",
+        "path": "its path has words of the task",
+        "symbols": "its definitions have words of the task",
+        "history": "commits that changed it mention words of the task",
         "names": "it defines names that the task uses",
         "mention": "the task names it",
-        "recency": "it changed lately",
+        "recency": "it changed recently",
         "co_change": "it changes together with the best files",
         "changed": "it changed",
-        "depends": "it depends on what changed",
-        "centrality": "much of the project refers to it",
+        "depends": "it depends on changed files",
+        "centrality": "many files refer to it",
         "neighbour": "the best files use it, or it uses them",
     }
 )
-"""What each kind of evidence says to a reader."""
+"""Descriptions of each kind of evidence."""
 
 NEIGHBOUR = "neighbour"
-"""Adds nothing to a score: the graph chooses no files, it only gives some of them a line."""
+"""Evidence without a score: the graph selects no files, it only gives some of them a line."""
 
 REASON_SHARE = 0.12
-"""Evidence that adds less of a file's score is no reason for it."""
+"""Share of a file's score below which evidence is not a reason."""
 
 DIGITS = 9
 
 MENTIONS_MAX = 40
 FILES_A_MENTION = 3
 SHARE = 3.0
-"""Up to so many named files count fully; a traceback names many, of which few matter."""
+"""Named files that count fully; a traceback names many, and few matter."""
 
 TOKEN_CHARS = 300
 _TOKEN = re.compile(r"[\w@./-]+")
@@ -110,15 +111,15 @@ _TOKEN = re.compile(r"[\w@./-]+")
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A file and how well it fits."""
+    """A file and its match with the task."""
 
     row: FileRow
-    score: float  # over the best file's
-    parts: tuple[tuple[str, float], ...]  # what each kind of evidence added before
+    score: float  # relative to the best file's
+    parts: tuple[tuple[str, float], ...]  # score of each kind of evidence before weighting
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What speaks for the file, the strongest first."""
+        """Return the evidence for the file, the strongest first."""
         total = sum(value for _, value in self.parts) or 1.0
         strong = [
             (name, value)
@@ -135,11 +136,9 @@ def rank_files(
     mentioned: str = "",
     extra: Mapping[str, float] | None = None,
 ) -> tuple[Ranked, ...]:
-    """Order the files of a map for a task, the best first; files without evidence are left out.
-
-    `mentioned` is text whose paths count as named by the task. `extra` are files by path that
-    changed ("changed" as 1) or depend on those (less).
-    """
+    """Rank the files of a map for a task, the best first, without files that have no evidence.
+    `mentioned` is text whose paths count as named by the task. `extra` has evidence by path:
+    "changed" files (1), and their dependents (less)."""
     files = read_files(db)
     task = cut_task(task)
     title = find_title(task)
@@ -167,7 +166,7 @@ def rank_files(
 
 
 def rank_by_centrality(db: sqlite3.Connection) -> tuple[Ranked, ...]:
-    """Order all files by PageRank: what to read first of a project without a task."""
+    """Rank all files by PageRank: what to read first in a project without a task."""
     found = {"centrality": words.rate_centrality(db)}
     files = read_files(db)
 
@@ -245,7 +244,7 @@ def find_mentions(task: str, paths: Collection[str]) -> Mapping[str, float]:
 
 
 def _find_tokens(task: str) -> list[str]:
-    """Return what may be a path or a dotted name."""
+    """Return possible paths and dotted names."""
     found = dict.fromkeys(token.strip("./-") for token in _TOKEN.findall(task))
     return [one for one in found if len(one) <= TOKEN_CHARS and ("." in one or "/" in one)]
 
@@ -277,10 +276,8 @@ GROUP BY definer.file, reference.name ORDER BY times DESC, definer.file, referen
 
 
 def find_neighbours(db: sqlite3.Connection, ranked: Sequence[Ranked]) -> tuple[Ranked, ...]:
-    """Return the neighbours of the best files, those of the best one first.
-
-    What is not ranked itself has the score 0.
-    """
+    """Return the neighbours of the best files, those of the best one first. Unranked files have the
+    score 0."""
     best = ranked[:BEST]
     known = {one.row.id: one for one in ranked}
     found: dict[int, None] = {}
@@ -295,7 +292,7 @@ def find_neighbours(db: sqlite3.Connection, ranked: Sequence[Ranked]) -> tuple[R
 
 
 def _list_near(db: sqlite3.Connection, file: int) -> Iterator[int]:
-    """Yield the files that one imports, that define what it uses, and that import it."""
+    """Yield the files that one imports, that define names it uses, or that import it."""
     for (target,) in db.execute(
         "SELECT target FROM edge JOIN file ON file.id = target WHERE edge.file = ? ORDER BY path",
         (file,),

@@ -1,4 +1,4 @@
-"""Reading one file for a map: its bytes as UTF-8, or the reason why it is left out."""
+"""Reading of one file for a map: its bytes as UTF-8, or why it is left out."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ description: Files of this project for the present task
 alwaysApply: true
 ---
 {MARK}"""
-"""A rules file of Cursor has its frontmatter first."""
+"""The head of a rules file for Cursor, which begins with frontmatter."""
 
 HEADS = (MARK, RULES_HEAD)
 JSON_HEAD = f'{{\n "made_by": "{MARK}"'
-"""Of JSON that is indented by one, with the mark as its first value."""
+"""The beginning of JSON that is indented by one, with the mark as its first value."""
 
 
 def is_marked(data: bytes) -> bool:
-    """Tell whether a file begins as one that was written here."""
+    """Return whether the beginning of a file has the mark of a pack."""
     return data.startswith(_BEGINNINGS)
 
 
@@ -37,13 +37,13 @@ _BEGINNINGS = tuple(head.encode() for head in (*HEADS, JSON_HEAD))
 
 
 LINE_BYTES = 16 * 1024
-"""A longer line is generated: a bundle, a table of data."""
+"""Longer lines are generated: a bundle, a table of data."""
 
 HEAD_BYTES = 8 * 1024
 
 
 def read_text(root: Path, path: str, bytes_max: int) -> tuple[bytes, str | None] | str:
-    """Return the text of a file and its language, or the name of the reason why it has none."""
+    """Return the text of a file and its language, or the reason why it has none."""
     try:
         data = read_plain(root / path, bytes_max, root)
     except (FileNotFoundError, NotADirectoryError):
@@ -61,7 +61,7 @@ def read_text(root: Path, path: str, bytes_max: int) -> tuple[bytes, str | None]
 
 
 def _find_fault(data: bytes) -> str:
-    """Name the reason why bytes are no text of a program or a reader; empty where they are."""
+    """Return why bytes are not text of a program or for a reader; empty if they are."""
     if b"\0" in data:
         return "binary"
     try:
@@ -73,22 +73,22 @@ def _find_fault(data: bytes) -> str:
 
 @dataclass(slots=True)
 class Loader:
-    """A reader of files, which reads each once."""
+    """A reader of files that reads each once."""
 
     root: Path
     file_bytes: int
     redact: Redact
-    warnings: dict[str, tuple[str, ...]] = field(default_factory=dict)  # secrets' lines and kinds
-    _texts: dict[str, str | None] = field(default_factory=dict)  # None: gone, or no text any more
+    warnings: dict[str, tuple[str, ...]] = field(default_factory=dict)  # lines and kinds of secrets
+    _texts: dict[str, str | None] = field(default_factory=dict)  # None: deleted, or no longer text
 
     def load(self, path: str) -> str | None:
-        """Return the text of a file with LF at the ends of its lines."""
+        """Return the text of a file with LF line ends."""
         if path not in self._texts:
             self._texts[path] = self._load(path)
         return self._texts[path]
 
     def forget(self, path: str) -> None:
-        """Drop a text that is needed no more."""
+        """Drop a text that is no longer needed."""
         self._texts.pop(path, None)
         self.warnings.pop(path, None)
 
@@ -107,22 +107,22 @@ class Loader:
 
 STRETCH_LINES = 60
 DEFINITION_LINES = 120
-"""A longer definition is cut into stretches."""
+"""Length from which a definition is cut into stretches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Lines of a file, counted from 1."""
+    """A range of lines of a file, counted from 1."""
 
     path: str
     start: int
-    end: int  # the last line that belongs to it
-    name: str  # what the lines define
+    end: int  # its last line
+    name: str  # names defined in the lines
     text: str
 
 
 def cut_pieces(path: str, text: str, symbols: Sequence[Symbol]) -> list[Piece]:
-    """Cut a text at its innermost definitions; blank stretches are no pieces."""
+    """Cut a text at its innermost definitions, without blank stretches."""
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
@@ -162,8 +162,8 @@ def _stretches(path: str, lines: Sequence[str], start: int, end: int, name: str)
 def rate_pieces(
     pieces: Sequence[Piece], terms: Sequence[str], scores: Mapping[str, float]
 ) -> list[tuple[float, Piece]]:
-    """Return the pieces with the words, the best first: score of the file times BM25 of
-    the text and half that of the name, each over the best."""
+    """Return the pieces that have the words, the best first. The rating is the file's score times
+    BM25 of the text plus half that of the name, each relative to the best."""
     if not pieces or not terms:
         return []
     with closing(sqlite3.connect(":memory:")) as db:

@@ -1,4 +1,4 @@
-"""A pack as text: Markdown for a reader, JSON with ContextOS's names for a program."""
+"""Packs as text: Markdown for a reader, JSON with ContextOS's names for a program."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _FENCES = re.compile(r"`{3,}")
 KINDS = {
     "full": "whole",
     "parts": "in parts",
-    "skeleton": "skeleton: signatures alone",
+    "skeleton": "skeleton: only signatures",
     "summary": "summary",
 }
 
 
 def render(pack: Pack) -> str:
-    """Return the text of a pack in the format that is asked for."""
+    """Return the text of a pack in the requested format."""
     return render_json(pack) if pack.asked.format == "json" else render_markdown(pack)
 
 
@@ -61,7 +61,7 @@ def render_item(one: Item) -> str:
 
 
 def show_path(path: str) -> str:
-    """Return a path in one line: a name may have line feeds, and so begin text of its own."""
+    """Return a path in one line: a name with line feeds could add its own text."""
     return "".join(one if one.isprintable() and one != "`" else "\ufffd" for one in path)
 
 
@@ -70,7 +70,7 @@ def _render_left_out(pack: Pack) -> str:
     lines += [f"- secret replaced: {show_path(warning)}" for warning in pack.warnings[: pack.named]]
     more = len(pack.warnings) - pack.named
     if more > 0:
-        lines.append(f"- and {more} secrets more")
+        lines.append(f"- and {more} more secrets")
     for reason, count in Counter(reason for _, reason in pack.excluded).most_common():
         lines.append(f"- {count} files: {reason}")
     return "## Left out\n\n" + "\n".join(lines) if lines else ""
@@ -113,7 +113,7 @@ def item_json(one: Item) -> dict[str, object]:
 
 
 def render_addition(asked: PackRequest, one: Item) -> str:
-    """Return what a file adds to a pack's text."""
+    """Return the text that a file adds to a pack."""
     if asked.format == "json":
         return json.dumps(item_json(one), ensure_ascii=False, indent=1) + ",\n"
     return render_item(one) + "\n\n"

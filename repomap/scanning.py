@@ -1,4 +1,4 @@
-"""Bringing a map up to date: only what changed since the last scan is read."""
+"""Update of a map: only files changed since the last scan are read."""
 
 from __future__ import annotations
 
@@ -32,53 +32,53 @@ from repomap.words import split_names
 
 CONFIG_BYTES = 256 * 1024
 TARGETS_MAX = 64
-"""Files that one import may mean: a package of Go has some dozens."""
+"""Files that one import may refer to: a package of Go has some dozens."""
 
 DEADLINE_S = 240.0
-"""How long one scan may take; what it had no time for is read by the next."""
+"""Time limit of one scan; the next one reads the rest."""
 
 THREADS = 2
 BATCH = 64
 _COMPLETE = "complete"
 UNSURE_NS = 2 * 10**9
-"""A file that changed so shortly before it was read may change again within the same time stamp."""
+"""Time after a change in which a file may change again with the same time stamp."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """A wish for a scan."""
+    """A request for a scan."""
 
     root: Path
-    is_secret_name: Callable[[str], bool]  # judges a relative path
-    hide_secrets: Callable[[bytes], bytes]  # overwrites secrets by as many other bytes, first
-    is_denied: Callable[[str], bool] = lambda _: False  # judges a relative path
+    is_secret_name: Callable[[str], bool]  # function of a relative path
+    hide_secrets: Callable[[bytes], bytes]  # replaces secrets by the same number of bytes, first
+    is_denied: Callable[[str], bool] = lambda _: False  # function of a relative path
     file_bytes: int = walking.FILE_BYTES
     files: int = walking.FILES
     deadline_s: float = DEADLINE_S
 
     def refuse(self, path: str) -> Literal["", "secret_name", "denied"]:
-        """Name the reason for which a file is not read; empty where it may be."""
+        """Return why a file is not read; empty if it may be read."""
         if self.is_secret_name(path):
             return "secret_name"
         return "denied" if self.is_denied(path) else ""
 
 
 _Read = tuple[FileRow, Structure, str] | str | None
-"""What reading a file came to: its row, structure and words; why it has no text; or None where it
-is as in the map, which needs to hear of its new time alone."""
+"""The result of reading a file: its row, structure and words; or the reason why it has no text; or
+None if it is unchanged, so that only its time is updated."""
 
 
 def scan(store: MapStore, asked: ScanRequest) -> ScanReport:
-    """Bring the map up to date with the files and the history of its folder.
+    """Update the map from the files and the history of its folder.
 
     Raises:
-        MapError: the folder cannot be listed, or not in time, or the map not written.
+        MapError: the folder cannot be listed, or not in time, or the map cannot be written.
     """
     began = time.monotonic()
     with store.hold():
         try:
             return _scan(store, asked, began)
-        except MapDamagedError as error:  # seen only where it is read
+        except MapDamagedError as error:  # noticed only when the file is read
             store.renew(error)
             return _scan(store, asked, began)
 
@@ -127,7 +127,7 @@ def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
 
 
 def _read_started(marks: Mapping[str, str], now_ns: int) -> int:
-    """Return when the last scan began; 0 where that is unknown or, by this clock, yet to come."""
+    """Return when the last scan began; 0 if unknown or, by this clock, in the future."""
     said = marks.get("started_ns", "")
     began_ns = int(said) if said.isascii() and said.isdigit() else 0
     return began_ns if began_ns <= now_ns else 0
@@ -145,12 +145,12 @@ def _walk(asked: ScanRequest, until: float) -> tuple[list[WalkEntry], list[LeftO
     except TimeoutError:
         raise MapError(
             f"listing {asked.root} took longer than {asked.deadline_s:.0f} s",
-            "Name a smaller folder by --project.",
+            "Choose a smaller folder with --project.",
         ) from None
     except OSError as error:
         raise MapError(
-            f"{asked.root} cannot be listed: {error.strerror}",
-            "Name a folder that can be read, by --project.",
+            f"cannot list {asked.root}: {error.strerror}",
+            "Choose a readable folder with --project.",
         ) from error
 
 
@@ -161,14 +161,14 @@ def _write_changed(
     asked: ScanRequest,
     until: float,
 ) -> tuple[set[str], int, list[LeftOut]]:
-    """Read files and write them to the map; return those written, how many were found to be as
-    before, and those that have no text."""
+    """Read files and write them to the map; return those written, the number of unchanged ones, and
+    those without text."""
     written: set[str] = set()
     same = 0
     unread: list[LeftOut] = []
     for batch in _read_all(changed, known, asked, until):
         with store.writing() as db:
-            # A scan that is killed leaves files without their imports and history.
+            # A killed scan leaves files without their imports and history.
             write_marks(db, [(_COMPLETE, "0")])
             for entry, read in batch:
                 path = entry.relative
@@ -188,11 +188,11 @@ def _write_changed(
 def _notes(left_out: Sequence[LeftOut], is_whole: bool) -> Iterator[str]:
     late = sum(reason == "late" for _, reason in left_out)
     if late:
-        yield f"{late} files are not read yet: the time for one scan was over; the next goes on"
+        yield f"{late} files are not read yet: the scan ran out of time; the next one continues"
     many = sum(reason == "too_many" for _, reason in left_out)
     if many:
         more = "" if is_whole else "more than "
-        yield f"{more}{many} files are over map.files, the most that a map has"
+        yield f"{more}{many} files exceed the limit map.files"
 
 
 def _is_same(entry: WalkEntry, row: FileRow | None, sure_before_ns: int) -> bool:
@@ -210,7 +210,7 @@ def _read_all(
     asked: ScanRequest,
     until: float,
 ) -> Iterator[Sequence[tuple[WalkEntry, _Read]]]:
-    """Read files in threads, each of which has a parser's process to ask; in batches, in order."""
+    """Read files in threads, each with one parser process; in batches, in order."""
 
     def read(entry: WalkEntry) -> tuple[WalkEntry, _Read]:
         if time.monotonic() > until:
@@ -265,10 +265,8 @@ def _write(db: sqlite3.Connection, row: FileRow, structure: Structure, body: str
 
 
 def resolve_all(db: sqlite3.Connection, root: Path, until: float) -> bool:
-    """Find the target of each import anew: a file that came or went may change any of them.
-
-    Return whether there was time for all.
-    """
+    """Find the targets of all imports again: an added or deleted file may change any of them.
+    Return whether there was time for all."""
     files = read_files(db)
 
     def read(path: str) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The file of a map: opened, made anew where it is damaged or of another form, and read."""
+"""The file of a map: opening, reading, rebuilding if it is damaged or has another form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from base.locks import hold_lock
 from repomap.model import FileRow, Import, MapDamagedError, MapError, Structure, Symbol
 
 FORM = 3
-"""Raised whenever what a map holds is found in another way."""
+"""Version of the form, raised when the content of a map is derived differently."""
 
 FIELDS = ("path", "symbols", "body", "history")
 
@@ -57,7 +57,7 @@ CREATE TABLE mark(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT RO
 
 
 def create_tables(db: sqlite3.Connection) -> None:
-    """Make the tables, and an index of full text without content for each field."""
+    """Create the tables, and a contentless full-text index for each field."""
     for statement in _TABLES.split(";"):
         if statement.strip():
             db.execute(statement)
@@ -75,32 +75,32 @@ _SETTINGS: Mapping[str, str | int] = {
     "cache_size": -65536,
     "foreign_keys": "OFF",
 }
-"""A map that is lost with the machine's power is made anew."""
+"""Settings without durability: a map lost in a power failure is rebuilt."""
 
 LOCK_S = 300.0
-_WRITABLE = "Make its folder one that can be written, with room on it."
+_WRITABLE = "Make its folder writable, and free space on its disk."
 _REMEDIES: Mapping[int, str] = MappingProxyType(
     {
-        sqlite3.SQLITE_FULL: "Make room on its disk, and try again.",
-        sqlite3.SQLITE_IOERR: "See whether its disk is full or fails, and try again.",
-        sqlite3.SQLITE_BUSY: "Another process holds it: try again later.",
-        sqlite3.SQLITE_LOCKED: "Another process holds it: try again later.",
-        sqlite3.SQLITE_NOMEM: "Make memory free, and try again.",
+        sqlite3.SQLITE_FULL: "Free space on its disk, then try again.",
+        sqlite3.SQLITE_IOERR: "Check its disk for free space and errors, then try again.",
+        sqlite3.SQLITE_BUSY: "Another process uses it. Try again later.",
+        sqlite3.SQLITE_LOCKED: "Another process uses it. Try again later.",
+        sqlite3.SQLITE_NOMEM: "Free memory, then try again.",
         sqlite3.SQLITE_READONLY: _WRITABLE,
         sqlite3.SQLITE_CANTOPEN: _WRITABLE,
         sqlite3.SQLITE_PERM: _WRITABLE,
         sqlite3.SQLITE_AUTH: _WRITABLE,
     }
 )
-"""What to do about what SQLite reports; all else means that the file is damaged."""
+"""Remedies for SQLite errors; all others mean that the file is damaged."""
 
 
 class MapStore:
     """An open map, for one thread at a time."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, made where it is missing, damaged or of another form; `notes` say why it
-        was made again.
+        """Open the file; create it if it is missing, damaged or has another form. `notes` has the
+        reasons.
 
         Raises:
             MapError: it cannot be opened.
@@ -116,7 +116,7 @@ class MapStore:
         except MapDamagedError:
             with self.hold():
                 try:
-                    self.db = self._open()  # another process may have been faster
+                    self.db = self._open()  # another process may have created it first
                 except MapDamagedError as error:
                     _remove_files(self.path)
                     self.db = self._open()
@@ -128,12 +128,15 @@ class MapStore:
             try:
                 (form,) = db.execute("PRAGMA user_version").fetchone()
                 if form not in (0, FORM):
-                    raise MapDamagedError(f"{self.path}: it has form {form}, not {FORM}")
+                    raise MapDamagedError(f"{self.path} has form {form}, not {FORM}")
                 stores.migrate(db, [lambda _: None] * (FORM - 1) + [create_tables])
             except BaseException:
                 db.close()
                 raise
-        except (stores.SchemaError, UnicodeDecodeError) as error:  # SQLite quotes the file
+        except (
+            stores.SchemaError,
+            UnicodeDecodeError,
+        ) as error:  # SQLite's message quotes content of the file
             raise _build_damaged(self.path, error) from error
         except sqlite3.Error as error:
             raise _translate_error(self.path, error) from error
@@ -142,10 +145,10 @@ class MapStore:
         return db
 
     def renew(self, error: MapDamagedError) -> None:
-        """Make the file again, empty, since it is damaged; whoever asks for it holds the map.
+        """Replace the damaged file by an empty one; the caller holds the map.
 
         Raises:
-            MapError: it cannot be.
+            MapError: it cannot be replaced.
         """
         self.close()
         _remove_files(self.path)
@@ -153,14 +156,14 @@ class MapStore:
         self._note(error)
 
     def _note(self, error: MapDamagedError) -> None:
-        self.notes = (f"{error.message}: the map was made again from the files",)
+        self.notes = (f"{error.message}: the map was rebuilt from the files",)
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Keep other processes from bringing the map up to date.
+        """Keep other processes from updating the map.
 
         Raises:
-            MapError: one of them does so all the while, or the folder cannot be written.
+            MapError: another process updates it for too long, or the folder cannot be written.
         """
         with _hold(self.path, LOCK_S):
             yield
@@ -171,7 +174,7 @@ class MapStore:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Give one transaction, done wholly or not at all.
+        """Run one transaction, complete or not done.
 
         Raises:
             MapError: the disk is full, or the file cannot be written.
@@ -182,7 +185,7 @@ class MapStore:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Give one view of the map.
+        """Open one consistent view of the map.
 
         Raises:
             MapError: the file cannot be read.
@@ -215,12 +218,12 @@ def _translate_error(path: Path, error: sqlite3.Error) -> MapError:
 
 def _build_damaged(path: Path, error: Exception) -> MapDamagedError:
     return MapDamagedError(
-        f"{path}: {error}", "The map is derived: delete the file, and try again."
+        f"{path}: {error}", "Delete the file, which can be rebuilt, then try again."
     )
 
 
 def remove_map(path: Path) -> bool:
-    """Remove the file of a map, unless a scan holds it; return whether there was one.
+    """Remove the file of a map, unless a scan holds it; return whether it existed.
 
     Raises:
         MapError: a scan holds it, or it cannot be removed.
@@ -239,7 +242,7 @@ def _hold(path: Path, wait_s: float) -> Iterator[None]:
             held.enter_context(hold_lock(path.with_suffix(".lock"), wait_s))
         except BlockingIOError:
             raise MapError(
-                f"another process has scanned for {wait_s:.0f} s, and holds {path}",
+                f"another process has been scanning for {wait_s:.0f} s and locks {path}",
                 "Try again later.",
             ) from None
         except OSError as error:
@@ -293,7 +296,7 @@ def read_imports(db: sqlite3.Connection) -> Iterator[tuple[int, str, str | None,
 
 
 def write_file(db: sqlite3.Connection, row: FileRow, found: Structure, body: str) -> int:
-    """Write a file with all that is known of it, in place of what was; return its id."""
+    """Write a file with all its data, replacing its earlier state; return its id."""
     old = db.execute("SELECT id FROM file WHERE path = ?", (row.path,)).fetchone()
     if old is not None:
         remove_file(db, old[0])
@@ -337,10 +340,8 @@ def remove_file(db: sqlite3.Connection, file: int) -> None:
 
 
 def index_words(db: sqlite3.Connection, file: int, field: str, words: str) -> None:
-    """Index a file's words of one field in place of those before.
-
-    An index without content needs the old words to remove them, so they are kept, compressed.
-    """
+    """Index a file's words of one field, replacing the earlier ones. A contentless index needs the
+    old words to remove them, so they are stored, compressed."""
     old = db.execute(
         "SELECT words FROM indexed WHERE file = ? AND field = ?", (file, field)
     ).fetchone()
@@ -360,10 +361,10 @@ def index_words(db: sqlite3.Connection, file: int, field: str, words: str) -> No
 
 
 def read_marks(db: sqlite3.Connection) -> dict[str, str]:
-    """Return what is noted of the whole map."""
+    """Return the marks of the whole map."""
     return dict(db.execute("SELECT name, value FROM mark"))
 
 
 def write_marks(db: sqlite3.Connection, marks: Iterable[tuple[str, str]]) -> None:
-    """Note things of the whole map."""
+    """Write marks of the whole map."""
     db.executemany("INSERT OR REPLACE INTO mark VALUES(?,?)", marks)

@@ -1,4 +1,4 @@
-"""What one file defines, uses and asks for, from one parse of it."""
+"""Definitions, references and imports of one file, from a single parse."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ SKELETON_LINES = 200
 SKELETON_BYTES = 12 * 1024
 KINDS = frozenset(["function", "method", "class", "type", "module", "constant", "definition"])
 _KIND_ROWS = read_rows(__file__, "outlining.txt")
-"""Parts of a syntax node's label, the first that fits counts, and the kind of its definition."""
+"""Parts of a syntax node's label with the kind of its definition; the first match counts."""
 
 _WHOLE_LABELS = dict.fromkeys(["def", "defp", "defguard", "defdelegate", "test"], "function")
-"""Words of Elixir, which are too short to be looked for as parts."""
+"""Words of Elixir that are too short to be searched as parts."""
 
 _HOLD_METHODS = ("impl_item", "object")
 _WORD = re.compile(rb"\w{1,40}")
@@ -75,7 +75,7 @@ def outline(data: bytes, definitions: Sequence[Definition]) -> tuple[tuple[Symbo
 
 
 class _Skeleton:
-    """Lines up to a bound."""
+    """Lines up to a limit."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -93,7 +93,7 @@ class _Skeleton:
 
 
 def _label(data: bytes, node: Node) -> str:
-    """Return what tells the kind: a node's type, or what stands in it where all have one type."""
+    """Return the label of a node's kind: its type, or its first word if all nodes have one type."""
     if node.type == "call":  # Elixir's, where `defmodule` and `def` are calls
         word = _WORD.match(data, node.start_byte)
         return word[0].decode("utf-8", "replace") if word else node.type
@@ -121,7 +121,7 @@ def read_signature(data: bytes, node: Node) -> str:
 
 
 def _find_body(node: Node) -> Node | None:
-    """Return what follows a definition's head: its body, or that of the function it names."""
+    """Return the part after a definition's head: its body, or that of the function it names."""
     inner = node
     for _ in range(4):
         if body := inner.child_by_field_name("body"):
@@ -139,7 +139,8 @@ def _find_body(node: Node) -> Node | None:
 REFERENCES_MAX = 2000
 NAME_BYTES = 80
 _NAME = re.compile(r"[^\W\d]\w{2,79}(?:-\w{1,79})*[?!]?")
-"""Shorter names say nothing. Dashes are PowerShell's, the marks at the end Ruby's and Elixir's."""
+"""Names of at least three letters; shorter ones are not significant. Dashes are PowerShell's, the
+marks at the end Ruby's and Elixir's."""
 
 _ENDINGS = ("identifier", "constant", "name")
 _FURTHER: Mapping[str, frozenset[str]] = MappingProxyType(
@@ -153,7 +154,7 @@ _FURTHER: Mapping[str, frozenset[str]] = MappingProxyType(
         "powershell": frozenset(["variable"]),
     }
 )
-"""Types of leaves that are names, beside those that end so in each language."""
+"""Types of leaves that are names, besides those with the usual endings."""
 
 
 def count_references(data: bytes, language: str, root: Node) -> tuple[tuple[str, int], ...]:
@@ -168,7 +169,7 @@ def count_references(data: bytes, language: str, root: Node) -> tuple[tuple[str,
 
 
 def _find_names(data: bytes, language: str, root: Node) -> list[bytes]:
-    # A cursor, because it takes the same time however deep the tree is; a query does not.
+    # A cursor takes the same time at any depth of the tree; a query does not.
     kinds = _name_kinds(language)
     found: list[bytes] = []
     cursor = root.walk()
@@ -188,7 +189,7 @@ def _find_names(data: bytes, language: str, root: Node) -> list[bytes]:
 
 @cache
 def _name_kinds(language: str) -> frozenset[int]:
-    """Return the numbers that a grammar gives to the types of names."""
+    """Return a grammar's numbers for the types of names."""
     grammar, _ = grammars.grammar(language)
     further = _FURTHER.get(language, frozenset())
     return frozenset(
@@ -201,13 +202,13 @@ def _name_kinds(language: str) -> frozenset[int]:
 
 
 def needs_parser(data: bytes, language: str | None) -> bool:
-    """Tell whether a file is put to a parser, which may die of it."""
+    """Return whether a file is parsed, which may crash the parser."""
     return bool(data) and is_parsed(data, language)
 
 
 def describe_structure(data: bytes, language: str | None) -> Structure:
-    """Return what a file defines, uses and asks for. It never fails: what a parser cannot read has
-    a note, and its purpose alone."""
+    """Return the definitions, references and imports of a file. It never fails: a file that cannot
+    be parsed has a note and only its purpose."""
     if language is None or not needs_parser(data, language):
         return _describe_words(data, language)
     try:
@@ -225,7 +226,7 @@ def describe_structure(data: bytes, language: str | None) -> Structure:
 
 
 def describe_unparsed(data: bytes, language: str | None, note: str) -> Structure:
-    """Return what is known of a file without its syntax: what it is for, and why no more."""
+    """Return the data of a file without its syntax: its purpose, and why there is no more."""
     return Structure(
         note=" ".join(note.split())[:LINE_CHARS], purpose=describe_purpose(data, language)
     )
@@ -233,6 +234,6 @@ def describe_unparsed(data: bytes, language: str | None, note: str) -> Structure
 
 def _describe_words(data: bytes, language: str | None) -> Structure:
     if data and language in grammars.QUERIES:
-        return describe_unparsed(data, language, "it or a line of it is too long for a parser")
+        return describe_unparsed(data, language, "it or one of its lines is too long for a parser")
     symbols = find_headings(data)[:SYMBOLS_MAX] if language == "markdown" else ()
     return Structure(symbols=symbols, purpose=describe_purpose(data, language))

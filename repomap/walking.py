@@ -1,4 +1,4 @@
-"""Which files belong to a map, and why others don't."""
+"""Selection of the files of a map, with the reasons for leaving others out."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from repomap.model import LeftOut
 REASONS: Mapping[str, str] = MappingProxyType(
     {
         "ignored": "git ignores it",
-        "excluded": "never part of a map: repositories' own folders, installed packages",
+        "excluded": "never part of a map: folders of repositories, installed packages",
         "too_large": "larger than map.file_bytes",
-        "too_many": "map.files were found before it",
+        "too_many": "beyond the limit map.files",
         "binary": "not text",
         "encoding": "neither UTF-8 nor UTF-16, or a name that isn't UTF-8",
-        "permission": "may not be read",
+        "permission": "not readable",
         "link": "a symbolic link",
         "met": "the same folder, at another path",
-        "special": "no regular file",
+        "special": "not a regular file",
         "secret_name": "named like a file of secrets",
         "denied": "a rule denies reading it",
         "pack": "a pack or a map that was written into the project",
         "generated": "a line of it is longer than 16 KiB",
         "vanished": "it was removed or changed while it was read",
-        "late": "the time for one scan was over: the next goes on with it",
+        "late": "the scan reached its time limit: the next one continues",
     }
 )
-"""Why a file is left out, by the names that `LeftOut` has."""
+"""Reasons for leaving a file out, by the names in `LeftOut`."""
 
 FILE_BYTES = 512 * 1024
 FILES = 20_000
 Refuse = Callable[[str], Literal["", "secret_name", "denied"]]
 LISTED_TIMES = 5
-"""So many times `files` are listed at most: where there are more, the rest are not counted."""
+"""Multiple of `files` up to which files are listed; beyond it, the rest are not counted."""
 
 _NAMES: Mapping[Why, str] = MappingProxyType(
     {
@@ -51,7 +51,7 @@ _NAMES: Mapping[Why, str] = MappingProxyType(
         Why.UNREADABLE: "permission",
     }
 )
-"""What the walk's reasons are called here; that of a line of an ignore file is about no file."""
+"""Names of the walk's reasons here; the reason for a line of an ignore file concerns no file."""
 
 
 def walk_files(
@@ -62,14 +62,13 @@ def walk_files(
     files: int = FILES,
     until: float = float("inf"),
 ) -> tuple[list[WalkEntry], list[LeftOut], bool]:
-    """Find the files below `root` that a map may have, in order of the paths, those left out, and
-    whether that is all. `until` is a time of the monotonic clock.
-
-    `refuse` names the reason for which a file must not be read, by its relative path.
+    """Find the files below `root` for a map, ordered by path, those left out, and whether all were
+    listed. `until` is a time of the monotonic clock. `refuse` returns why a file must not be read,
+    by its relative path.
 
     Raises:
         OSError: `root` itself cannot be listed.
-        TimeoutError: the folders took longer to list than that.
+        TimeoutError: listing the folders took longer.
     """
     with os.scandir(root):
         begin = len(os.path.join(root, ""))
@@ -90,7 +89,7 @@ def walk_files(
             is_whole = False
             break
     skipped = [
-        # What is refused is refused by the name of a reason.
+        # Refused files have the name of their reason.
         (path, reason if why is Why.NOT_ALLOWED else _NAMES[why])
         for path, reason, why in walk.skipped
         if why is Why.NOT_ALLOWED or why in _NAMES

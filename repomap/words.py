@@ -1,4 +1,4 @@
-"""Words of programs: names are split at case and underscores, and kept whole, too."""
+"""Words of programs: names are split at case and underscores, and also kept whole."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kb.query import STOP_WORDS
 
 TERMS_MAX = 160
-"""Different words of a task that are looked for; an issue with a long traceback has some 300."""
+"""Most different words of a task that are searched; an issue with a long traceback has some 300."""
 
 TITLE_CHARS = 300
 TITLE_WEIGHT = 2.0
-"""What a word weighs more for being in the title."""
+"""Additional weight of a word in the title."""
 
 SAID_AGAIN = 8.0
-"""BM25's k3, with its usual value: a word said n times weighs (k3 + 1) n / (k3 + n)."""
+"""BM25's k3, with its usual value: a word repeated n times weighs (k3 + 1) n / (k3 + n)."""
 
 TASK_BYTES = 64 * 1024
 
-# Both begin with a capital, which the engine skips to: three times as fast as any other way.
+# Both begin with a capital, which the engine skips to: three times as fast as other forms.
 _RISE = re.compile(r"[A-Z](?<=[a-z0-9].)")
 _CHANGE = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")
 _REST = re.compile(r"\w*")
@@ -32,7 +32,7 @@ _CODE_LIKE = re.compile(r"_|[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 
 
 def split_names(text: str) -> str:
-    """Return a text whose names of mixed case are taken apart, followed by those names."""
+    """Return a text with names of mixed case split, followed by those names."""
     parted = _CHANGE.sub(r" \g<0>", text)
     whole = " ".join(_find_mixed(text))
     return f"{parted}\n{whole}" if whole else parted
@@ -48,25 +48,25 @@ def _find_mixed(text: str) -> Iterator[str]:
         while start > end and (text[start - 1].isalnum() or text[start - 1] == "_"):
             start -= 1
         rest = _REST.match(text, rise.start())
-        assert rest is not None  # it matches anything
+        assert rest is not None  # it matches everything
         end = rest.end()
         yield text[start:end]
 
 
 def cut_task(task: str) -> str:
-    """Return the beginning of a task that counts: its first 64 KiB."""
+    """Return the part of a task that counts: its first 64 KiB."""
     data = task.encode("utf-8", "replace")
     return data[:TASK_BYTES].decode("utf-8", "ignore") if len(data) > TASK_BYTES else task
 
 
 def find_title(task: str) -> str:
-    """Return the first line of a task that says something."""
+    """Return the first significant line of a task."""
     lines = (line.strip("# \t") for line in task.splitlines())
     return next((line for line in lines if line), "")[:TITLE_CHARS]
 
 
 def find_terms(text: str) -> tuple[str, ...]:
-    """Return the different words of a text by which files are found, in lower case."""
+    """Return the different search words of a text, in lower case."""
     found: dict[str, None] = {}
     for word in _WORD.findall(split_names(text)):
         low = word.lower()
@@ -78,8 +78,7 @@ def find_terms(text: str) -> tuple[str, ...]:
 
 
 def weigh_terms(task: str) -> Mapping[str, float]:
-    """Return what each word by which files are found weighs: more if the task says it again, and
-    if its title does."""
+    """Return the weight of each search word: higher if the task repeats it, or its title has it."""
     said = Counter(word.lower() for word in _WORD.findall(split_names(task)))
     titled = frozenset(find_terms(find_title(task)))
     return {
@@ -90,25 +89,25 @@ def weigh_terms(task: str) -> Mapping[str, float]:
 
 
 def find_names(text: str) -> tuple[str, ...]:
-    """Return the different identifiers in a text, those that look like code first."""
+    """Return the different identifiers in a text, code-like ones first."""
     names = dict.fromkeys(_IDENTIFIER.findall(text))
     return tuple(sorted(names, key=lambda name: not is_code_like(name)))
 
 
 def is_code_like(name: str) -> bool:
-    """Tell whether a name has an underscore or changes its case."""
+    """Return whether a name has an underscore or changes its case."""
     return _CODE_LIKE.search(name) is not None
 
 
 def match_any(terms: Iterable[str]) -> str:
-    """Return the full-text query that any of the words fits."""
+    """Return the full-text query that matches any of the words."""
     return " OR ".join(f'"{term}"' for term in terms)
 
 
 Evidence = Mapping[int, float]
 
 DEFINERS_MAX = 20
-"""A name that more files define says nothing."""
+"""Number of definers from which a name is not significant."""
 
 LINKS_MAX = 500_000
 """References counted once for each definer. Generated code has many times that."""
@@ -120,7 +119,7 @@ BEST = 10
 
 
 def match_field(db: sqlite3.Connection, field: str, terms: Mapping[str, float]) -> Evidence:
-    """Return BM25 of one field for words with their weights, over that of the best file."""
+    """Return BM25 of one field for weighted words, relative to the best file's."""
     found: defaultdict[int, float] = defaultdict(float)
     by_weight: defaultdict[float, list[str]] = defaultdict(list)
     for term, weight in terms.items():
@@ -137,7 +136,7 @@ def match_field(db: sqlite3.Connection, field: str, terms: Mapping[str, float]) 
 
 
 def match_names(db: sqlite3.Connection, task: str) -> Evidence:
-    """Return how many names of the task each file defines; a name is shared by its definers."""
+    """Return how many names of the task each file defines; definers share a name."""
     found: defaultdict[int, float] = defaultdict(float)
     for name in find_names(task)[:NAMES_MAX]:
         rows = db.execute(
@@ -151,10 +150,8 @@ def match_names(db: sqlite3.Connection, task: str) -> Evidence:
 
 
 def rate_recency(db: sqlite3.Connection) -> Evidence:
-    """Return how lately each file was changed, counted from HEAD's date.
-
-    Another commit may say a later one, by a clock that was wrong.
-    """
+    """Return how recently each file changed, counted from HEAD's date. A commit may have a later
+    date, by a wrong clock."""
     rows = db.execute(
         "SELECT file.id, max(git_commit.at) FROM file JOIN commit_file USING (path)"
         " JOIN git_commit USING (sha) GROUP BY file.id"
@@ -162,7 +159,7 @@ def rate_recency(db: sqlite3.Connection) -> Evidence:
     head = db.execute(
         "SELECT at FROM git_commit JOIN mark ON mark.value = sha WHERE mark.name = 'head'"
     ).fetchone()
-    # HEAD may be a merge, or have touched too many files to be kept.
+    # HEAD may be a merge, or have touched too many files to be stored.
     now = head[0] if head else max((at for _, at in rows), default=0)
     return {file: 0.5 ** (max(now - at, 0) / HALF_LIFE_S) for file, at in rows}
 
@@ -188,12 +185,10 @@ def rate_co_change(db: sqlite3.Connection, best: Iterable[tuple[int, float]]) ->
 
 
 def rate_centrality(db: sqlite3.Connection, damping: float = 0.85, rounds: int = 40) -> Evidence:
-    """Return PageRank over imports and references, over that of the most central file.
-
-    A reference leads to the files that define its name: √count shared by the definers. Names of
-    more than `DEFINERS_MAX` files are left out, and those that may be plain words; where there are
-    more links than `LINKS_MAX`, also the names of the most definers.
-    """
+    """Return PageRank over imports and references, relative to the most central file's. A reference
+    points to the files that define its name: √count shared by the definers. Names of more than
+    `DEFINERS_MAX` files are left out, and those that may be plain words; above `LINKS_MAX` links
+    also the names with the most definers."""
     files = [row[0] for row in db.execute("SELECT id FROM file ORDER BY path")]
     weights: defaultdict[int, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
     for file, target in db.execute("SELECT file, target FROM edge"):
@@ -209,7 +204,7 @@ def rate_centrality(db: sqlite3.Connection, damping: float = 0.85, rounds: int =
 
 
 def _find_definers(db: sqlite3.Connection) -> dict[str, list[int]]:
-    """Return the files that define each name which counts."""
+    """Return the files that define each significant name."""
     found: defaultdict[str, list[int]] = defaultdict(list)
     rows = db.execute("SELECT DISTINCT name, file FROM symbol WHERE kind != 'heading'")
     for name, file in rows:
@@ -255,6 +250,6 @@ def _power(
 
 
 def over_best(found: Mapping[int, float]) -> dict[int, float]:
-    """Return values over the largest of them."""
+    """Return values relative to the largest of them."""
     best = max(found.values(), default=0.0)
     return {file: value / best for file, value in found.items()} if best > 0 else {}

@@ -1,4 +1,4 @@
-"""Which languages exist, how each is started, compiled and probed. Data first."""
+"""Languages: rows of data for how each is started, compiled and probed."""
 
 from runtimes.discovery import (
     Discovery,

@@ -1,5 +1,5 @@
-"""Finds toolchains by reading the disk. Nothing is started: present is not runnable, and a probe
-in the sandbox decides that."""
+"""Discovery of toolchains on the disk. Nothing is started: present is not runnable, and a probe in
+the sandbox decides that."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from runtimes.model import (
     Toolchain,
 )
 
-# A toolchain further down the preference must be this much faster to be taken, so that noise in
-# two close measurements does not make the choice flip from one start to the next.
+# A less preferred toolchain must be this much faster to be chosen, so that noise in two close
+# measurements does not make the choice flip from one start to the next.
 _CLEARLY_FASTER: Final = 0.75
 
 
@@ -28,10 +28,10 @@ def choose(
 ) -> tuple[Candidate, float] | None:
     """Choose the candidate to use, of those that run and the ms that their hello programs took.
 
-    The first of the `preferred` toolchains that runs is taken, where any of them does. Else an
+    The first of the `preferred` toolchains that runs is chosen, if any does. Otherwise an
     interpreter that belongs to the project outranks everything, then the lowest `rank` counts.
-    Among different toolchains of one rank the fastest is taken. Among several places of the same
-    toolchain it is the first on the search path, which its user means. None when none runs.
+    Among different toolchains of one rank the fastest is chosen. Among several places of the same
+    toolchain it is the first on the search path, as the user intends. None if none runs.
     """
     ordered = sorted(runnable, key=lambda one: one[0].order)
     for name in preferred:
@@ -61,11 +61,11 @@ _NUMBER: Final = re.compile(r"\d+\.\d+(?:\.\d+)*(?:[-+~.\w]*\w)?")
 
 
 Discovery = tuple[tuple[Candidate, ...], tuple[str, ...]]
-"""Candidates that were found for a language, and what was passed over, each with its reason."""
+"""Candidates that were found for a language, and skipped paths, each with its reason."""
 
 
 class _Place(NamedTuple):
-    """Where to look."""
+    """The places to look at."""
 
     search_path: tuple[str, ...]
     project: Path | None
@@ -87,9 +87,9 @@ def candidates(
     home: Path,
     environ: Mapping[str, str] | None = None,
 ) -> tuple[Candidate, ...]:
-    """Every toolchain of a language that is on disk, in order of preference.
+    """List the toolchains of a language that are on disk, in order of preference.
 
-    `environ` is where version managers look for a pinned version (PYENV_VERSION and the like).
+    `environ` is where version managers look for a pinned version (PYENV_VERSION and similar).
     """
     return discover(language, search_path, project, home, environ)[0]
 
@@ -101,7 +101,7 @@ def discover(
     home: Path,
     environ: Mapping[str, str] | None = None,
 ) -> Discovery:
-    """`candidates`, and what was passed over on the way."""
+    """List the `candidates`, and the paths that were skipped."""
     place = _Place(tuple(search_path), project, home, environ or {})
     passed_over: list[str] = []
     found: list[Candidate] = []
@@ -119,7 +119,7 @@ def discover(
 
 
 def missing(language: Language, passed_over: Sequence[str] = ()) -> tuple[str, str]:
-    """Return why there is nothing to run a language with, and what to install here."""
+    """Return why a language cannot run, and what to install here."""
     wanted = " or ".join(
         " with ".join(names[0] for names in t.executables.values()) for t in language.toolchains
     )
@@ -144,7 +144,7 @@ def _of_toolchain(
         seen.add(identity)
         found = {first: lead}
         for role, role_names in others:
-            mate = _mate(role_names, lead, place, passed_over)
+            mate = _find_companion(role_names, lead, place, passed_over)
             if mate is None:
                 passed_over.append(f"{lead.path} needs {role_names[0]}, which is not on PATH")
                 break
@@ -162,7 +162,7 @@ def _project_executables(toolchain: Toolchain, place: _Place) -> Iterator[_Execu
 
 
 def _environments(place: _Place) -> tuple[list[str], tuple[str, ...]]:
-    """Find what the project's environments need of this machine, whatever language is run.
+    """Find the files that the project's environments need of this machine, for any language.
 
     Returns the paths to show, and the folders of programs that they call by name: the scripts of
     `node_modules` call `node`.
@@ -186,9 +186,9 @@ def _environments(place: _Place) -> tuple[list[str], tuple[str, ...]]:
 
 
 def _interpreters(place: _Place) -> Iterator[Path]:
-    """The interpreters of the project's environments, where links lead to programs.
+    """Yield the interpreters of the project's environments, if links point to programs.
 
-    A repository may come with a link to any file of the user's in an interpreter's place.
+    A repository may have a link to any of the user's files in an interpreter's place.
     """
     if place.project is not None:
         for python in places.interpreters(place.project, place.home):
@@ -197,10 +197,10 @@ def _interpreters(place: _Place) -> Iterator[Path]:
 
 
 def _on_path(names: Iterable[str], place: _Place, passed_over: list[str]) -> Iterator[_Executable]:
-    """Every executable of these names, shims replaced by what they stand for.
+    """Yield the executables of these names, shims replaced by their targets.
 
-    Folder by folder, as a shell looks: an early folder's second name comes before a late
-    folder's first.
+    Folder by folder, as a shell looks: an early folder's second name comes before a late folder's
+    first.
     """
     for folder in dict.fromkeys(place.search_path):
         for name in names:
@@ -211,13 +211,13 @@ def _on_path(names: Iterable[str], place: _Place, passed_over: list[str]) -> Ite
             if reason:
                 passed_over.append(f"{path}: {reason}")
             for target in targets:
-                yield _Executable(_past_alternatives(target), watch)
+                yield _Executable(_resolve_alternatives(target), watch)
 
 
-def _mate(
+def _find_companion(
     names: Sequence[str], lead: _Executable, place: _Place, passed_over: list[str]
 ) -> _Executable | None:
-    """Another executable of the same toolchain: beside the first one, else the first on PATH."""
+    """Find another executable of the same toolchain: next to the first, else on PATH."""
     near = place._replace(search_path=(str(lead.path.parent), *place.search_path))
     return next(iter(_on_path(names, near, passed_over)), None)
 
@@ -229,8 +229,8 @@ def _is_program(path: Path) -> bool:
         return False
 
 
-def _past_alternatives(path: Path) -> Path:
-    """The path behind a link through /etc, which a sandbox shows only in part; else the path."""
+def _resolve_alternatives(path: Path) -> Path:
+    """Return the target of a link through /etc, which sandboxes show in part; else the path."""
     at = path
     while at.is_symlink():
         target = Path(os.path.normpath(at.parent / at.readlink()))
@@ -241,8 +241,8 @@ def _past_alternatives(path: Path) -> Path:
 
 
 def _native(path: Path, toolchain: Toolchain) -> Path:
-    """The native program behind a script that npm put in its place: starting node only to start
-    another program costs more than the program."""
+    """Return the native program of a script that npm installed: starting node only to start another
+    program costs more than the program."""
     if not toolchain.beside or _is_native(path):
         return path
     folder = path.resolve().parent
@@ -289,8 +289,8 @@ def _candidate(
 
 
 def _chain(path: Path, real: Path) -> Iterator[Path]:
-    """All places through which an executable is reached: each link, its end, and for a virtual
-    environment the installation behind it."""
+    """Yield all places through which an executable is reached: each link, its end, and for a
+    virtual environment its base installation."""
     at = path
     yield at
     while at.is_symlink():
@@ -319,7 +319,7 @@ def _libraries(libraries: Iterable[HomeLibrary], home: Path) -> tuple[dict[str, 
 
 
 def _outermost(paths: Iterable[str], project: Path | None) -> tuple[str, ...]:
-    """Without what lies inside another of them or in the project, which a sandbox shows anyway."""
+    """Return the paths that are not inside another one or the project, which is always shown."""
     kept: list[Path] = [project] if project else []
     for path in sorted({Path(path) for path in paths}, key=lambda path: len(path.parts)):
         if not any(path.is_relative_to(outer) for outer in kept):
@@ -344,6 +344,6 @@ def version_argv(candidate: Candidate) -> tuple[str, ...]:
 
 
 def parse_version(answer: str) -> str | None:
-    """Find the first dotted number of an answer, with what is attached to it; None without one."""
+    """Find the first dotted number of an answer, with its suffix; None without one."""
     found = _NUMBER.search(answer)
     return found.group() if found else None

@@ -1,4 +1,4 @@
-"""The data of a language: its row, where it was found on disk, and what to start for one run."""
+"""Data of a language: its row, its place on disk, and the processes to start for one run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Fingerprint = tuple[tuple[str, int, int], ...]
 """(real path, mtime in ns, size) of every file whose change makes a probe's answer stale."""
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-"""The default of what a row or a program may have none of."""
+"""The default of optional parts of a row or program."""
 
 
 class ProgramText(NamedTuple):
-    """A program text as it will lie in the job directory."""
+    """A program text as placed in the job directory."""
 
     text: str
     name: str = ""  # overrides the row's `source_name`
@@ -27,27 +27,27 @@ class ProgramText(NamedTuple):
 
 
 def as_is(code: str) -> ProgramText:
-    """The code is already a program."""
+    """Return the code, which is already a program."""
     return ProgramText(code)
 
 
 FromProject = tuple[tuple[str, ...], Mapping[str, str]]
-"""What a language takes of the folder it runs in: arguments at `{project}`, and symbolic links
-(name in the job directory -> target) that let the program find the folder's packages."""
+"""The parts that a language uses of its working folder: arguments at `{project}`, and symbolic
+links (name in the job directory -> target) that let the program find the folder's packages."""
 
 
 def nothing_from_project(cwd: Path) -> FromProject:
-    """Return nothing: the language finds what it needs by its environment alone."""
+    """Return nothing: the language finds its files by its environment alone."""
     del cwd
     return (), NOTHING
 
 
 class FileBinding(NamedTuple):
-    """How the content of one file becomes FILE_CONTENT.
+    """The way the content of one file becomes FILE_CONTENT.
 
-    `files` are placed beside the program; they read the path from the environment variable
-    FILE_CONTENT_PATH, so that no path is ever quoted into source text. `edit`, where a language
-    cannot preload, makes the program see the names they declare, without moving its lines.
+    `files` are placed next to the program; they read the path from the environment variable
+    FILE_CONTENT_PATH, so that no path is ever quoted into source text. `edit`, if a language cannot
+    preload, makes the program see the names they declare, without moving its lines.
     """
 
     files: Mapping[str, str]
@@ -58,27 +58,27 @@ class HomeLibrary(NamedTuple):
     """Installed packages under a home folder that programs expect to import."""
 
     paths: str  # a glob below the home; what exists is bound read-only
-    env: str  # the variable that tells the toolchain
-    value: str = "{paths}"  # of `env`; `{home}` is the home, `{paths}` what was found, with colons
+    env: str  # the variable that the toolchain reads
+    value: str = "{paths}"  # of `env`; `{home}` is the home, `{paths}` the found paths, with colons
 
 
 class CompileInputs(NamedTuple):
     """Signs that compiling depends on more than the source text and the toolchain.
 
-    Patterns are looked for in the source text as it is, and in what a compiler leaves of it once it
-    has taken out `joins` and `blanks`.
+    Patterns are looked for in the source text as it is, and after a compiler has removed `joins`
+    and `blanks`.
 
     Attributes:
-        beside: globs of files that compiling takes notice of, in the working folder, the source's,
-            or those above.
-        complete: whether nothing else in a project matters: what doesn't compile without the
+        beside: globs of files that affect compiling, in the working folder, the source's, or those
+            above.
+        complete: true if nothing else in a project matters: a text that doesn't compile without the
             project doesn't with it.
     """
 
-    reaches: str = r"(?!)"  # a pattern of text that may read further files, or the time
-    joins: str = r"(?!)"  # a pattern of what a compiler takes out, leaving nothing
-    blanks: str = r"(?!)"  # a pattern of what a compiler takes out, leaving a blank
-    names: str = r"(?!)()"  # a pattern; what it captures reaches further, unless `known`
+    reaches: str = r"(?!)"  # a pattern of text that may read other files, or the time
+    joins: str = r"(?!)"  # a pattern of text that a compiler removes without a trace
+    blanks: str = r"(?!)"  # a pattern of text that a compiler replaces by a blank
+    names: str = r"(?!)()"  # a pattern; captured names reach further, unless `known`
     known: frozenset[str] = frozenset()  # names captured by `names` that do not reach further
     beside: tuple[str, ...] = ()
     complete: bool = True
@@ -87,16 +87,16 @@ class CompileInputs(NamedTuple):
 class PrewarmCommand(NamedTuple):
     """A way to start an interpreter before it has a program: it waits for the end of a FIFO.
 
-    A `gate` of `{source}` stands in place of the program's text, and needs no help of `file`. What
-    is not called as the program's own files are is gone before the program starts.
+    A `gate` of `{source}` replaces the program's text, and needs no help of `file`. Files not named
+    like the program's own are gone before the program starts.
 
     Attributes:
-        run: replaces the toolchain's template; where programs are compiled, this interpreter waits
-            for what compiling makes.
-        opened: whether an empty line stands in the program's place, as that is opened before the
-            wait and read behind it.
-        compiled: whether `file` is a program of the toolchain's own language, to be compiled first.
-        manifest: if set, what compiling `file` makes is placed as an archive with this manifest.
+        run: replaces the toolchain's template; if programs are compiled, this interpreter waits for
+            the compiled files.
+        opened: true if an empty line replaces the program, as that is opened before the wait and
+            read after it.
+        compiled: true if `file` is a program of the toolchain's own language, to be compiled first.
+        manifest: if set, the compiled `file` is placed as an archive with this manifest.
     """
 
     file: str = ""  # a name in `runtimes/drivers`: the program by which it reads the gate
@@ -105,8 +105,8 @@ class PrewarmCommand(NamedTuple):
     run: tuple[str, ...] | None = None
     env: Mapping[str, str] = NOTHING  # variables that must not have their value yet
     opened: bool = False
-    first_line: bool = False  # whether a `#!` line can hold arguments, which come too late then
-    reads_early: bool = False  # whether standard input is read from the start
+    first_line: bool = False  # true if a `#!` line can hold arguments, which it reads too early
+    reads_early: bool = False  # true if standard input is read from the start
     compile: tuple[str, ...] | None = None  # a compiler that waits for the source
     compiled: bool = False
     manifest: str = ""
@@ -118,16 +118,16 @@ class PrewarmCommand(NamedTuple):
 class Toolchain:
     """A way to run a language. Templates hold `{placeholders}`; see `runtimes.program`.
 
-    A row is itself and nothing else, so it compares by identity.
+    Rows compare by identity.
 
     Attributes:
         executables: names by role, which is the placeholder; all roles must be found, and the first
             one decides how many candidates there are.
-        rank: orders what differs in what it can do: a lower rank is taken however slow it is, and
-            speed decides only within a rank.
+        rank: orders toolchains of different abilities: a lower rank is chosen however slow it is,
+            and speed decides only within a rank.
         beside: globs, from an executable's real folder, of a native program that an npm launcher
             wraps.
-        inputs: when its products may be kept for the next run of the same source; None is never.
+        inputs: when its products may be stored for the next run of the same source; None is never.
         caches: folders below the scratch directory that it fills as it works; another run may be
             shown them, read-only, at the same path.
     """
@@ -136,7 +136,7 @@ class Toolchain:
     executables: Mapping[str, tuple[str, ...]]
     run: tuple[str, ...]
     compile: tuple[str, ...] | None = None
-    prelude: tuple[str, ...] = ()  # put at `{prelude}` for code that is not a file of its own
+    prelude: tuple[str, ...] = ()  # put at `{prelude}` for code that is not a separate file
     bind: tuple[str, ...] = ()  # put at `{bind}` when a file is bound
     bind_env: Mapping[str, str] = field(default_factory=dict)  # joins `env` when a file is bound
     env: Mapping[str, str] = field(default_factory=dict)
@@ -145,23 +145,23 @@ class Toolchain:
     beside: tuple[str, ...] = ()
     wrap: Callable[[str], ProgramText] | None = None  # overrides the language's
     source_name: str = ""  # overrides the language's
-    products: tuple[str, ...] = ("program",)  # what compiling leaves; the first is `{out}`
+    products: tuple[str, ...] = ("program",)  # the products of compiling; the first is `{out}`
     inputs: CompileInputs | None = None
     caches: tuple[str, ...] = ()
-    project_environment: bool = False  # whether to look for virtual environments of the project
+    project_environment: bool = False  # true to look for virtual environments of the project
     prewarm: PrewarmCommand | None = None  # how to start it ahead of its program
-    heavy: bool = False  # whether the kernel takes milliseconds to take its memory apart
-    version: tuple[str, ...] = ("--version",)  # makes the first executable say it
+    heavy: bool = False  # true if the kernel takes milliseconds to free its memory
+    version: tuple[str, ...] = ("--version",)  # makes the first executable print it
 
 
 class Driver(NamedTuple):
-    """A program that keeps an interpreter between the calls of a session."""
+    """A program that serves the calls of a session with one interpreter."""
 
-    file: str  # its name in `runtimes/drivers`, where its protocol stands
+    file: str  # its name in `runtimes/drivers`, with its protocol
     toolchains: tuple[str, ...]  # names of those that run it, the best one first
     rewrite: Callable[[str], str] = str  # prepares a session's program, without moving its lines
     starter: str = ""  # a program of the shell in the same folder that starts it
-    env: Mapping[str, str] = NOTHING  # what its interpreter needs besides
+    env: Mapping[str, str] = NOTHING  # other variables that its interpreter needs
 
 
 class Packages(NamedTuple):
@@ -177,7 +177,7 @@ class Packages(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
-    """A row of the table: all that the program knows about a language."""
+    """A row of the table: all facts about a language."""
 
     name: str
     title: str
@@ -185,7 +185,7 @@ class Language:
     extensions: tuple[str, ...]
     interpreters: tuple[str, ...]  # names that a `#!` line calls it by
     source_name: str
-    grammar: str  # its name among tree-sitter grammars, for whoever screens programs
+    grammar: str  # its name among tree-sitter grammars, for judging programs
     toolchains: tuple[Toolchain, ...]
     hello: str
     hello_output: str
@@ -193,27 +193,25 @@ class Language:
     packages: Packages
     wrap: Callable[[str], ProgramText] = as_is
     files: Mapping[str, str] = field(default_factory=dict)
-    entry: Callable[[str], str] | None = None  # finds what to start (Java's main class)
+    entry: Callable[[str], str] | None = None  # finds the entry to start (Java's main class)
     from_project: Callable[[Path], FromProject] = nothing_from_project
     env: Mapping[str, str] = field(default_factory=dict)
     libraries: tuple[HomeLibrary, ...] = ()
-    driver: Driver | None = None  # without one a session keeps files alone
-    conversation: Driver | None = None  # for a person who types programs: shows values, survives ^C
+    driver: Driver | None = None  # without one a session only has files
+    conversation: Driver | None = None  # for a user who types programs: shows values, survives ^C
     warm_up: str = ""  # code that, run once, fills the caches of its toolchains
 
 
 class Candidate(NamedTuple):
-    """A toolchain found on disk. Whether it runs is for a probe to say.
+    """A toolchain found on disk. A probe decides whether it runs.
 
     Attributes:
         paths: absolute, by role, in the form to invoke: a virtual environment's interpreter and a
             multi-call program must not be resolved further.
         binds: files and directories outside the system's own trees that a sandbox must show
             read-only.
-        order: place in the preference: toolchains as the row lists them, then as the search path
-            does.
-        compiled: by path, what the `file` by which it waits was compiled to, where that is a
-            program.
+        order: place in the preference: toolchains in the order of the row, then of the search path.
+        compiled: by path, the compiled form of the `file` by which it waits, if that is a program.
     """
 
     language: Language
@@ -222,7 +220,7 @@ class Candidate(NamedTuple):
     real_paths: Mapping[str, str]  # `paths`, resolved
     binds: tuple[str, ...]
     fingerprint: Fingerprint
-    project_specific: bool = False  # whether it belongs to the project
+    project_specific: bool = False  # true if it belongs to the project
     env: Mapping[str, str] = NOTHING
     order: int = 0
     compiled: Mapping[str, bytes] = NOTHING
@@ -231,12 +229,12 @@ class Candidate(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The executable that names this candidate to a reader."""
+        """Return the executable that names this candidate to a reader."""
         return next(iter(self.paths.values()))
 
     @property
     def path_entries(self) -> tuple[str, ...]:
-        """Directories to put on PATH so that programs find this toolchain by name."""
+        """Return directories to put on PATH so that programs find this toolchain by name."""
         own = [Path(path).parent for path in self.paths.values()]
         # The system's folders may have other programs of the same names.
         near = [folder for folder in own if self.programs and not is_system(folder)]
@@ -262,18 +260,18 @@ class PrewarmPlan(NamedTuple):
     env: Mapping[str, str]  # variables that have another value until the text comes
     files: Mapping[str, bytes]
     gate: str  # the FIFO
-    only_before: tuple[str, ...]  # what has to be gone before the program starts
-    reads_early: bool = False  # whether programs that are given something to read cannot have it
-    not_with: tuple[str, ...] = ()  # programs with one of these variables cannot have it
+    only_before: tuple[str, ...]  # names that must be gone before the program starts
+    reads_early: bool = False  # true if programs with input cannot use it
+    not_with: tuple[str, ...] = ()  # programs with one of these variables cannot use it
 
 
 class Program(NamedTuple):
     """Things to place and to start.
 
     Attributes:
-        caches: folders below the scratch directory that the toolchain itself keeps; what the row's
-            `warm_up` leaves in them may be shown to later runs, read-only.
-        prewarm: starts its interpreter before the text is known, or compiled, where that makes no
+        caches: folders below the scratch directory that the toolchain itself fills; those filled by
+            the row's `warm_up` may be shown to later runs, read-only.
+        prewarm: starts its interpreter before the text is known, or compiled, if that makes no
             other difference.
     """
 
@@ -281,7 +279,7 @@ class Program(NamedTuple):
     steps: tuple[Step, ...]
     env: Mapping[str, str]
     links: Mapping[str, str] = NOTHING  # name -> target, into the job directory
-    products: tuple[str, ...] = ()  # paths below scratch that compiling writes: what a cache keeps
+    products: tuple[str, ...] = ()  # paths below scratch that compiling writes, for a cache
     caches: tuple[str, ...] = ()
     prewarm: PrewarmPlan | None = None
     compiler_prewarm: PrewarmPlan | None = None  # the same of its compiler

@@ -1,7 +1,7 @@
-"""Where toolchains live outside the system's own trees, and how little of that a sandbox must see.
+"""Places of toolchains outside the system's own trees, and the few paths that a sandbox must see.
 
 A table, because a toolchain's neighbours in a home folder are often secrets: ~/.cargo holds a
-registry token beside its bin/, ~/.local/share the data of every desktop program.
+registry token next to its bin/, ~/.local/share the data of every desktop program.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from typing import Final
 
 from base.plain_files import read_head
 
-# Read off the disk the way each manager documents it; nothing is run. pyenv and its kin:
+# Read from the disk the way each manager documents it; nothing is run. pyenv and similar:
 # `PYENV_VERSION`, `.python-version` up the tree, `$PYENV_ROOT/version`. asdf and mise:
 # `.tool-versions` up the tree, then in the home. rustup: `RUSTUP_TOOLCHAIN`,
 # `rust-toolchain[.toml]` up the tree, the default in `settings.toml`.
 
 
 Shim = tuple[tuple[Path, ...], tuple[Path, ...], str]
-"""A resolved shim: the programs it may start, best first, files that decided, why there is none."""
+"""A resolved shim: the programs it may start, best first, deciding files, the reason if none."""
 
 
 _TABLE: Final = tomllib.loads(Path(__file__).with_name("places.toml").read_text("utf-8"))
-# The name of the manager's root folder -> the variable and file where it reads the wanted version.
+# The name of the manager's root folder -> the variable and file with the wanted version.
 _ENV_MANAGERS: Final[Mapping[str, tuple[str, str]]] = _TABLE["env_managers"]
 
-# How asdf and mise call what provides an executable.
+# Names of asdf and mise for providers of an executable.
 _TOOLS: Final[Mapping[str, Sequence[str]]] = _TABLE["tools"]
 
 
 def resolve(path: Path, project: Path | None, home: Path, environ: Mapping[str, str]) -> Shim:
-    """What an executable found on the search path stands for: itself, unless it is a shim."""
+    """Resolve an executable found on the search path: itself, unless it is a shim."""
     root = path.parent.parent
     if path.parent.name == "shims":
         if (root / "installs").is_dir():
@@ -83,7 +83,7 @@ def _tool_version(name: str, root: Path, project: Path | None, home: Path) -> Sh
             found = _targets(root, tools, versions, name)
             if found:
                 return tuple(found), tuple(watch), ""
-    # With nothing pinned the newest installed version is as good a guess as the manager's own.
+    # If nothing is pinned, the newest installed version is as good a guess as the manager's own.
     if found := _targets(root, tools, [""], name):
         return tuple(found), tuple(watch), ""
     return (), tuple(watch), f"{root} has no installed version with {name}"
@@ -100,8 +100,8 @@ def _targets(root: Path, tools: Iterable[str], versions: Iterable[str], name: st
 
 
 def _rustup(path: Path, project: Path | None, home: Path, environ: Mapping[str, str]) -> Shim:
-    """The toolchain's own program; the proxy itself when no toolchain is there to be read, so that
-    running it tells why."""
+    """Return the toolchain's own program; the proxy itself if no toolchain is readable, as running
+    that reports why."""
     root = Path(environ.get("RUSTUP_HOME") or home / ".rustup")
     settings = root / "settings.toml"
     pins = [*_upwards(project, "rust-toolchain.toml"), *_upwards(project, "rust-toolchain")]
@@ -111,7 +111,7 @@ def _rustup(path: Path, project: Path | None, home: Path, environ: Mapping[str, 
         or next(filter(None, map(_read_pinned_toolchain, watch[:-1])), "")
         or str(_toml(settings).get("default_toolchain", ""))
     )
-    if not wanted or _leads_elsewhere(wanted):
+    if not wanted or _points_outside(wanted):
         return (path,), watch, ""
     folders = [root / "toolchains" / wanted, *sorted((root / "toolchains").glob(f"{wanted}-*"))]
     for folder in folders:
@@ -129,8 +129,8 @@ def _read_pinned_toolchain(file: Path) -> str:
 
 
 def _find_installed(versions: Path, wanted: str) -> Iterator[Path]:
-    """The folder of a version, or of the newest that begins with it (`3.12` means `3.12.*`)."""
-    if wanted == "system" or _leads_elsewhere(wanted):
+    """Yield the folder of a version, or of the newest with that beginning."""
+    if wanted == "system" or _points_outside(wanted):
         return
     if wanted and (versions / wanted).is_dir():
         yield versions / wanted
@@ -141,10 +141,10 @@ def _find_installed(versions: Path, wanted: str) -> Iterator[Path]:
         yield from sorted(matching, key=_numbers, reverse=True)[:1]
 
 
-def _leads_elsewhere(version: str) -> bool:
+def _points_outside(version: str) -> bool:
     """Return whether a version, which a project may name, is a path out of the manager's folder.
 
-    Programs of the sandbox would be shown what lies there.
+    Programs of the sandbox would see that path.
     """
     return version.startswith("/") or ".." in version.split("/")
 
@@ -154,10 +154,9 @@ def _numbers(folder: Path) -> tuple[int, ...]:
 
 
 def _upwards(folder: Path | None, name: str) -> list[Path]:
-    """Return where a file of a name is looked for: in the project, and in the folders above it.
+    """Return where to look for a file of a name: in the project, and in the folders above it.
 
-    One of the project's that is a link may lead to a secret, and the version that it asks for is
-    shown.
+    A link in the project may point to a secret, and the requested version is shown.
     """
     if folder is None:
         return []
@@ -181,12 +180,12 @@ def _toml(file: Path) -> dict[str, object]:
 
 
 _FOLDERS: Final = (".venv", "venv")
-# What set-up (setup.sh) leaves in an environment that it made for this program itself.
+# A mark of set-up (setup.sh) in an environment that it made for this program itself.
 _OWN_MARK: Final = ".ready-app"
 
 
 def interpreters(project: Path, home: Path) -> Iterator[Path]:
-    """Interpreters of the project's environments, best first (uv and PDM use `.venv` too)."""
+    """List interpreters of the project's environments, best first (uv and PDM use `.venv` too)."""
     folders = [project / name for name in _FOLDERS]
     if (project / "pyproject.toml").is_file():
         folders += _poetry(project, home)
@@ -197,15 +196,15 @@ def interpreters(project: Path, home: Path) -> Iterator[Path]:
 
 
 def is_own(python: Path) -> bool:
-    """Whether it belongs to the environment that this program's checkout was set up with.
+    """Return whether an interpreter belongs to the environment of this program's checkout.
 
-    That has nobody's packages but this program's: the system's is more likely to be meant.
+    That has only this program's packages: the user more likely intends the system's.
     """
     return (python.parent.parent / _OWN_MARK).is_file()
 
 
 def base_prefix(python: Path) -> Path | None:
-    """The installation behind a virtual environment's interpreter; None if it is not in one."""
+    """Return the base installation of a virtual environment's interpreter, or None."""
     try:
         text = read_head(python.parent.parent / "pyvenv.cfg").decode("utf-8", "replace")
     except OSError:
@@ -218,7 +217,7 @@ def base_prefix(python: Path) -> Path | None:
 
 
 def _poetry(project: Path, home: Path) -> list[Path]:
-    """Poetry names an environment `<name>-<digest of the project's path>-py<version>`.
+    """Find Poetry's environments, named `<name>-<digest of the project's path>-py<version>`.
 
     Source: EnvManager.generate_env_name in Poetry: eight characters of the URL-safe base64 of the
     path's SHA-256.
@@ -228,30 +227,30 @@ def _poetry(project: Path, home: Path) -> list[Path]:
     return sorted((home / ".cache/pypoetry/virtualenvs").glob(f"*-{key}-py*"), reverse=True)
 
 
-# Trees that every sandbox shows; nothing below them needs a bind of its own.
+# Trees that every sandbox shows; paths below them need no separate bind.
 SYSTEM_TREES: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 
-# Below a home: what an executable's path starts with -> what to bind.
+# Below a home: the beginning of an executable's path -> what to bind.
 _HOME_PLACES: Final[Mapping[str, Sequence[str]]] = _TABLE["home_places"]
 
 # Outside a home: the prefix that one installation fills.
 _OTHER_PLACES: Final = ("/opt/*", "/nix/store", "/snap/*", "/home/linuxbrew/.linuxbrew")
 
-# Folders of a home that hold more than one program's files, whatever lies in them.
+# Folders of a home that hold files of several programs.
 _SHARED: Final = frozenset({".local", ".config", ".cache", ".cargo", ".ssh", ".gnupg", ".aws"})
 
 
 def is_system(path: Path) -> bool:
-    """Whether every sandbox shows this path anyway."""
+    """Return whether every sandbox shows this path anyway."""
     return any(path.is_relative_to(tree) for tree in SYSTEM_TREES)
 
 
 def binds_for(path: Path, home: Path, *, is_named_by_project: bool = False) -> tuple[str, ...]:
-    """The least set of existing paths that an executable at `path` needs, itself at least.
+    """Return the smallest set of existing paths that an executable at `path` needs, or itself.
 
-    An installation at an unknown place is bound whole only if it has `bin` and `lib` side by side,
-    and, where a project's environment names it, Python's own library: a project could name the
-    folder of another. A folder that programs share is never bound whole.
+    An installation at an unknown place is bound whole only if it has both `bin` and `lib`, and, if
+    a project's environment names it, Python's own library: a project could name another's folder. A
+    folder that programs share is never bound whole.
     """
     if is_system(path):
         return ()
@@ -271,14 +270,14 @@ def binds_for(path: Path, home: Path, *, is_named_by_project: bool = False) -> t
 
 
 def _is_private(prefix: Path, home: Path) -> bool:
-    """Whether a prefix holds one installation: no home, nothing above one, no shared folder."""
+    """Return whether a prefix holds one installation: not a home, its parent, or shared."""
     return not home.is_relative_to(prefix) and not (
         prefix.is_relative_to(home) and prefix.relative_to(home).parts[0] in _SHARED
     )
 
 
 def _leading(path: Path, pattern: str) -> str | None:
-    """The beginning of the path that the pattern matches, part by part."""
+    """Return the beginning of the path that the pattern matches, part by part."""
     wanted = Path(pattern).parts
     parts = path.parts[: len(wanted)]
     if len(parts) < len(wanted) or not all(map(fnmatchcase, parts, wanted)):

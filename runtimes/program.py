@@ -1,11 +1,11 @@
-"""From a candidate and a request to a `Program`: pure but for reading a script or project folder.
+"""Build a `Program` from a candidate and a request; only reads a script or project folder.
 
 Placeholders of the rows' templates: a role of the toolchain's executables (`{python}`) is its path,
-`{role.folder}` the folder of its real path. `{source}` is the text to run or compile, `{entry}`
-what the row's `entry` read out of it. `{source.root}` is the folder from which `{entry}`, dots for
-slashes, leads to a script. `{out}` is what compiling makes; `{job}`, `{scratch}` and `{cwd}` are
-folders. An element that is exactly `{args}`, `{prelude}`, `{bind}`, `{project}` or
-`{packages}` stands for any number of arguments.
+`{role.folder}` the folder of its real path. `{source}` is the text to run or compile, `{entry}` the
+row's `entry` of it. `{source.root}` is the folder from which `{entry}`, dots for slashes, leads to
+a script. `{out}` is the compiled file; `{job}`, `{scratch}` and `{cwd}` are folders. An element
+that is exactly `{args}`, `{prelude}`, `{bind}`, `{project}` or `{packages}` stands for any number
+of arguments.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from runtimes.model import (
 )
 from runtimes.registry import language
 
-_FOLDER: Final = ".prewarm"  # the folder of what is gone before the program starts
-_LOADED: Final = ("LD_PRELOAD", "LD_LIBRARY_PATH")  # by which any program's start reads more
+_FOLDER: Final = ".prewarm"  # the folder of files that are gone before the program starts
+_LOADED: Final = ("LD_PRELOAD", "LD_LIBRARY_PATH")  # that make any program read more
 
 
 def helper(candidate: Candidate) -> str | None:
-    """The program that this toolchain compiles in order to wait by its help, if it needs one.
+    """Return the program that this toolchain compiles in order to wait, if it needs one.
 
     Raises:
         OSError: it cannot be read.
@@ -48,14 +48,14 @@ def helper(candidate: Candidate) -> str | None:
 
 
 def as_helper(candidate: Candidate) -> Candidate:
-    """The candidate by which the `helper`, which is whole and named for its class, is prepared."""
+    """Return the candidate that prepares the `helper`, which is whole and named for its class."""
     toolchain = candidate.toolchain
     file = toolchain.prewarm.file if toolchain.prewarm else ""
     whole = replace(toolchain, wrap=lambda code: ProgramText(code, name=file))
     return candidate._replace(toolchain=whole)
 
 
-def plan_prewarming(  # noqa: PLR0913 - keyword-only what differs from program to program
+def plan_prewarming(  # noqa: PLR0913 - keyword-only values that differ between programs
     command: PrewarmCommand,
     step: Step,
     *,
@@ -64,7 +64,7 @@ def plan_prewarming(  # noqa: PLR0913 - keyword-only what differs from program t
     env: Mapping[str, str],
     compiled: Mapping[str, bytes],
 ) -> PrewarmPlan:
-    """How to start an interpreter, or a compiler, by `step`, to wait for a program's `source`.
+    """Plan starting an interpreter, or a compiler, by `step`, to wait for a program's `source`.
 
     Raises:
         OSError: the text by which it waits cannot be read.
@@ -98,8 +98,8 @@ def _text(file: str) -> bytes:
 
 @cache
 def _archive(manifest: str, compiled: tuple[tuple[str, bytes], ...]) -> bytes:
-    """The same bytes for the same files, as what waits is known by what it was given."""
-    import zipfile  # noqa: PLC0415 - for a JVM's archive alone
+    """Return the same bytes for the same files, by which an interpreter is identified."""
+    import zipfile  # noqa: PLC0415 - only for a JVM's archive
 
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -115,7 +115,7 @@ _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+(?:\.folder|\.root)?)\}")
 _DRIVERS: Final = Path(__file__).parent / "drivers"
 
 INTERACTIVE: Final = "interactive"
-"""The argument of a driver that serves a person: it shows values, and survives SIGINT."""
+"""The argument of a driver that serves a user: it shows values, and survives SIGINT."""
 
 
 def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
@@ -129,7 +129,7 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
     cwd: str,
     args: Sequence[str] = (),
 ) -> Program:
-    """The files to place and the processes to start for one run.
+    """Return the files to place and the processes to start for one run.
 
     Exactly one of `code` and `script_path` is given. A script runs in place, under its own path,
     unless binding a file or reading its main class needs its text. All paths are absolute and as
@@ -195,7 +195,7 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The texts of which a run makes one out of a program in a language, whatever runs it."""
+    """A function that returns texts, one of which a run makes from a program in a language."""
 
     language: str
     is_script: bool
@@ -215,7 +215,7 @@ class Completion:
 def completion(
     row: Language, *, is_script: bool, in_session: bool = False, interactive: bool = False
 ) -> Completion | None:
-    """Return what makes such texts out of a program; None: it stays as it is."""
+    """Return the function that makes such texts from a program; None: it stays as it is."""
     driver = _session_driver(row, interactive=interactive) if in_session else None
     wraps = [] if is_script else [toolchain.wrap or row.wrap for toolchain in row.toolchains]
     if all(wrap is as_is for wrap in wraps) and (driver is None or driver.rewrite is str):
@@ -227,7 +227,7 @@ def _session_driver(row: Language, *, interactive: bool) -> Driver | None:
     return row.conversation if interactive else row.driver
 
 
-def _plan_prewarming(  # noqa: PLR0913 - keyword-only how the source is given
+def _plan_prewarming(  # noqa: PLR0913 - keyword-only: how the source is given
     candidate: Candidate,
     source: ProgramText | None,
     values: Mapping[str, str],
@@ -236,10 +236,10 @@ def _plan_prewarming(  # noqa: PLR0913 - keyword-only how the source is given
     *,
     in_place: bool,
 ) -> PrewarmPlan | None:
-    """How to start what serves this phase ahead of the program; None where that makes a difference.
+    """Plan serving this phase ahead of the program; None if that makes a difference.
 
-    What a project's own interpreter reads to start may change until then. A gate in place of the
-    program does not hold back what reads the bound file. The variables' lines must stay lines.
+    The files of a project's own interpreter may change until then. A gate instead of the program
+    does not delay the reading of the bound file. The variables' lines must stay lines.
     """
     toolchain = candidate.toolchain
     command = toolchain.prewarm
@@ -268,7 +268,7 @@ def _plan_prewarming(  # noqa: PLR0913 - keyword-only how the source is given
 def _source(
     candidate: Candidate, code: str | None, script_path: str | None, *, needed: bool
 ) -> ProgramText | None:
-    """The text to run under its name, or None for a script that nobody has to read."""
+    """Return the text to run under its name, or None for a script that need not be read."""
     row, toolchain = candidate.language, candidate.toolchain
     if code is not None:
         source = (toolchain.wrap or row.wrap)(code)
@@ -302,7 +302,7 @@ def _environment(
 
 
 def _join(listed: str, further: str) -> str:
-    """A list of folders with further ones; Lua's ends with a mark for its default path."""
+    """Join a list of folders with other ones; Lua's ends with a mark for its default path."""
     if listed.endswith(";;"):
         return f"{listed[:-1]}{further};;"
     return f"{listed}:{further}"
@@ -326,9 +326,9 @@ def _fill(text: str, values: Mapping[str, str]) -> str:
 
 
 def reaches(inputs: CompileInputs, text: str) -> bool:
-    """Whether a source text may reach for further files, or the time.
+    """Return whether a source text may read other files, or the time.
 
-    As it is, too: what looks like a comment may stand in a string.
+    As it is, too: apparent comments may be in a string.
     """
     joined = re.sub(inputs.joins, "", text)
     spellings = (text, joined, re.sub(inputs.blanks, " ", joined, flags=re.DOTALL))
@@ -340,7 +340,7 @@ def reaches(inputs: CompileInputs, text: str) -> bool:
 
 
 def heeds(inputs: CompileInputs, folders: Iterable[Path], *, except_for: str | None) -> bool:
-    """Whether one of the folders holds a file that compiling takes notice of."""
+    """Return whether one of the folders holds a file that affects compiling."""
     return any(
         str(path) != except_for
         for folder in folders
@@ -350,12 +350,12 @@ def heeds(inputs: CompileInputs, folders: Iterable[Path], *, except_for: str | N
 
 
 def conversing(language: Language) -> tuple[str, ...]:
-    """The toolchains that a person is best served by, in that order."""
+    """Return the toolchains that serve an interactive user best, in that order."""
     return language.conversation.toolchains if language.conversation else ()
 
 
 def driver(candidate: Candidate, *, interactive: bool = False) -> Driver | None:
-    """The driver that this toolchain can run, or None: then every program starts anew."""
+    """Return the driver that this toolchain can run; None: every program starts separately."""
     row = candidate.language
     found = row.conversation if interactive else row.driver
     return found if found and candidate.toolchain.name in found.toolchains else None
@@ -369,7 +369,7 @@ def driver_program(
     cwd: str,
     interactive: bool = False,
 ) -> Program:
-    """What to place and to start so that the candidate's interpreter serves programs.
+    """Return the files and processes with which the candidate's interpreter serves programs.
 
     Raises:
         ValueError: the candidate has no driver.

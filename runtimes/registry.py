@@ -1,4 +1,4 @@
-"""The table of languages, how a name or file leads to its row, and what to install for each."""
+"""Table of languages: rows by name or file, and packages to install for each."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ _BY_NAME: Final = {name: row for row in LANGUAGES for name in (row.name, *row.al
 _BY_EXTENSION: Final = {ext.lower(): row for row in LANGUAGES for ext in row.extensions}
 _BY_INTERPRETER: Final = {name: row for row in LANGUAGES for name in row.interpreters}
 
-# A `#!` line longer than this is no kernel's business (BINPRM_BUF_SIZE is 256).
+# The kernel does not read a longer `#!` line (BINPRM_BUF_SIZE is 256).
 _SHEBANG_BYTES = 256
 
 
 class UnknownLanguage(LookupError):  # noqa: N818 - reads as what it is
-    """No row answers to this name; the message says which ones come close."""
+    """No row has this name; the message lists similar ones."""
 
 
 def language(name: str) -> Language:
-    """The row for a name or alias, whatever its case.
+    """Return the row for a name or alias, whatever its case.
 
     Raises:
-        UnknownLanguage: nothing is called that.
+        UnknownLanguage: no row has this name.
     """
     wanted = name.strip().lower()
     if row := _BY_NAME.get(wanted):
@@ -74,16 +74,16 @@ def language(name: str) -> Language:
 
 
 def language_for_file(path: Path) -> Language:
-    """The row for a file, by its extension, else by its `#!` line.
+    """Return the row for a file, by its extension, else by its `#!` line.
 
     Raises:
-        UnknownLanguage: neither tells, or it is no file.
+        UnknownLanguage: neither matches, or it is not a file.
         OSError: a file without a known extension cannot be read.
     """
     if row := _BY_EXTENSION.get(path.suffix.lower()):
         return row
     if path.exists() and not path.is_file():
-        raise UnknownLanguage("a program is a regular file")
+        raise UnknownLanguage(f"{path.name!r} is not a regular file")
     with path.open("rb") as file:
         first = file.read(_SHEBANG_BYTES).split(b"\n", 1)[0].decode("utf-8", "replace")
     for word in _shebang_names(first):
@@ -95,7 +95,7 @@ def language_for_file(path: Path) -> Language:
 
 
 def _shebang_names(line: str) -> Iterator[str]:
-    """The program a `#!` line starts, or the one that it has `env` start."""
+    """Yield the program a `#!` line starts, or the one that it starts by env."""
     words = line.removeprefix("#!").split() if line.startswith("#!") else []
     for word in words:
         name = Path(word).name
@@ -108,12 +108,12 @@ def _shebang_names(line: str) -> Iterator[str]:
 _OS_RELEASE: Final = Path("/etc/os-release")
 _APT: Final = "apt-get install -y --no-install-recommends"
 
-# Packages that bring a command which may already be there from elsewhere, and then conflict.
+# Packages whose command may already be installed from elsewhere, with which they conflict.
 _COMMAND_OF: Final = {"nodejs": "node", "npm": "npm", "python3": "python3", "bash": "bash"}
 
 
 def platform(os_release: str | None = None) -> str:
-    """Which package manager this machine has: debian, fedora, arch, brew, windows or unknown."""
+    """Return this machine's package manager: debian, fedora, arch, brew, windows or unknown."""
     if sys.platform == "darwin":
         return "brew"
     if sys.platform == "win32":
@@ -128,7 +128,7 @@ def platform(os_release: str | None = None) -> str:
 
 
 def hint(language: Language, on: str | None = None) -> Remedy:
-    """One command that installs the language on a platform, by default this one."""
+    """Return one command that installs the language on a platform, by default this one."""
     packages = language.packages
     commands = {
         "debian": _debian_hint(packages),
@@ -149,19 +149,19 @@ def _debian_hint(packages: Packages) -> str:
 
 
 def debian_packages(languages: Iterable[Language] = LANGUAGES) -> tuple[str, ...]:
-    """Debian packages that the languages need, each once."""
+    """List Debian packages that the languages need, each once."""
     return tuple(dict.fromkeys(name for row in languages for name in row.packages.debian))
 
 
 def npm_packages(languages: Iterable[Language] = LANGUAGES) -> tuple[str, ...]:
-    """npm packages that the languages need, each once."""
+    """List npm packages that the languages need, each once."""
     return tuple(dict.fromkeys(name for row in languages for name in row.packages.npm))
 
 
 def install_script(languages: Iterable[Language] = LANGUAGES) -> str:
-    """A POSIX shell script that installs the languages on Debian or Ubuntu.
+    """Return a POSIX shell script that installs the languages on Debian or Ubuntu.
 
-    A package whose command is already there is left out, as a second node conflicts with the first.
+    A package is left out if its command is installed, as a second node conflicts with the first.
     """
     rows = tuple(languages)
     debian, npm = debian_packages(rows), npm_packages(rows)

@@ -1,6 +1,6 @@
-"""JavaScript programs rewritten so that their top-level names live on in the global object.
+"""Rewriting of JavaScript programs so that top-level names persist in the global object.
 
-An engine that evaluates one program after the other gives each its own scope, knows no static
+An engine that evaluates one program after the other gives each a separate scope, and has no static
 `import` and no top-level `await`. The rewritten program is the body of an asynchronous function
 whose top-level declarations are assignments to global properties. Lines stay where they are.
 """
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Final
 
 # Enough to find a `package` clause or a `main` function; not a parser. Offsets and line breaks
-# stay. All of it is linear in the text: what is unclosed runs to the end, so that nothing is read
+# stay. All of it is linear in the text: unclosed text runs to the end, so that nothing is read
 # twice.
 
 _COMMENT = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
@@ -47,25 +47,25 @@ RUST: Final = _lexer(
 )
 
 _BRACE = re.compile(r"[{}]")
-# How far before a brace its kind shows, in characters: a signature, not a program.
+# The distance before a brace in which its kind shows, in characters: a signature, not a program.
 _LOOK_BACK = 400
 _VISIBLE = re.compile(r"\S")
 
 
 def blank(text: str, lexer: re.Pattern[str]) -> str:
-    """The text with every comment and string replaced by as many spaces."""
+    """Return the text with every comment and string replaced by as many spaces."""
     return lexer.sub(lambda found: _VISIBLE.sub(" ", found.group()), text)
 
 
 def every_block(before: str) -> bool:
-    """The default of `surface`: whatever stands before a brace, its block is below the surface."""
+    """Return True, the default of `surface`: every block is below the surface."""
     return True
 
 
 def surface(blanked: str, below: Callable[[str], bool] = every_block) -> str:
-    """A blanked text with spaces for the insides of its blocks.
+    """Return a blanked text with spaces for the insides of its blocks.
 
-    `below` is asked, with the text just before an opening brace, whether its block is one of them.
+    `below` is called with the text just before an opening brace, to choose the blocks.
     """
     parts: list[str] = []
     at = depth = hidden_from = 0
@@ -87,7 +87,7 @@ def surface(blanked: str, below: Callable[[str], bool] = every_block) -> str:
 
 
 def after_leading(blanked: str, statement: re.Pattern[str]) -> int:
-    """The offset behind the last of the statements that open a blanked text, 0 if there is none."""
+    """Return the offset after the last statement that opens a blanked text, or 0."""
     end = 0
     while found := statement.match(blanked, end):
         end = found.end()
@@ -107,7 +107,7 @@ _FUNCTIONS = frozenset({"function_declaration", "generator_function_declaration"
 
 @dataclass(slots=True)
 class _Rewriting:
-    """Replacements by position in the source's bytes, and the names that go global."""
+    """Replacements by position in the source's bytes, and the names to make global."""
 
     source: bytes
     edits: list[tuple[int, int, str]] = field(default_factory=list)
@@ -129,14 +129,14 @@ class _Rewriting:
 
 
 def globalize(code: str) -> str:
-    """The program as an expression statement whose value is the promise of its end."""
+    """Return the program as an expression statement whose value is the promise of its end."""
     return _globalize(code, show=False)
 
 
 def globalize_and_show(code: str) -> str:
-    """The same, for a person: the promise is of `{value}` where an expression is the last of it.
+    """Return the same, with a promise of `{value}` if the program ends with an expression.
 
-    What can be read as an object is one, as in the engines' own consoles.
+    An ambiguous `{` begins an object, as in the engines' own consoles.
     """
     bare = code.strip()
     if bare.startswith("{") and not parse_root(f"({bare})".encode()).has_error:
@@ -145,7 +145,7 @@ def globalize_and_show(code: str) -> str:
 
 
 def parse_root(source: bytes, grammar: Literal["javascript", "perl"] = "javascript") -> Node:
-    """The root of a program's syntax tree."""
+    """Return the root of a program's syntax tree."""
     from tree_sitter import Parser  # noqa: PLC0415 - only such sessions need a parser
     from tree_sitter_language_pack import get_language  # noqa: PLC0415
 
@@ -177,7 +177,7 @@ def _show_last(root: Node, rewriting: _Rewriting) -> None:
 
 
 def _after_directives(root: Node) -> int:
-    """Where statements may be put without robbing a leading "use strict" of its meaning."""
+    """Return where statements may be inserted without disabling a leading "use strict"."""
     position = 0
     for statement in root.children:
         if statement.type in ("comment", "hash_bang_line"):
@@ -212,7 +212,7 @@ def _name_of(statement: Node, names: list[str], rewriting: _Rewriting) -> str:
 
 
 def _declaration(statement: Node, rewriting: _Rewriting) -> None:
-    """`const {a} = f(), b = 1` becomes `;({a} = f(), b = 1);`."""
+    """Rewrite `const {a} = f(), b = 1` to `;({a} = f(), b = 1);`."""
     keyword, *rest = statement.children
     rewriting.replace(keyword.start_byte, keyword.end_byte, ";(")
     declarators = [node for node in rest if node.type == "variable_declarator"]
@@ -228,7 +228,7 @@ def _declaration(statement: Node, rewriting: _Rewriting) -> None:
 
 
 def _find_bound_names(pattern: Node) -> Iterator[Node]:
-    """The names that a declaration's pattern binds."""
+    """Yield the names that a declaration's pattern binds."""
     if pattern.type in ("identifier", "shorthand_property_identifier_pattern"):
         yield pattern
     elif pattern.type in ("assignment_pattern", "object_assignment_pattern"):
@@ -247,7 +247,7 @@ def _class(statement: Node, rewriting: _Rewriting) -> None:
 
 
 def _import(statement: Node, rewriting: _Rewriting) -> None:
-    """A static import becomes a dynamic one, destructured into the same names."""
+    """Rewrite a static import to a dynamic one, destructured into the same names."""
     source = statement.child_by_field_name("source")
     if source is None:
         return
@@ -280,7 +280,7 @@ def _import_targets(clause: Node, rewriting: _Rewriting) -> Iterator[str]:
 
 
 def _rewrite_imports(part: Node, rewriting: _Rewriting) -> Iterator[str]:
-    """`a as b` becomes `a: b`. The word `default` is no node of its own in this grammar."""
+    """Yield `a: b` for `a as b`. The word `default` is not a node in this grammar."""
     for specifier in part.named_children:
         if specifier.type != "import_specifier":
             continue
@@ -291,7 +291,7 @@ def _rewrite_imports(part: Node, rewriting: _Rewriting) -> Iterator[str]:
 
 
 def _export(statement: Node, rewriting: _Rewriting) -> None:
-    """What is exported is declared; there is nobody to import it."""
+    """Rewrite an export to its declaration; no module imports it."""
     kept = statement.child_by_field_name("declaration") or statement.child_by_field_name("value")
     if kept is None:
         lines = rewriting.text(statement).count("\n")
@@ -307,7 +307,7 @@ def _export(statement: Node, rewriting: _Rewriting) -> None:
 
 
 def share_names(code: str) -> str:
-    """`my` of a statement at the top level becomes `our`, so that later programs find the name."""
+    """Rewrite `my` of a top-level statement to `our`, so that later programs find the name."""
     source = code.encode()
     out, at = [], 0
     for statement in parse_root(source, "perl").children:

@@ -1,7 +1,7 @@
-"""Values given to names that say "secret": settings, YAML, JSON, XML, code, command lines.
+"""Values given to names that suggest a secret: settings, YAML, JSON, XML, code, command lines.
 
 Only the value is the secret. A name alone proves little, so the value must look like one: not an
-expression, a type, a reference to where the secret is kept, a placeholder, or prose.
+expression, a type, a reference to where the secret is stored, a placeholder, or prose.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _LINE_START = Expression(
 )
 _CODE = Expression(rb"[(){}\[\]<>|\\]|->|::|&&|=")
 _IDENTIFIER = Expression(rb"[A-Za-z_$][\w$]*+(?:[.][A-Za-z_$][\w$]*+)*+[.]?\Z")
-# What stands behind a colon or sign and is a type, a kind, a state, and no value.
+# Types, kinds and states after a colon or sign, which are not values.
 _NO_VALUES = frozenset(
     b"string str bytes text int integer number any none null nil true false yes no bool boolean"
     b" undefined required optional varchar char object void unknown default password secret token"
     b" username user key value hash binary data file stdin prompt keyring basic bearer digest oauth"
     b" oauth2 enabled disabled always never inherit empty unset missing invalid valid present"
     b" absent test"
-    # Where a system looks its users up (nsswitch.conf), how PAM and git proceed.
+    # Where a system looks up its users (nsswitch.conf), how PAM and git proceed.
     b" files compat db sss systemd nis nisplus ldap winbind hesiod altfiles extrausers"
     b" sufficient requisite include substack prompted interactive store cache osxkeychain"
     b" libsecret wincred manager manager-core".split()
@@ -57,12 +57,12 @@ _FILE = Expression(
     rb"[\w./~@+-]{1,200}\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|cfg|conf|ini|env|p12|jks|pub|asc"
     rb"|gpg|sock|db|log|properties|xml|html?|[jt]sx?|py|rb|go|rs|java|sh|md|php|cs|css)(?::[0-9:]{1,9})?\Z"
 )
-# `^1.7.0`, `7.3.1-beta.2`, `>=2`: packages are called after what they do.
+# `^1.7.0`, `7.3.1-beta.2`, `>=2`: names of packages often contain such words.
 _VERSION = Expression(
     rb"(?:[\^~v]|[<>=]=?)?[0-9]{1,4}(?:\.[0-9]{1,9}){1,3}(?:[-+.]?(?:alpha|beta|rc|dev|post|pre|a|b)"
     rb"[.-]?[0-9]{0,4})?\Z"
 )
-# Words, with a short number behind one: `db-creds-v2`, `variable123`, `ServiceAccount2`.
+# Words, with a short number after one: `db-creds-v2`, `variable123`, `ServiceAccount2`.
 _NUMBERED = rb"(?>(?:[A-Z]?[a-z]{1,24}|[A-Z]{1,24}){1,8})(?:v?[0-9]{1,4})?|v?[0-9]{1,4}"
 _WORDS = Expression(
     rb"(?:(?>(?:[A-Z]?[a-z]{2,24}|[A-Z]{2,24}){1,8})(?:v?[0-9]{1,4})?|v?[0-9]{1,4})"
@@ -79,11 +79,11 @@ _UPPER_NAME = Expression(rb"[A-Z][A-Z0-9_]*+\Z")
 
 
 def find_assignments(reading: Reading) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of each value that a telling name is given."""
+    """Yield kind, start and end of each value that a name suggests to be secret."""
     data = reading.data
     for kind, start, end in names(reading):
         value = _value_behind(data, start, end, kind)
-        # Where a shell is, and was: `PWD=/…`, `OLDPWD=/…`.
+        # A shell's current and previous folder: `PWD=/…`, `OLDPWD=/…`.
         may_be_folder = data[start:end].lower().endswith((b"pwd", b"cwd"))
         if value and not (may_be_folder and _PATH.match(data[slice(*value)])):
             yield kind, *value
@@ -111,13 +111,13 @@ def _value_behind(data: bytes, start: int, end: int, kind: str) -> tuple[int, in
 
 
 def _may_assign(data: bytes, end: int) -> bool:
-    """Tell whether a sign may follow: for prose, which has none, nothing is compiled."""
+    """Return whether a sign may follow: for prose, which has none, nothing is compiled."""
     following = data[end : end + BEFORE_SIGN_BYTES_MAX + 1].lstrip(_BEFORE_SIGN)
     return following.startswith(_SIGNS)
 
 
 def _is_variable(data: bytes, start: int, end: int, separator: re.Match[bytes]) -> bool:
-    """Whether it is `NAME=value` before a command, among its arguments, or in a list of them."""
+    """Return whether it is `NAME=value` before a command, among its arguments, or in a list."""
     before = data[max(start - 1, 0) : start]
     return (
         not separator["gap"]
@@ -127,7 +127,7 @@ def _is_variable(data: bytes, start: int, end: int, separator: re.Match[bytes]) 
 
 
 def _is_field(data: bytes, start: int) -> bool:
-    """Whether it is one of the fields of an address, a form or a connection string."""
+    """Return whether it is a field of an address, a form or a connection string."""
     before = data[max(start - 2, 0) : start]
     if before[-1:] in (b"?", b"&") or data[start - 1 : start + 1] == b":_":  # of .npmrc
         return True
@@ -144,7 +144,7 @@ def _has_neighbour(data: bytes, start: int) -> bool:
 
 
 def _begins_line(data: bytes, start: int) -> bool:
-    """Whether only what may open a setting stands before it on its line."""
+    """Return whether only text that may open a setting is before it on its line."""
     earliest = max(start - LINE_START_BYTES_MAX, 0)
     line = max(data.rfind(b"\n", earliest, start), data.rfind(b"\r", earliest, start)) + 1
     if line == 0 and earliest > 0:
@@ -153,7 +153,7 @@ def _begins_line(data: bytes, start: int) -> bool:
 
 
 def _quote(data: bytes, separator: re.Match[bytes], kind: str) -> tuple[int, int] | None:
-    """A text in quotes, on one line unless the quotes are triple."""
+    """Find a text in quotes, on one line unless the quotes are triple."""
     quote, start = separator["quote"], separator.end()
     last = start + VALUE_BYTES_MAX
     end = data.find(quote, start, last)
@@ -164,14 +164,14 @@ def _quote(data: bytes, separator: re.Match[bytes], kind: str) -> tuple[int, int
     value = data[start:end]
     if not may_be_value(value, kind) or (b" " in value and not _is_mixed(value)):
         return None
-    # After a comma stands an argument or a message.
+    # After a comma comes an argument or a message.
     if separator["sign"] == b",":
         return (start, end) if _is_random(value, kind) and not _WORDS.match(value) else None
     return (start, end) if kind == "password" or _is_random(value, kind) else None
 
 
 def _of_line(data: bytes, at: int, kind: str) -> tuple[int, int] | None:
-    """`password: hunter2` of YAML, to the end of its line or to a comment."""
+    """Find `password: hunter2` of YAML, to the end of its line or to a comment."""
     line = _LINE.match(data, at)
     if line is None:
         return None
@@ -191,7 +191,7 @@ def _of_line(data: bytes, at: int, kind: str) -> tuple[int, int] | None:
 def _setting(
     data: bytes, start: int, separator: re.Match[bytes], kind: str
 ) -> tuple[int, int] | None:
-    """`NAME=value` of an environment, `db.password = value` of properties."""
+    """Find `NAME=value` of an environment, `db.password = value` of properties."""
     match = _SETTING.match(data, separator.end())
     if match is None or match[0].endswith(b","):
         return None
@@ -206,7 +206,7 @@ def _setting(
 
 
 def _word(data: bytes, at: int, kind: str, *, may_be_plain: bool) -> tuple[int, int] | None:
-    """A value in the midst of a line: `--password=value`, `?token=value`, `<password>value<`."""
+    """Find a value inside a line: `--password=value`, `?token=value`, `<password>value<`."""
     match = _WORD.match(data, at)
     if match is None:
         return None
@@ -220,7 +220,7 @@ def _word(data: bytes, at: int, kind: str, *, may_be_plain: bool) -> tuple[int, 
 
 
 def _option_value(data: bytes, at: int, kind: str) -> tuple[int, int] | None:
-    """`--password hunter2`: what follows an option could be any word, so it must be odd."""
+    """Find `--password hunter2`: any word may follow an option, so it must be odd."""
     match = _WORD.match(data, at)
     if match is None or match[0].startswith(b"-") or not may_be_value(match[0], kind):
         return None
@@ -228,8 +228,8 @@ def _option_value(data: bytes, at: int, kind: str) -> tuple[int, int] | None:
 
 
 def may_be_value(value: bytes, kind: str) -> bool:
-    """Not too short, and neither a placeholder nor a type nor the name of a secret; no path, file
-    or version either."""
+    """Return whether a value is long enough and not a placeholder, type, path, file, version or
+    name of a secret."""
     if len(value) < 4 or value.lower() in _NO_VALUES or is_placeholder(value):
         return False
     if _is_path(value) or _VERSION.match(value) or (_FILE.match(value) and kind != "password"):
@@ -238,7 +238,7 @@ def may_be_value(value: bytes, kind: str) -> bool:
 
 
 def _is_path(value: bytes) -> bool:
-    """Whether it is a path, and not what base64 can look like."""
+    """Return whether it is a path, and does not look like base64."""
     if not value.startswith((b"/", b"~", b".", b"\\")) and value[1:2] != b":":
         return False
     if _PATH.match(value) is None:
@@ -250,7 +250,7 @@ def _is_path(value: bytes) -> bool:
 
 
 def _is_mixed_up(part: bytes) -> bool:
-    """Whether small and capital letters and digits are strewn, as in no name of a file."""
+    """Return whether small and capital letters and digits are mixed, unlike in a file name."""
     if len(part) < _MIXED_BYTES_MIN or b"." in part or b"-" in part:
         return False
     return _has_digit(part) and part.lower() != part != part.upper() and not _WORDS.match(part)
@@ -265,12 +265,12 @@ def _has_digit(value: bytes) -> bool:
 
 
 def _is_mixed(value: bytes) -> bool:
-    """Whether a text with spaces is a passphrase and not a sentence: digits, capitals, length."""
+    """Return whether a text with spaces is a passphrase, by digits, capitals and length."""
     return _has_digit(value) and any(0x41 <= byte <= 0x5A for byte in value) and len(value) >= 12
 
 
 def _is_random(value: bytes, kind: str) -> bool:
-    """Whether it looks made by a machine, or by somebody who follows a password's rules."""
+    """Return whether it looks machine-made, or like one that follows a password's rules."""
     if b" " in value or len(value) < 8 or not _has_digit(value):
         return False
     if kind != "password" and _WORDS.match(value):

@@ -9,8 +9,8 @@ from base.secrets.placeholders import is_placeholder
 from base.secrets.readings import Expression, Reading
 from base.secrets.tokens import is_filler
 
-# RFC 7468 (PKCS #8, PKCS #1, SEC 1), RFC 9580 (PGP), PROTOCOL.key of OpenSSH. What stands between
-# two lines of the body may be written out (`\n` in JSON), quoted, commented or indented.
+# RFC 7468 (PKCS #8, PKCS #1, SEC 1), RFC 9580 (PGP), PROTOCOL.key of OpenSSH. Between two lines of
+# the body may be escaped breaks (as in JSON), quotes, comments or indentation.
 _ARMOUR = rb"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _BETWEEN = rb"""(?:[\s"'+,>#*|\\/;]|(?<=\\)[nrt]){1,80}"""
 _HEADERS = rb"(?:" + _BETWEEN + rb"[A-Z][A-Za-z-]{1,30}:[^\r\n\\]{0,200}){0,8}"
@@ -39,14 +39,14 @@ _BEARER = Expression(rb"(?<!\w)bearer[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,40
 
 
 def find_private_keys(reading: Reading) -> Iterator[tuple[str, int, int]]:
-    """The body of each private key, armour left standing; also of one that is cut off."""
+    """Yield the body of each private key without its armour; also of one that is cut off."""
     for key in _KEY.compiled.finditer(reading.data):
         begin = key.end("body") - len(key["body"].lstrip(b"\r\n\t \"'+,>#*|;/"))
         yield "private-key", begin, key.end("body")
 
 
 def find_url_passwords(reading: Reading) -> Iterator[tuple[str, int, int]]:
-    """The password of every `scheme://user:password@host`."""
+    """Yield the password of every `scheme://user:password@host`."""
     for match in _AUTHORITY.compiled.finditer(reading.data):
         password, sign, host = match[2].rpartition(b"@")
         if (
@@ -58,7 +58,7 @@ def find_url_passwords(reading: Reading) -> Iterator[tuple[str, int, int]]:
 
 
 def find_header_credentials(reading: Reading) -> Iterator[tuple[str, int, int]]:
-    """What authorises in HTTP headers, in whatever notation they are written."""
+    """Yield the credentials in HTTP headers, in any notation."""
     data = reading.data
     for name, at in reading.find_all(_HEADER_NAMES):
         if (header := _HEADER_SIGN.match(data, at + len(name))) is None:

@@ -1,8 +1,8 @@
-"""Passwords without a telling name before them: options of certain commands, netrc, SQL, and the
-names and values that stand in fields of their own.
+"""Passwords without a name that suggests one: options of certain commands, netrc, SQL, and names
+and values in separate fields.
 
 Each form is looked for only around its mark, plain text that can be searched for fast. The search
-stays within its line, but for the forms that take two.
+stays within its line, except for the forms that take two.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ _VALUE += rb"""|(?P<value>[^\s"'`|;&<>()]{1,200}+))"""
 _NAMES = rb"""["']?(?:name|key)["']?\s{0,2}[:=]\s{0,2}["']?(?P<name>[\w.:-]{3,80}+)["']?"""
 
 _BEFORE = b"\"' \t\r\n\v\f"
-"""What `_NAMES` allows between a mark and its sign."""
+"""Characters that `_NAMES` allows between a mark and its sign."""
 
 
 class Form(NamedTuple):
     """A way to write a password, which is the group `value`, `single` or `double`."""
 
-    marks: tuple[bytes, ...]  # in lower case; they tell where to look
+    marks: tuple[bytes, ...]  # in lower case; where to look
     expression: bytes  # matched from a mark on
-    kind: str = "password"  # empty: as its `name` says
+    kind: str = "password"  # empty: by its `name`
     is_word_allowed: bool = True  # whether a plain word can be one, and not only an odd text
-    needs: bytes = b""  # what else the text must hold, in lower case
-    follows: tuple[bytes, ...] = ()  # one of these must stand behind a mark, quote and blanks
+    needs: bytes = b""  # other text that is required, in lower case
+    follows: tuple[bytes, ...] = ()  # one of these must follow a mark, quote and blanks
 
 
 def _option(commands: str, option: bytes) -> Form:
-    """A command's option, with its value behind it on the same line."""
+    """Return a command's option, with its value after it on the same line."""
     marks = tuple(f"{command} ".encode() for command in commands.split())
     return Form(
         marks, rb" ?[\w-]{5,10} [^\r\n]{0,120}?(?<=\s)" + option + _VALUE, needs=option[:2].lower()
@@ -120,13 +120,13 @@ FORMS = (
 
 
 def find_in_command_lines(reading: Reading) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of each password that its form alone tells."""
+    """Yield kind, start and end of each password that only its form shows."""
     data, lowered = reading.data, reading.lowered
     for form in FORMS:
         if form.needs and form.needs not in lowered:
             continue
         for mark, at in reading.find_all(form.marks):
-            # Names and keys are all over a program; most are given nothing.
+            # Names and keys are all over a program; most have no value.
             following = lowered[at + len(mark) : at + len(mark) + 4].lstrip(_BEFORE)
             if form.follows and not following.startswith(form.follows):
                 continue
@@ -148,7 +148,7 @@ def _match_at(form: Form, mark: bytes, data: bytes, at: int) -> tuple[str, int, 
 
 
 def _is_secret(form: Form, kind: str, value: bytes) -> bool:
-    from base.secrets.assignments import may_be_value  # noqa: PLC0415 - they ask each other
+    from base.secrets.assignments import may_be_value  # noqa: PLC0415 - they import each other
 
     if kind == "basic-credential":
         return _is_basic(value)
@@ -163,7 +163,7 @@ def _is_secret(form: Form, kind: str, value: bytes) -> bool:
 
 
 def _is_basic(value: bytes) -> bool:
-    """Whether it is `user:password` in base64."""
+    """Return whether it is `user:password` in base64."""
     import base64  # noqa: PLC0415 - few texts have a field of this name
     import binascii  # noqa: PLC0415
 

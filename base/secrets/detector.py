@@ -1,4 +1,4 @@
-"""Finds secrets by all means at once."""
+"""Search for secrets by all means at once."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from base.secrets.readings import SHORT_BYTES, Reading, list_readings
 from base.secrets.secret_names import MARKS
 
 CUT_BYTES = 8192
-"""How far around a cut a secret is looked for."""
+"""The distance around a cut in which a secret is looked for."""
 Finder = Callable[[Reading], Iterator[tuple[str, int, int]]]
 
 
-# In order of how much they know: where two find the same text, the first names it. Each is loaded
-# when a text holds one of its marks (in lower case): most texts hold none, and compiling all
-# expressions takes longer than reading such a text. Tokens compile theirs one by one. Marks that
-# are in many texts come first.
+# In order of precision: if two find the same text, the first names it. Each is loaded when a text
+# holds one of its marks (in lower case): most texts hold none, and compiling all expressions takes
+# longer than reading such a text. Tokens compile theirs one by one. Marks that are in many texts
+# come first.
 FINDERS: tuple[tuple[str, str, tuple[bytes, ...]], ...] = (
     ("blocks", "find_private_keys", (b"-----begin ",)),
     ("tokens", "find_tokens", (b"",)),
@@ -51,10 +51,8 @@ class Secret(NamedTuple):
 
 
 def find_secrets(text: str | bytes) -> tuple[Secret, ...]:
-    """The secrets of a text in order, none overlapping another.
-
-    Ranges are bytes of bytes, and characters of str.
-    """
+    """Find the secrets of a text in order, none overlapping another. Ranges are bytes of bytes, and
+    characters of str."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     ranked: list[tuple[int, int, int, str]] = []
     for reading in list_readings(data):
@@ -79,8 +77,8 @@ def find_secrets(text: str | bytes) -> tuple[Secret, ...]:
 
 
 def find_divided(data: bytes, at: int) -> tuple[int, int]:
-    """Return where a secret begins and ends that a cut would divide; the cut twice if none. Half of
-    one is not found, and gives half of it away."""
+    """Return where a secret begins and ends that a cut would divide; the cut twice if none. Half a
+    secret would not be found, and would be revealed."""
     first = max(at - CUT_BYTES, 0)
     for secret in find_secrets(data[first : at + CUT_BYTES]):
         if first + secret.start < at < first + secret.end:
@@ -100,7 +98,7 @@ def find_form(data: bytes) -> str:
 
 
 def _in_characters(data: bytes, secrets: Sequence[Secret]) -> Iterator[Secret]:
-    """The same ranges, counted in characters."""
+    """Yield the same ranges, counted in characters."""
     characters, at = 0, 0
     for secret in secrets:
         places = []

@@ -1,4 +1,4 @@
-"""What stands where a secret would: examples, blanks, references to where the secret really is."""
+"""Placeholders of secrets: examples, blanks, references to where the secret really is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from base.secrets.readings import Expression
 
-# Words that documents and templates put in place of a value (compared in lower case).
+# Words that documents and templates use instead of a value (compared in lower case).
 _WORDS = Expression(
     rb"example|placeholder|change[_-]?me|change[_-]?this|replace[_-]?(?:me|with|this)"
     rb"|your[_-]|insert[_-]|dummy|redacted|masked|hidden|sanitized|to[_-]?be[_-]|fixme|foobar"
@@ -19,7 +19,7 @@ _PARTS = (
     *(b"masked", b"hidden", b"sanitized", b"be", b"fixme", b"foobar", b"not", b"<", b"my", b"here"),
     *(b"lorem", b"sample"),
 )
-"""Of which each of those words has one."""
+"""Each of those words has one of these parts."""
 
 # A reference begins like this: shell, make, CI templates, Jinja, printf, Windows, Ruby.
 _REFERENCE = Expression(
@@ -36,11 +36,11 @@ _BLANKS = b"xX*.#_?0-\xe2\x80\xa2\xa6\xc2\xb7"
 
 
 def is_placeholder(value: bytes) -> bool:
-    """Whether a value assigned to a secret's name is no secret."""
+    """Return whether a value assigned to a secret's name is not a secret."""
     return _is_reference(value) or _is_blank(value) or _has_words(value[:200])
 
 
-# Each looks first for plain text that its expression has in any case: most values have none.
+# Each looks first for plain text that its expression requires: most values have none.
 def _is_reference(value: bytes) -> bool:
     if not value.startswith(_REFERENCE_SIGNS):
         is_letter = value[:1].lower() in _REFERENCE_LETTERS

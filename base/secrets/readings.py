@@ -1,8 +1,8 @@
 """Readings of a text: as it is shown, and with its escapes decoded, each with the way back.
 
-What splits a secret or hides its beginning goes: control sequences, characters that are not seen,
-and escapes of JSON, URLs, HTML, shells and mail. A reading is made by replacing, in time that grows
-linearly with the text; where its places came from is worked out when something was found in it.
+Text that splits a secret or hides its beginning is removed: control sequences, invisible
+characters, and escapes of JSON, URLs, HTML, shells and mail. A reading is made by replacing, in
+time that grows linearly with the text; original positions are computed only for findings.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     Map = tuple[list[int], list[tuple[int, int]]]
 
 DEPTH_MAX = 3
-"""How many encodings within one another are decoded; doubled backslashes go at once."""
+"""The depth to which nested encodings are decoded; doubled backslashes go at once."""
 SHORT_BYTES = 4096
 """A text up to this size is searched faster than its words are gathered."""
 BLOCK_BYTES = 256 * 1024
 _OVERLAP_BYTES = 64
-"""More than any word has that is looked for."""
+"""Longer than any word that is looked for."""
 
 _WORDS = bytes(byte if chr(byte).isalpha() or byte == 0x5F else 0x20 for byte in range(0x80))
 _WORDS += b" " * 0x80
-"""The letters of words themselves, and a blank for all else: numbers are most of some texts."""
+"""The letters of words themselves, and a blank for all else: some texts are mostly numbers."""
 
 
 class Expression:
@@ -54,7 +54,7 @@ class Expression:
 
 
 def _unescape(match: re.Match[bytes]) -> bytes:
-    """Return what a backslash stands for: a character, a byte, or the sign behind it."""
+    """Return the meaning of a backslash: a character, a byte, or the sign after it."""
     written, form = match[match.lastindex or 0], match.lastgroup
     if form == "sign":
         return _LETTERS.get(written, written)
@@ -70,13 +70,13 @@ def _resolve(match: re.Match[bytes]) -> bytes:
     return unescape(match[0].decode()).encode("utf-8", "surrogatepass")
 
 
-# Each step: one of its marks is in the text, then what is replaced, and by what. An expression
+# Each step: one of its marks is in the text, then the expression and the replacement. An expression
 # begins with a plain byte, which is searched for fast, and none tries a run of bytes again from its
 # middle. Bold and underlined are as printers and `man` write them.
 _OVERSTRUCK = Expression(rb"\x08(?<=([!-~])\x08)(?:\1|_)")
 _SEQUENCE = rb"[0-?]{0,64}[ -/]{0,8}[@-~]"
-# What is not shown: control sequences and strings (ECMA-48, ISO 2022, DEC), other controls, and
-# what Unicode calls Default_Ignorable_Code_Point, C1, and separators of lines.
+# Invisible characters: control sequences and strings (ECMA-48, ISO 2022, DEC), other controls, and
+# Unicode's Default_Ignorable_Code_Point, C1, and separators of lines.
 _UNSHOWN: tuple[Step, ...] = (
     (
         (b"\x1b",),
@@ -106,7 +106,7 @@ _UNSHOWN: tuple[Step, ...] = (
         b"",
     ),
 )
-# Control strings, such as the addresses of links, are read as lines of their own, too.
+# Control strings, such as the addresses of links, are read as separate lines, too.
 _STRINGS: tuple[Step, ...] = (
     (
         tuple(b"\x1b" + bytes([sign]) for sign in b"]PX^_"),
@@ -114,17 +114,17 @@ _STRINGS: tuple[Step, ...] = (
         b"\n",
     ),
 )
-# One backslash, behind which the rest of a run is passed over: JSON in JSON doubles them.
+# One backslash; the rest of a run after it is skipped: JSON in JSON doubles them.
 _RUN = rb"\\(?<!\\\\)\\*+"
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"e": b"\x1b", b"f": b"\f", b"t": b"\t", b"v": b"\v"}
-# Quoted-printable (RFC 2045): its own sign, and breaks in lines that it made too long.
+# Quoted-printable (RFC 2045): its sign, and its breaks in long lines.
 _MAIL: tuple[Step, ...] = (
     ((b"=3D",), Expression(rb"=3D"), b"="),
     ((b"=\n", b"=\r\n"), Expression(rb"=(?<=[^\r\n]{70}=)\r?\n"), b""),
 )
 _ESCAPES: tuple[Step, ...] = (
     ((b"\\n", b"\\r"), Expression(_RUN + rb"[nr]"), b"\n"),
-    # One backslash stays before a quote: what is quoted goes on behind it.
+    # One backslash stays before a quote: the quoted text continues after it.
     ((b'\\\\"', b"\\\\'"), Expression(rb"\\(?<!\\\\)\\++[\"']"), lambda match: match[0][-2:]),
     (
         (b"\\",),
@@ -141,7 +141,7 @@ _ESCAPES: tuple[Step, ...] = (
         _resolve,
     ),
 )
-# Lines without escapes, but for the last before one with some: they were read once.
+# Lines without escapes, except the last before one with some: they were read before.
 _CLEAN = rb"[^\n\\%&]*+(?:\\[\"'][^\n\\%&]*+)*\n"  # possessive groups: broken before 3.11.5
 _READ: tuple[Step, ...] = (
     ((b"\n",), Expression(rb"\n(?:" + _CLEAN + rb"(?=" + _CLEAN + rb"))+"), b"\n\xff\n"),
@@ -149,12 +149,12 @@ _READ: tuple[Step, ...] = (
 
 
 class Reading:
-    """One way to read a text, as `data`. `has_gaps` tells whether something was taken out."""
+    """One way to read a text, as `data`. `has_gaps` is true if something was taken out."""
 
     def __init__(
         self, data: bytes, maps: Iterable[Callable[[], Map]] = (), *, has_gaps: bool = False
     ) -> None:
-        """Each of the `maps` leads one replacement back, in their order."""
+        """Set up; each of the `maps` leads one replacement back, in their order."""
         self.data = data
         self.lowered = data.lower()
         self.has_gaps = has_gaps
@@ -162,8 +162,8 @@ class Reading:
 
     @cached_property
     def words(self) -> frozenset[bytes]:
-        """Each word once, and parts of long ones. Of most texts they are a hundredth, so that
-        looking among them first is many times faster."""
+        """Return each word once, and parts of long ones. In most texts they are a hundredth, so
+        that looking among them first is many times faster."""
         words: set[bytes] = set()
         for start in range(0, len(self.data), BLOCK_BYTES):
             block = self.data[max(start - _OVERLAP_BYTES, 0) : start + BLOCK_BYTES]
@@ -172,7 +172,7 @@ class Reading:
 
     @cached_property
     def vocabulary(self) -> bytes:
-        """The words between blanks."""
+        """Return the words between blanks."""
         return b" ".join((b"", *self.words, b""))
 
     @cached_property
@@ -180,7 +180,7 @@ class Reading:
         return self.vocabulary.lower()
 
     def find_all(self, marks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
-        """Yield each place of each mark, which is in lower case, whatever the case there."""
+        """Yield each place of each mark, which is in lower case, in any case."""
         for mark in self.select(marks):
             at = self.lowered.find(mark)
             while at >= 0:
@@ -188,7 +188,7 @@ class Reading:
                 at = self.lowered.find(mark, at + len(mark))
 
     def select(self, marks: Iterable[bytes]) -> Iterable[bytes]:
-        """Leave out marks of which the text lacks a word."""
+        """Return the marks without those that have a word missing from the text."""
         if len(self.data) <= SHORT_BYTES:
             return marks
         words = self._lowered_vocabulary
@@ -206,14 +206,13 @@ class Reading:
         return Reading(data, maps, has_gaps=has_gaps) if len(maps) > len(self._maps) else self
 
     def locate(self, start: int, end: int) -> tuple[int, int]:
-        """Return where the text has what stands between two places here, with all that was
-        replaced within."""
+        """Return the place in the text of a range here, with all that was replaced within."""
         for starts, places in self._ways_back:
             start, end = _locate(starts, places, start)[0], _locate(starts, places, end - 1)[1]
         return start, end
 
     def has_gap(self, at: int) -> bool:
-        """Tell whether something was taken out before this place."""
+        """Return whether something was taken out before this place."""
         return self.locate(at - 1, at)[1] < self.locate(at, at + 1)[0]
 
     @cached_property
@@ -230,7 +229,7 @@ _words_of = functools.cache(split_words)
 
 
 def list_readings(data: bytes) -> Iterator[Reading]:
-    """Yield how a text can be read: as shown, what its control strings hold, and both decoded."""
+    """Yield the readings of a text: as shown, its control strings, and both decoded."""
     whole = Reading(data)
     shown = whole.apply(_UNSHOWN)
     strings = whole.apply(_STRINGS)
@@ -255,7 +254,7 @@ def _map(expression: Expression, replacement: Replacement, before: bytes) -> Map
     for match in expression.compiled.finditer(before):
         start, end = match.span()
         size = len(replacement if isinstance(replacement, bytes) else replacement(match))
-        if expression is _OVERSTRUCK:  # what stands before it was printed twice or more
+        if expression is _OVERSTRUCK:  # the text before it was printed twice or more
             start, size = start - 1, 1
             if start < at:
                 places[-1], at = (places[-1][0], end), end

@@ -1,4 +1,4 @@
-"""Replaces secrets by what kind they are."""
+"""Replacement of secrets by their kinds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from base.secrets.detector import Secret, find_secrets
 
 
 def redact(text: AnyStr) -> tuple[AnyStr, tuple[Secret, ...]]:
-    """Return the text with `[REDACTED:kind]` in place of each secret, and the secrets' places in
-    the text as it was. Redacting again changes nothing."""
+    """Return the text with `[REDACTED:kind]` instead of each secret, and the secrets' places in the
+    original text. Redacting again changes nothing."""
     secrets = find_secrets(text)
     if not secrets:
         return text, ()

@@ -1,4 +1,4 @@
-"""Which names say that their value is secret: `API_TOKEN` and `clientSecret`, not `max_tokens`."""
+"""Names whose values are secret: `API_TOKEN` and `clientSecret`, not `max_tokens`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DATA = (
 NOT_SECRET_NAMES = tuple(
     f".env{sign}{what}" for sign in ".-_" for what in ("example", "sample", "template", "dist")
 )
-# Endings of a path whose last part alone would say nothing; `/**` is all below a folder.
+# Path suffixes whose last part alone would not match; `/**` is all below a folder.
 SECRET_PATHS = words(
     """.envs/** .aws/sso/cache/** .aws/cli/cache/** .docker/config.json .kube/config
     .config/gh/hosts.yml .config/hub .config/glab-cli/config.yml .config/doctl/config.yaml
@@ -38,7 +38,7 @@ SECRET_PATHS = words(
 )
 _FILES = tuple(f"/{path}" for path in SECRET_PATHS if not path.endswith("/**"))
 _FOLDERS = tuple(f"/{path[:-2]}" for path in SECRET_PATHS if path.endswith("/**"))
-# What editors, package managers and people add to the name of a file that they copy.
+# Suffixes that editors, package managers and people add to the name of a file that they copy.
 _COPY_BEHIND = (
     r"(?P<name>.+?)(?:~|\.~[0-9]{1,4}~|\.(?:bak|backup|bkp|old|orig|save|sav|tmp|rej|copy|prev)"
     r"[0-9]{0,4}|___jb_(?:tmp|old)___|\.(?:dpkg|ucf)-(?:old|dist|new|bak)|\.rpm(?:save|new)"
@@ -52,12 +52,12 @@ _COPIES_MAX = 3
 
 
 def is_secret_name(path: str) -> bool:
-    """Tell whether a file of this name holds secrets, or is a copy of one: by its last part."""
+    """Return whether a file of this name holds secrets, or is a copy of one: by its last part."""
     return any(map(_is_secret, _originals(path.rstrip("/").rpartition("/")[2].casefold())))
 
 
 def is_secret_path(path: str) -> bool:
-    """The same, where the folders that lead to it count, too."""
+    """Return whether a file holds secrets, by its parent folders, too."""
     if is_secret_name(path):
         return True
     folder, _, name = f"/{path.strip('/')}".casefold().rpartition("/")
@@ -81,9 +81,9 @@ def _any_name() -> re.Pattern[str]:
     return re.compile("|".join(f"(?s:{way})\\Z" for way in ways))
 
 
-@functools.lru_cache(64)  # a name is looked at by itself, and at the end of its path
+@functools.lru_cache(64)  # a name is looked at alone, and at the end of its path
 def _originals(name: str) -> tuple[str, ...]:
-    """Return what a file may be a copy of: itself, if its name names no other."""
+    """Return the possible originals of a copy: the name itself, if it names no other."""
     if "copy" in name or " (" in name:
         name = re.sub(_COPY_WITHIN, r"\g<name>\g<ending>", name)
     names = [name]
@@ -94,9 +94,9 @@ def _originals(name: str) -> tuple[str, ...]:
         is_swap = name.startswith(".") and re.search(r"\.(?:kate-)?sw[a-z]\Z", name) is not None
         name = next(found for found in shorter.groups() if found)
         names.append(name)
-        if is_swap:  # of `name` lies in `.name.swp`, that of `.name` too
+        if is_swap:  # the swap file of `name` is `.name.swp`, and that of `.name` too
             names.append(name[1:])
-    # `.env.example~` is a copy of an example, whatever `.env.*` would say of it.
+    # `.env.example~` is a copy of an example, although it matches `.env.*`.
     return tuple(names[-1:]) if names[-1] in NOT_SECRET_NAMES else tuple(names)
 
 
@@ -112,7 +112,7 @@ KEYWORDS = tuple(
     for word in dict.fromkeys((stem, stem.replace("_", "-"), stem.replace("_", "")))
 )
 _KEYS = tuple(word for word in KEYWORDS if word.endswith(b"key"))
-# Too short to tell that a value speaks of secrets, too.
+# Too short to show that a value names a secret, too.
 _SHORT = (b"pass", b"psk")
 MARKS = (*KEYWORDS, *_SHORT)
 _APART = (*(word for word in KEYWORDS if word not in _KEYS), *_SHORT)
@@ -131,7 +131,7 @@ _PASS_KINDS = word_set(
     keystore api app registry vpn wifi samba smb web jenkins docker nexus sonar backup master
     require client server remote git svn"""
 )
-# What stands before `token` where it is none of a person's: of a parser, a page, an assembly.
+# Words before `token` that make it harmless: of a parser, a page, an assembly.
 _OTHER_TOKENS = word_set(
     "next page continuation cancellation pad eos bos sep cls unk mask unexpected lexer parser"
 )
@@ -141,7 +141,7 @@ _KEY_KINDS = word_set(
     jwt client admin service storage shared app application subscription crypt hmac deploy
     preshared"""
 )
-# What may follow the telling word and leave it telling: API_TOKEN_PROD, secret_key_base.
+# Suffixes after which a word still names a secret: API_TOKEN_PROD, secret_key_base.
 _SUFFIXES = word_set(
     """prod production dev development staging live test default base value new old primary
     secondary main root raw plain data string str text"""
@@ -149,7 +149,7 @@ _SUFFIXES = word_set(
 
 
 def names(reading: Reading) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of each telling name."""
+    """Yield kind, start and end of each name of a secret."""
     data, at = reading.data, 0
     for keyword_start, keyword_end in _keywords(reading):
         if keyword_start < at:
@@ -164,7 +164,7 @@ def names(reading: Reading) -> Iterator[tuple[str, int, int]]:
 
 
 def _keywords(reading: Reading) -> list[tuple[int, int]]:
-    """Where each keyword stands, in order. Plain searches are many times faster than one regex,
+    """Return where each keyword is, in order. Plain searches are many times faster than one regex,
     and those that end with `key` are found by it together."""
     found = [(at, at + len(word)) for word, at in reading.find_all(_APART)]
     for end in _ends_of_key(reading.lowered):
@@ -175,7 +175,7 @@ def _keywords(reading: Reading) -> list[tuple[int, int]]:
 
 
 def _ends_of_key(lowered: bytes) -> Iterator[int]:
-    """Where `key` ends behind what may be a keyword's other half."""
+    """Yield where `key` ends after the possible other half of a keyword."""
     end = lowered.find(b"key") + 3
     while end >= 3:
         half = end - 3 - (lowered[end - 4 : end - 3] in (b"_", b"-"))
@@ -185,26 +185,26 @@ def _ends_of_key(lowered: bytes) -> Iterator[int]:
 
 
 def has_keyword(value: bytes) -> bool:
-    """Whether a value speaks of secrets itself."""
+    """Return whether a value itself contains a secret's name."""
     lowered = value.lower()
     return any(word in lowered for word in KEYWORDS)
 
 
-@functools.lru_cache(1024)  # a text, and those after it, use few names again and again
+@functools.lru_cache(1024)  # the same few names recur in texts
 def kind_of(name: bytes) -> str:
-    """What a name says it holds: `password`, `secret`, `token`, `key`; empty if nothing secret."""
+    """Return the kind that a name suggests: `password`, `secret`, `token`, `key`; empty if none."""
     last = name.rstrip(b".-").rpartition(b".")[2]
     parts = [word.decode().lower() for word in _WORDS.compiled.findall(last)]
     while parts and (parts[-1].isdigit() or parts[-1] in _SUFFIXES):
         parts.pop()
-    # What everybody may have: `PublicKeyToken` of a .NET assembly, a public key.
+    # Public values: `PublicKeyToken` of a .NET assembly, a public key.
     if not parts or parts[-3:] == ["public", "key", "token"] or parts[-2:] == ["public", "key"]:
         return ""
     return _kind_of_last(parts[-1], before=parts[-2] if len(parts) > 1 else "")
 
 
 def _kind_of_last(tail: str, before: str) -> str:
-    """The same, by the last word and the one before it."""
+    """Return the same, by the last word and the one before it."""
     if tail in _PASSWORDS or tail.endswith(("password", "passwd")):
         return "password"
     if tail == "pass":

@@ -16,22 +16,22 @@ from base.secrets.readings import Reading, split_words
 from base.wordlist import read_rows
 
 _SEEN_BYTES = 1024
-"""How much of a token is looked at before the costlier question of where it begins."""
+"""The length of a token that is checked before the costlier search for its beginning."""
 
 KINDS_OF_BYTES_MIN = 6
 """A token of fewer different bytes than this is `xxxx…`, not a key."""
 
 _HEAD_BYTES = 3
 TOKEN_BYTES_MAX = 25_000
-"""How much of a run behind an anchor is looked at: three parts of a JSON web token."""
+"""The length of a run after an anchor that is checked: three parts of a JSON web token."""
 
 
 class TokenForm(NamedTuple):
-    """One kind of token: one of its anchors, and what stands behind that."""
+    """One kind of token: one of its anchors, and the text after it."""
 
     kind: str
-    anchors: tuple[bytes, ...]  # a colon that one begins with is never secret
-    expression: bytes  # only the group `value` is secret, where there is one
+    anchors: tuple[bytes, ...]  # the colon at the start of one is never secret
+    expression: bytes  # only the group `value` is secret, if there is one
     source: str
     not_behind: bytes = rb"\w"  # what may not precede an anchor that begins with a letter
 
@@ -47,9 +47,9 @@ TOKEN_FORMS = tuple(_form(*row) for row in read_rows(__file__, "token_forms.txt"
 
 
 def find_tokens(reading: Reading) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of each token, by form and not by place."""
+    """Yield kind, start and end of each token, by form and not by place."""
     data = reading.data
-    # Few anchors have a beginning that some word has; behind what was taken out it is within one.
+    # Few anchors have a beginning that some word has; after a gap it is within one.
     heads = set(map(operator.itemgetter(slice(_HEAD_BYTES)), reading.words))
     for form, anchor, head, word in _anchors():
         if (
@@ -63,7 +63,7 @@ def find_tokens(reading: Reading) -> Iterator[tuple[str, int, int]]:
         while at >= 0:
             end = at + len(anchor)
             if (
-                # Where something was taken out of the text a token may begin and end.
+                # A token may begin and end where something was taken out of the text.
                 not (at and is_word and not_behind.match(data, at - 1))
                 or (
                     reading.has_gaps
@@ -85,8 +85,8 @@ def find_tokens(reading: Reading) -> Iterator[tuple[str, int, int]]:
 
 @functools.cache
 def _anchors() -> list[tuple[TokenForm, bytes, bytes, bytes]]:
-    """All anchors, each with the head of the word that it begins with, and that word between
-    blanks. Both are empty if it may stand within a word, or is less than a word's beginning."""
+    """Return all anchors, each with the head of its first word, and that word between blanks. Both
+    are empty if it may be within a word, or is less than a word's beginning."""
     found = []
     for form in TOKEN_FORMS:
         for anchor in form.anchors:
@@ -99,7 +99,7 @@ def _anchors() -> list[tuple[TokenForm, bytes, bytes, bytes]]:
 
 
 def is_filler(token: bytes) -> bool:
-    """Whether a token of a known form is an example of that form and opens nothing."""
+    """Return whether a token of a known form is only an example of that form."""
     if len(set(token[-20:])) < KINDS_OF_BYTES_MIN:
         return True
     return b"EXAMPLE" in token or b"example" in token or b"xxxxx" in token.lower()
@@ -110,7 +110,7 @@ def is_filler(token: bytes) -> bool:
 def _compile_form(
     form: TokenForm,
 ) -> tuple[re.Pattern[bytes], re.Pattern[bytes] | None, re.Pattern[bytes]]:
-    """Return what matches a token, what may not follow it, and what may not precede."""
+    """Return the expressions of a token, and of text forbidden after and before it."""
     expression, not_before = form.expression, b""
     if expression.endswith(rb"\b"):
         expression, not_before = expression[:-2], rb"\w"

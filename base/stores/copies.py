@@ -1,4 +1,4 @@
-"""Copies of a store's file: one a day beside it, the last few of them kept, and restoring one.
+"""Copies of a store's file: one a day next to it, the last few of them retained, and restoring one.
 
 A copy is never made of a damaged file, so that it outlives the damage.
 """
@@ -44,12 +44,12 @@ UNFINISHED = ".unfinished"
 
 _LOGS = ("-wal", "-shm", "-journal")
 _REPLACED_BY = ".copy-"
-"""Before the day of the copy that took the place of a damaged file, in that file's new name."""
+"""Before the day of the copy that replaced a damaged file, in that file's new name."""
 
 
 def copy_daily(database: Database, now: float, kept: int, *, again: bool = False) -> Path | None:
-    """Copy the file if that was not done today, or `again`, in the place of that one; return the
-    copy. So many copies are kept.
+    """Copy the file if that was not done today, or `again`, replacing that one; return the copy.
+    The newest `kept` copies stay.
 
     Raises:
         StoreUnavailableError: the file is damaged.
@@ -70,7 +70,7 @@ def copy_daily(database: Database, now: float, kept: int, *, again: bool = False
             os.replace(beside, wanted)
         finally:
             beside.unlink(missing_ok=True)
-        # Those of later days were made by a clock that was wrong.
+        # Copies of later days were made with a wrong clock.
         listed = sorted(list_copies(path), key=lambda one: one.name > wanted.name)
         for old in listed[kept:]:
             old.unlink(missing_ok=True)
@@ -78,7 +78,7 @@ def copy_daily(database: Database, now: float, kept: int, *, again: bool = False
 
 
 def copy_file(database: Database, to: Path) -> None:
-    """Copy a file wholly, on the disk when this returns; nothing half-made is left.
+    """Copy a file wholly, on the disk when this returns; no partial copy is left.
 
     Raises:
         StoreUnavailableError: the file is damaged.
@@ -99,12 +99,12 @@ def _copy(file: Path, to: Path) -> None:
 
 
 def find_last_copy(path: StrPath) -> Path | None:
-    """Return the newest copy of a file; None where there is none."""
+    """Return the newest copy of a file; None if it has none."""
     return next(iter(list_copies(path)), None)
 
 
 def list_copies(path: StrPath, pattern: str = "????-??-??") -> list[Path]:
-    """List the daily copies of a file, the newest first, or what else has such a name beside."""
+    """List the daily copies of a file, or others by a pattern, the newest first."""
     own = Path(path)
     found = find_folder(own).glob(f"{escape(own.stem)}-{pattern}.sqlite3")
     return sorted((one for one in found if one.is_file()), reverse=True)
@@ -124,7 +124,7 @@ def drop_copies(path: StrPath) -> None:
 
 @contextmanager
 def hold_copies(path: StrPath) -> Iterator[None]:
-    """Keep other processes from making copies meanwhile. What a killed one left is removed.
+    """Keep other processes from making copies. Remains of a killed one are removed.
 
     Raises:
         OSError: the folder cannot be made, or another process holds it too long.
@@ -138,7 +138,7 @@ def hold_copies(path: StrPath) -> Iterator[None]:
 
 
 def is_lost(path: StrPath) -> bool:
-    """Return whether a file of which there is a copy is missing or empty."""
+    """Return whether a file that has a copy is missing or empty."""
     try:
         is_empty = os.stat(path).st_size == 0
     except FileNotFoundError:
@@ -149,10 +149,10 @@ def is_lost(path: StrPath) -> bool:
 
 
 def verify_structure(database: Database, *, bytes_max: int | None = None) -> None:
-    """Check a file for damage, if it is no larger than usual, or than `bytes_max`.
+    """Check a file for damage, if its size is usual, or up to `bytes_max`.
 
     Raises:
-        StoreUnavailableError: it is damaged; its cause says so.
+        StoreUnavailableError: it is damaged, for the reason in its cause.
     """
     room = CHECKED_BYTES_MAX if bytes_max is None else bytes_max
     if os.stat(database.path).st_size <= room:
@@ -161,9 +161,8 @@ def verify_structure(database: Database, *, bytes_max: int | None = None) -> Non
 
 
 def restore_last_copy(path: StrPath, wait_s: float) -> None:
-    """Put the last sound copy of a damaged or lost file in its place, or leave none if there is
-    none. The damaged file is kept, and `describe_damage` tells of it. Others who would open the
-    file wait meanwhile.
+    """Replace a damaged or lost file by its last intact copy, or by none. The damaged file stays,
+    and `describe_damage` reports it. Others who open the file wait until then.
 
     Raises:
         StoreUnavailableError: others have the file open for longer than `wait_s`, or it cannot be
@@ -186,8 +185,8 @@ def restore_last_copy(path: StrPath, wait_s: float) -> None:
 def replacing(
     path: StrPath, wait_s: float, *, at: StrPath = "", remedy: str = ""
 ) -> Iterator[Path]:
-    """Yield the place where what replaces a file is written, beside its copies. Nobody has the file
-    open meanwhile, and no copy is made; what is left at that place is removed. The lock is as in
+    """Yield the path, next to a file's copies, for writing its replacement. Nobody has the file
+    open inside, and no copy is made; anything left at that path is removed. The lock is as in
     `share_file`.
 
     Raises:
@@ -209,7 +208,7 @@ def replacing(
 
 
 def put_file(file: Path, to: Path) -> None:
-    """Rename a copy over a file, whose log goes: another file's must not stand beside the copy."""
+    """Rename a copy over a file, and delete its log, which belongs to the old content."""
     for suffix in _LOGS:
         Path(f"{to}{suffix}").unlink(missing_ok=True)
     os.replace(file, to)
@@ -238,16 +237,16 @@ def is_unsound(path: Path) -> bool:
 
 
 def describe_damage(path: StrPath) -> tuple[str, ...]:
-    """Describe what became of each damaged file that was set aside, as long as it is kept."""
+    """Describe what happened to each damaged file that was set aside and still exists."""
     own = Path(path)
     told = []
     for aside in sorted(own.parent.glob(f"{escape(own.name)}{CORRUPT}*")):
         if aside.name.endswith(("-wal", "-shm")):
             continue
         day = aside.name.rpartition(_REPLACED_BY)[2] if _REPLACED_BY in aside.name else ""
-        became = f"its copy of {day} took its place" if day else "there was no copy of it"
+        became = f"its copy of {day} replaced it" if day else "there was no copy of it"
         told.append(
-            f"{own} was damaged, and {became}. What is missing is read again from transcripts, if"
+            f"{own} was damaged, and {became}. Missing entries are read again from transcripts, if"
             f" they exist. Delete {aside}* to end this notice."
         )
     return tuple(told)

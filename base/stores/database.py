@@ -1,8 +1,8 @@
-"""Files of a store: opened, made current, read and written in transactions.
+"""A store's files: opened, migrated, read and written in transactions.
 
-Writers wait for each other in SQLite, each for as long as it may. Another lock says who has a file
-open: any number of stores at once, or one restore alone. A file that SQLite has open must not give
-its place to another: whoever opened it before would write into the other's log.
+Writers wait for each other in SQLite, each up to its limit. Another lock records who has a file
+open: any number of stores at once, or one restore alone. A file that SQLite has open must not be
+replaced by another: processes that opened it before would write into the other's log.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ FOLDER = "snapshots"
 
 _LOCK = ".lock"
 _GATE = ".restoring"
-"""Held while a restore waits for those who have the file open, so that no more come."""
+"""Held while a restore waits until nobody has the file open, so that no more come."""
 
 _SETTINGS: Mapping[str, str | int] = {
     "auto_vacuum": "INCREMENTAL",
     "foreign_keys": "ON",
-    "secure_delete": "ON",  # what is forgotten leaves no byte in the file
+    "secure_delete": "ON",  # deleted text leaves no byte in the file
     "cache_size": -8192,  # 8 MiB
 }
 
 
 class RemediedError(Exception):
-    """A failure whose message says what is wrong, and `remedy` what to do."""
+    """A failure whose message names the problem, and `remedy` the solution."""
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
@@ -76,8 +76,8 @@ class Database:
         wait_s: float = WAIT_S,
         settings: Mapping[str, str | int] = NO_SETTINGS,
     ) -> None:
-        """Open the file, made and migrated by `steps` where needed. With `read_only` nothing of
-        that is done. `holds` says in a word what is in it, such as "sessions".
+        """Open the file, created and migrated by `steps` if needed. With `read_only` it is neither.
+        `holds` names the content in a word, such as "sessions".
 
         Raises:
             StoreUnavailableError: it is missing and not to be made, damaged, or cannot be opened.
@@ -86,13 +86,13 @@ class Database:
         self.notices: tuple[str, ...] = ()
         self.is_read_only = read_only or (os.path.exists(path) and not _is_writable(path))
         if (read_only or not create) and not os.path.exists(path):
-            raise StoreUnavailableError(f"{path}: no {holds} are kept yet")
+            raise StoreUnavailableError(f"{path}: no {holds} are stored yet")
         with _translated(path):
             if read_only:
                 self._db = connect_read_only(path, steps=steps, wait_s=wait_s)
             elif self.is_read_only:
                 self._db = connect_read_only(path, wait_s=wait_s)
-                self.notices = (f"{path} is read-only: {holds} are shown, none is recorded",)
+                self.notices = (f"{path} is read-only: {holds} can be read, not added",)
             else:
                 used = {**_SETTINGS, **settings}
                 try:
@@ -127,7 +127,7 @@ class Database:
 
     @contextmanager
     def exclusively(self) -> Iterator[sqlite3.Connection]:
-        """Yield the connection outside of a transaction, for what cannot run within one."""
+        """Yield the connection outside of a transaction, for statements that need that."""
         if self.is_read_only:
             raise ReadOnlyError(f"{self.path} is read-only", "Make it writable.")
         with _translated(self.path):
@@ -142,7 +142,7 @@ class OpenStore:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """List what a person should know of the file, such as that it is read-only."""
+        """List notices about the file for the user, such as that it is read-only."""
         return self.database.notices
 
     def __enter__(self) -> Self:
@@ -170,15 +170,15 @@ def _translated(path: StrPath) -> Iterator[None]:
 
 
 def name_lock(path: StrPath) -> str:
-    """Name the lock of a file among its copies, so that none lies beside the file."""
+    """Return the path of a file's lock, which is among its copies."""
     folder, name = os.path.split(os.fspath(path))
     return os.path.join(folder, FOLDER, name)
 
 
 @contextmanager
 def share_file(path: StrPath, wait_s: float, *, at: StrPath = "") -> Iterator[None]:
-    """Hold a file open beside others. The lock's name is that of the file, or `at`. Where it cannot
-    be made, as in a folder that is missing or only read, there is none.
+    """Hold a file open together with others. The lock's name is that of the file, or `at`. If it
+    cannot be made, as in a folder that is missing or read-only, there is none.
 
     Raises:
         StoreUnavailableError: a restore takes longer than `wait_s`.
@@ -202,8 +202,8 @@ def share_file(path: StrPath, wait_s: float, *, at: StrPath = "") -> Iterator[No
 
 @contextmanager
 def own_file(path: StrPath, wait_s: float, *, at: StrPath = "") -> Iterator[None]:
-    """Wait until nobody has a file open, and let nobody open it meanwhile. The lock is as in
-    `share_file`.
+    """Wait until nobody has a file open, and keep others from opening it inside the context. The
+    lock is as in `share_file`.
 
     Raises:
         OSError: no lock can be made.
@@ -219,8 +219,8 @@ def own_file(path: StrPath, wait_s: float, *, at: StrPath = "") -> Iterator[None
             yield
     except BlockingIOError as error:
         raise StoreUnavailableError(
-            f"{path} is open in another process, and nothing was restored",
-            "Wait for what uses it, or end that, and try again.",
+            f"{path} is open in another process, so nothing was restored",
+            "Wait for that process, or end it, and try again.",
         ) from error
 
 
@@ -237,4 +237,4 @@ def _is_closed(gate: str) -> bool:
 
 
 def _say_restored(path: StrPath) -> StoreUnavailableError:
-    return StoreUnavailableError(f"{path} is being restored", "Try again when that is done.")
+    return StoreUnavailableError(f"{path} is being restored", "Try again when the restore is done.")

@@ -21,14 +21,14 @@ WAIT_S = 30.0
 NO_SETTINGS: Mapping[str, str | int] = MappingProxyType({})
 
 _NOT_SHARED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
-"""SQLite's codes where the files that readers share cannot be made."""
+"""SQLite's codes if the files that readers share cannot be made."""
 
 _DAMAGE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _SIDE_FILES = ("", "-wal", "-shm")
 
 CORRUPT = ".corrupt-"
-"""Behind the name of a damaged file that was set aside."""
+"""The suffix of a damaged file that was set aside."""
 
 _AGAIN_S = 0.005
 
@@ -36,7 +36,7 @@ Step = Callable[[sqlite3.Connection], None]
 
 
 class SchemaError(Exception):
-    """A later release wrote the file; or it has tables, and no number of a schema."""
+    """A later release wrote the file; or it has tables, and no schema number."""
 
 
 def open_current(
@@ -47,12 +47,11 @@ def open_current(
     settings: Mapping[str, str | int] = NO_SETTINGS,
     unnumbered: str = "",
 ) -> sqlite3.Connection:
-    """Open a file for reading and writing with all steps behind it. It is made where it is missing,
-    and is its owner's alone. `settings` and `unnumbered` are as for `connect` and `migrate`.
+    """Open a file for reading and writing with all steps applied. It is created if missing, for its
+    owner alone. `settings` and `unnumbered` are as for `connect` and `migrate`.
 
     Raises:
         SchemaError: a later release wrote it.
-        sqlite3.Error: as SQLite reports it.
         OSError: it cannot be made.
     """
     _make_private(path)
@@ -66,8 +65,8 @@ def open_current(
                 db.close()
                 raise
         except sqlite3.OperationalError as error:
-            # Two that make a file at once may find it locked while one of them turns on its log,
-            # for which SQLite does not wait.
+            # Two processes that create a file at once may find it locked while one of them turns on
+            # its log, for which SQLite does not wait.
             if _primary_code(error) not in _BUSY or time.monotonic() >= deadline:
                 raise
         else:
@@ -78,11 +77,9 @@ def open_current(
 
 
 def _make_private(path: StrPath) -> None:
-    """Make a file for its owner alone where it is missing; SQLite gives its log the same rights.
-
-    One that is there is not opened: closing it would end the locks that another connection of this
-    process has on it.
-    """
+    """Create a file for its owner alone if it is missing; SQLite gives its log the same rights. An
+    existing one is not opened: closing it would end the locks that another connection of this
+    process has on it."""
     os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -94,14 +91,9 @@ def connect(
     wait_s: float = WAIT_S,
     settings: Mapping[str, str | int] = NO_SETTINGS,
 ) -> sqlite3.Connection:
-    """Open a file for reading and writing, made where it is missing, with a write-ahead log.
-
-    Transactions are begun explicitly. `settings` are pragmas, set before the log is. Without one
-    of `synchronous` the last transactions may be lost with the machine's power, never the file.
-
-    Raises:
-        sqlite3.Error: as SQLite reports it.
-    """
+    """Open a file for reading and writing, created if missing, with a write-ahead log. Transactions
+    are started explicitly. `settings` are pragmas, set before the log is. Without one of
+    `synchronous` the last transactions may be lost with the machine's power, never the file."""
     db = _open(_uri(path), wait_s)
     try:
         for name, value in {"synchronous": "NORMAL", **settings}.items():
@@ -114,8 +106,8 @@ def connect(
 
 
 def _keep_log(db: sqlite3.Connection, wait_s: float) -> None:
-    """Turn on the write-ahead log. A new file gets it from one process, and SQLite does not wait
-    for that by itself."""
+    """Turn on the write-ahead log. One process does so for a new file; SQLite does not wait for
+    that by itself."""
     deadline = time.monotonic() + wait_s
     while True:
         try:
@@ -131,14 +123,13 @@ def _keep_log(db: sqlite3.Connection, wait_s: float) -> None:
 def connect_read_only(
     path: StrPath, *, steps: Sequence[Step] | None = None, wait_s: float = WAIT_S
 ) -> sqlite3.Connection:
-    """Open a file for reading alone; with `steps`, one that has just these behind it.
+    """Open a file for reading only; with `steps`, one that has exactly these applied.
 
-    Where the files that readers share can't be made either, nobody can write: the file is read as
-    one that never changes.
+    If the files that readers share can't be made either, nobody can write: the file is read as one
+    that never changes.
 
     Raises:
-        SchemaError: it has more or fewer steps behind it.
-        sqlite3.Error: as SQLite reports it.
+        SchemaError: it has more or fewer steps applied.
     """
     db = _open(f"{_uri(path)}?mode=ro", wait_s)
     try:
@@ -150,7 +141,7 @@ def connect_read_only(
             db.close()
             db = _open(f"{_uri(path)}?immutable=1", wait_s)
         if steps is not None and _version(db, steps) < len(steps):
-            message = "it is of an earlier release: using its project brings it up to date"
+            message = "an earlier release wrote it: using its project updates it"
             raise SchemaError(message)
     except BaseException:
         db.close()
@@ -159,13 +150,13 @@ def connect_read_only(
 
 
 def migrate(db: sqlite3.Connection, steps: Sequence[Step], unnumbered: str = "") -> None:
-    """Run the steps that the file has not seen, each in a transaction with its `user_version`.
+    """Run the steps that the file lacks, each in a transaction with its `user_version`.
 
     A released step is never edited: a change is a new one at the end. A file with the table
-    `unnumbered` and no number has the first step behind it.
+    `unnumbered` and no number has the first step applied.
 
     Raises:
-        SchemaError: the file has more steps behind it than there are, or tables without a version.
+        SchemaError: the file has more steps applied than there are, or tables without a version.
     """
     while (version := _version(db, steps, unnumbered)) < len(steps):
         with transaction(db):
@@ -176,11 +167,7 @@ def migrate(db: sqlite3.Connection, steps: Sequence[Step], unnumbered: str = "")
 
 def run_script(db: sqlite3.Connection, module: str, name: str) -> None:
     """Run the statements of a file in the folder of a module's file. `executescript` would end the
-    transaction.
-
-    Raises:
-        sqlite3.Error: as SQLite reports it.
-    """
+    transaction."""
     with open(os.path.join(os.path.dirname(module), name), encoding="utf-8") as file:
         for statement in file.read().split(";\n"):
             db.execute(statement)
@@ -191,7 +178,7 @@ def transaction(
     db: sqlite3.Connection, *, wait_s: float | None = None
 ) -> Iterator[sqlite3.Connection]:
     """Open one transaction that writes, done wholly or not at all. `wait_s` is how long to wait for
-    other writers, if not as long as the connection does."""
+    other writers, by default the connection's limit."""
     if wait_s is not None:
         (usual,) = db.execute("PRAGMA busy_timeout").fetchone()
         db.execute(f"PRAGMA busy_timeout = {int(wait_s * 1000)}")
@@ -210,7 +197,7 @@ def transaction(
 
 
 def is_damage(error: BaseException) -> bool:
-    """Return whether an error, or its cause, says that a file is no database, or a broken one."""
+    """Return whether an error, or its cause, means that a file is damaged or not a database."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, sqlite3.DatabaseError):
         cause = cause.__cause__
@@ -231,7 +218,7 @@ def require_sound(db: sqlite3.Connection) -> None:
 
 
 def has_damage(path: StrPath) -> bool:
-    """Check a file for damage; what others keep locked has none."""
+    """Return whether a file is damaged; one that others keep locked counts as intact."""
     try:
         with closing(connect_read_only(path)) as db:
             require_sound(db)
@@ -241,12 +228,12 @@ def has_damage(path: StrPath) -> bool:
 
 
 def _primary_code(error: BaseException) -> int:
-    """Return the primary one of SQLite's codes; 0 of an error that has none."""
+    """Return SQLite's primary code; 0 for an error that has none."""
     return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
 
 
 def set_aside(path: Path, mark: str = "") -> Path:
-    """Rename a damaged file and its write-ahead log, so that nothing of it is lost. Its new name
+    """Rename a damaged file and its write-ahead log, so that no part of it is lost. Its new name
     ends with `mark`."""
     stamp = time.strftime("%Y%m%dT%H%M%S")
     aside = path.with_name(f"{path.name}{CORRUPT}{stamp}-{os.getpid()}{mark}")
@@ -270,18 +257,17 @@ def _version(db: sqlite3.Connection, steps: Sequence[Step], unnumbered: str = ""
         if unnumbered and db.execute(named, (unnumbered,)).fetchone():
             return 1
         raise SchemaError(
-            "its tables have no schema's number: move the file away, and a new one is made"
+            "its tables have no schema number: move the file away, and a new one is created"
         )
     return version
 
 
 def copy_into(db: sqlite3.Connection, to: StrPath) -> None:
     """Copy the whole content into a new file, which may have any name and is its owner's alone. It
-    is on the disk when this returns; nothing half-made is left.
+    is on the disk when this returns; no partial copy is left.
 
     Raises:
-        sqlite3.Error: as SQLite reports it.
-        OSError: it cannot be made, or is there already.
+        OSError: it cannot be created, or exists already.
     """
     os.close(os.open(to, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     try:
@@ -307,11 +293,11 @@ def sync(path: StrPath) -> None:
 
 
 def _uri(path: StrPath) -> str:
-    """Return the URI of a file, in which some characters have a meaning of their own."""
+    """Return the URI of a file, with special characters escaped."""
     whole = os.path.join(os.getcwd(), os.fspath(path))
     for mark in "%?#":
         whole = whole.replace(mark, f"%{ord(mark):X}")
-    if not whole.isascii():  # a name need be no UTF-8
+    if not whole.isascii():  # a name need not be UTF-8
         whole = "".join(chr(one) if one < 0x80 else f"%{one:X}" for one in os.fsencode(whole))
     return f"file://{whole}"
 

@@ -1,8 +1,8 @@
-"""The table of chunkers: one row a kind, with what it promises of a source in parts.
+"""Table of chunkers: one row a kind, with what it supports for sources in parts.
 
-To add a kind: a module here with a `marks(data, language)` function, a row in `_ROWS`, and what
-recognises sources of that kind: a row in `kb.detect` or a name in `kb.filetypes`. What tools print
-in records needs rows of `record_rows.toml` alone.
+To add a kind: a module here with a `marks(data, language)` function, a row in `_ROWS`, and a row in
+`kb.detect` or a name in `kb.filetypes` to recognise it. Record output of tools only needs rows in
+`record_rows.toml`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Scan(Protocol):
     def marks(self) -> Iterator[Mark]: ...
 
     def state(self) -> str:
-        """What the next part must know, when the marks are exhausted."""
+        """Return what the next part needs to know, once the marks are exhausted."""
         ...
 
 
@@ -34,23 +34,23 @@ Resume = Callable[[bytes, str | None], Scan]
 
 @dataclass(frozen=True, slots=True)
 class Chunker:
-    """How sources of one kind are cut, at `marks`."""
+    """The way sources of one kind are cut, at `marks`."""
 
     kind: str
     marks: Marks
     later_marks: Marks | None = None
-    """For a later part, where `marks` would number records anew or take one for the header."""
+    """For later parts, if `marks` would restart record numbers or expect a header."""
     resume: Resume | None = None
-    """Makes a scan that goes on in a later part where the part before it ended."""
+    """Makes a scan that continues in a later part where the part before it ended."""
     resumes_first: bool = True
-    """Whether the first part is scanned so, too."""
+    """True if the first part is scanned this way, too."""
     carries_title: bool = False
-    """Whether a section goes on in a later part, under its title."""
+    """True if a section continues in a later part, under its title."""
     needs_worker: Callable[[bytes, str | None], bool] | None = None
-    """Whether a source goes through a parser, which isn't trusted to end."""
+    """Returns whether a source needs a parser, which is not trusted to end."""
 
     def marks_at(self, base_byte: int) -> Marks:
-        """The function for the part that begins there."""
+        """Return the function for the part that begins there."""
         return self.later_marks if base_byte > 0 and self.later_marks else self.marks
 
 
@@ -102,10 +102,10 @@ def chunker_of(kind: str) -> Chunker:
     """Find the row of a kind.
 
     Raises:
-        ValueError: there is none.
+        ValueError: the kind is unknown.
     """
     try:
         return CHUNKERS[kind]
     except KeyError:
         known = ", ".join(sorted(CHUNKERS))
-        raise ValueError(f"unknown kind {kind!r}: use one of {known}") from None
+        raise ValueError(f"unknown kind {kind!r}: choose from {known}") from None

@@ -22,7 +22,7 @@ _HASH_CHARS = 7
 
 
 def diff_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """A mark a commit, a file and a hunk; a file's header goes with its first hunk."""
+    """Yield a mark for each commit, file and hunk; a file's header belongs to its first hunk."""
     plain = Plain(data)
     commit: tuple[str, ...] = ()
     file, file_start, in_header = "", 0, False
@@ -44,7 +44,7 @@ def diff_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
 
 
 def _commit(text: bytes, found: re.Match[bytes]) -> str:
-    """The beginning of its hash, and its subject where that follows."""
+    """Return the beginning of its hash, and its subject if that follows."""
     if found["short"]:
         return f"commit {_text(found['short'])}: {_text(found['line'])}"
     name = f"commit {_text(found['commit'])[:_HASH_CHARS]}"
@@ -69,7 +69,7 @@ _DEPTH = 32
 
 
 def code_marks(data: bytes, language: str | None) -> Iterator[Mark]:
-    """A mark where a definition starts, and one where it ends and its surroundings go on."""
+    """Yield a mark where a definition starts, and one where the code around it resumes."""
     if language is None or not is_parsed(data, language):
         return
     enclosing: list[tuple[int, tuple[str, ...]]] = []

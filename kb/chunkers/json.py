@@ -15,13 +15,13 @@ from typing import Any
 from kb.packing import MERGE_BYTES, TARGET_BYTES, Mark
 
 IDENTITY = (b"name", b"title", b"label", b"path", b"key", b"slug", b"id")
-"""Fields whose value names the record they stand in, the most telling first."""
+"""Fields whose value names the record that has them, the most specific first."""
 
 IDENTITY_BYTES = 200
 """A longer item names nothing."""
 
 _LEVELS = 6
-"""What is nested deeper is left to a reader with a stack."""
+"""Deeper nesting is left to a reader with a stack."""
 
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _NESTED = rb"(?!)"
@@ -39,18 +39,18 @@ _NEXT_IDENTIFYING = re.compile(
     rb"(" + _IDENTIFYING + rb")",
     re.DOTALL,
 )
-"""Items of an object as far as one that may name it, from the beginning of an item."""
+"""Items of an object up to one that may name it, from the beginning of an item."""
 
 
 def end(data: bytes, at: int, limit: int) -> int | None:
-    """Where the container ends that begins at `at`; None where it is longer than `limit` bytes,
-    nested deeply, or broken."""
+    """Find where the container at `at` ends; None if it is longer than `limit` bytes, nested
+    deeply, or broken."""
     found = _CONTAINER.match(data, at, at + limit)
     return None if found is None else found.end()
 
 
 def identity(container: bytes) -> bytes:
-    """What names a container, of which this is the text; empty where nothing does."""
+    """Return the name in a container's text; empty if it has none."""
     if container.startswith(b"["):
         return b""
     rank, best, position = len(IDENTITY), b"", 1
@@ -63,7 +63,7 @@ def identity(container: bytes) -> bytes:
 
 
 def value(item: bytes) -> bytes:
-    """What stands behind the key, without quotes."""
+    """Return the value of an item, without quotes."""
     return item.partition(b":")[2].strip().strip(b'"')
 
 
@@ -72,12 +72,12 @@ _REST_OF_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+("?)', re.DOTALL)
 _SPACE = re.compile(rb"[\s,]*")
 
 _PATH_ENDS = 6
-"""Of a deeper path the outermost and the innermost so many elements are told."""
+"""Longer paths show this many elements of each end."""
 
 _NAMES_IN_TITLE = 12
 
 DEPTH_MAX = 1000
-"""Containers below are counted, not kept: a byte each could cost hundreds of bytes of memory."""
+"""Deeper containers are counted, not stored: each byte could cost hundreds of bytes of memory."""
 
 
 @dataclass(slots=True)
@@ -98,17 +98,17 @@ class _Container:
 
     @property
     def full_name(self) -> str:
-        """Key or number, and the identity as far as it is known."""
+        """Return the key or number, and the identity if it is known yet."""
         return f"{self.name} {_decode(self.identity)}".strip()
 
 
 def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """A mark a value that stands alone, and one for each run of small neighbours."""
+    """Yield a mark for each separate value, and one for each run of small neighbours."""
     return Scan(data).marks()
 
 
 def line_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """JSON Lines: the same, each record titled by its number and identity."""
+    """Yield the same for JSON Lines, each record titled by its number and identity."""
     return Scan(data, lines=True).marks()
 
 
@@ -116,9 +116,9 @@ class Scan:
     """One pass over the tokens of a source, or of a part of one.
 
     Containers at the bottom of the stack that have outgrown a chunk are "spread": their items are
-    sections of their own. The first `_spread` of the stack are; the rest may still fit in one.
+    sections. The first `_spread` of the stack are; the rest may still fit in one.
 
-    `state` is that of the scan that ended where `data` begins, so that paths go on across parts.
+    `state` is that of the scan that ended where `data` begins, so paths continue across parts.
     """
 
     def __init__(self, data: bytes, *, lines: bool = False, state: str | None = None) -> None:
@@ -136,7 +136,7 @@ class Scan:
         self._spread = len(self._stack)
 
     def marks(self) -> Iterator[Mark]:
-        """To be exhausted before `state` is asked for."""
+        """Yield the marks; `state` is valid once they are exhausted."""
         position: int | None = self._after_string()
         while position is not None:
             position = yield from self._marks_from(position)
@@ -145,7 +145,7 @@ class Scan:
         yield from self._flush()
 
     def _marks_from(self, position: int) -> Generator[Mark, None, int | None]:
-        """The marks up to a container that is passed over, or to the end; where to go on."""
+        """Yield the marks up to a skipped container, or to the end; return where to continue."""
         data, stack = self._data, self._stack
         token: re.Match[bytes] | None = None
         for token in _TOKEN.finditer(data, position):
@@ -162,7 +162,7 @@ class Scan:
             elif char not in b"{[":
                 yield from self._close(at, end)
             elif passed := self._small_end(at):
-                yield from self._pass_over(top, at, passed)
+                yield from self._skip_container(top, at, passed)
             else:
                 stack.append(_Container(at, char == 0x7B, self._name(top), end))
             end = passed or end
@@ -175,20 +175,20 @@ class Scan:
         return None
 
     def _small_end(self, at: int) -> int | None:
-        """Where a container ends that begins here, if it is sure to be no more than one chunk."""
+        """Find where the container that begins here ends, if it surely fits in one chunk."""
         if len(self._stack) == 1 and not self._lines:
-            return None  # the items of the only value are told
+            return None  # the items of the only value are reported
         return end(self._data, at, TARGET_BYTES)
 
-    def _pass_over(self, top: _Container, at: int, end: int) -> Iterator[Mark]:
-        """What opening and closing a container comes to that is never spread."""
+    def _skip_container(self, top: _Container, at: int, end: int) -> Iterator[Mark]:
+        """Yield the marks for a container that is never spread, from opening to closing."""
         found = identity(self._data[at:end])
         top.value = f"{self._name(top)} {_decode(found)}".strip()
         if len(self._stack) == 1:
             yield from self._end_item(top, end, end)
 
     def _after_string(self) -> int:
-        """Where the tokens begin, behind a string that an earlier part began."""
+        """Return where the tokens begin, after a string that an earlier part began."""
         if not self._in_string:
             return 0
         rest = _REST_OF_STRING.match(self._data, 1 if self._in_escape else 0)
@@ -198,7 +198,7 @@ class Scan:
         return rest.end()
 
     def _cut_off(self) -> Iterator[Mark]:
-        """The source, or this part of it, ends within containers."""
+        """Yield the marks if the source, or this part of it, ends within containers."""
         while len(self._stack) > self._spread:
             yield from self._spread_out()
         top = self._stack[-1]
@@ -207,7 +207,7 @@ class Scan:
             yield from self._add(top.item_start, len(self._data), name)
 
     def state(self) -> str:
-        """What a scan of what follows must know: where in the tree it begins."""
+        """Return what a scan of the next part needs: the position in the tree."""
         told = [
             *range(_PATH_ENDS),
             *range(max(_PATH_ENDS, len(self._stack) - 64), len(self._stack)),
@@ -241,7 +241,7 @@ class Scan:
         self._in_string, self._in_escape = state["string"], state["escape"]
 
     def _name(self, container: _Container) -> str:
-        """The path element of the value that starts now in `container`."""
+        """Return the path element of the value that starts now in `container`."""
         if container.is_object:
             return _decode(container.key or b"")
         if len(self._stack) == 1 and not self._lines:
@@ -266,7 +266,7 @@ class Scan:
             yield from self._end_item(parent, end, end)
 
     def _end_item(self, top: _Container, end: int, next_start: int) -> Iterator[Mark]:
-        """An item of `top` ends: keep it with its siblings, or mark it where `top` is spread."""
+        """End an item of `top`: add it to its siblings, or mark it if `top` is spread."""
         start, key, value, is_spread = top.item_start, top.key, top.value, top.is_spread
         top.item_start, top.key, top.value, top.is_spread = next_start, None, None, False
         empty = value is None and (
@@ -292,7 +292,7 @@ class Scan:
             record.identity = value(item)
 
     def _spread_out(self) -> Iterator[Mark]:
-        """The outermost container that might have fitted in one chunk has outgrown it."""
+        """Spread the outermost container that might have fitted in one chunk but outgrew it."""
         container = self._stack[self._spread]
         yield from self._flush()
         self._spread += 1

@@ -1,4 +1,4 @@
-"""Logs by entries: never cut inside one, stack traces whole, titles that tell time and pattern."""
+"""Logs by entries: never cut inside one, stack traces whole, titles with time and pattern."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class _Section:
         self.lines: list[bytes] = []
 
     def title(self) -> str:
-        """Time span, and what the entries say: the commonest pattern, an entry's first line with
-        every number taken out, and its count."""
+        """Return the time span and the commonest pattern, an entry's first line without its
+        numbers, with its count."""
         lines = [line.translate(_SAME_DIGIT) for line in self.lines]
         templates: Counter[bytes] = Counter()
         for line, count in Counter(lines).items():
@@ -52,7 +52,7 @@ class _Section:
 
 
 def _first_time(lines: Iterable[tuple[bytes, bytes]]) -> str:
-    """The time in the first line that has one; lines come with one digit for all."""
+    """Return the time in the first line that has one; lines come with one digit for all."""
     for line, shaped in lines:
         if (time := _shape(shaped)[0]) is not None:
             return line[time].decode("ascii", "replace")
@@ -61,8 +61,8 @@ def _first_time(lines: Iterable[tuple[bytes, bytes]]) -> str:
 
 @lru_cache(4096)
 def _shape(line: bytes) -> tuple[slice | None, bytes]:
-    """Where the time stands in a line, and its pattern. Which digits there are changes neither, so
-    that a log, with one digit for all of them, has few lines that differ."""
+    """Find where a line has its time, and its pattern. Neither depends on which digits there are,
+    so a log with all digits made equal has few different lines."""
     stamp = _TIMESTAMP.match(line)
     rest = line if stamp is None else line[stamp.end() :]
     template = _VARIABLE.sub(b"<*>", rest[:_TEMPLATE_BYTES]).strip(b" \t\r\n]:,.-")
@@ -70,7 +70,7 @@ def _shape(line: bytes) -> tuple[slice | None, bytes]:
 
 
 def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """A mark for as many entries as make a chunk; one that has a stack trace stands alone."""
+    """Yield a mark for each chunk's worth of entries; one with a stack trace is separate."""
     section: _Section | None = None
     for start, first_end, end, trace in _entries(data):
         line = strip(data[start : min(first_end, start + _LINE_BYTES)])
@@ -90,8 +90,8 @@ def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
 
 
 def _entries(data: bytes) -> Iterator[tuple[int, int, int, bool]]:
-    """Each entry, a line and those that continue it by their indentation: where it starts, where
-    its first line and where itself ends, and whether it holds a stack trace."""
+    """Yield each entry, a line and its indented continuation lines: its start, the end of its first
+    line, its end, and whether it has a stack trace."""
     start, first_end, position, trace, python = 0, 0, 0, False, False
     next_python = data.find(_PYTHON_TRACE)
     while position < len(data):
@@ -127,7 +127,7 @@ def _entries(data: bytes) -> Iterator[tuple[int, int, int, bool]]:
 
 
 def _trace_title(data: bytes, start: int, end: int, first: bytes) -> tuple[str, ...]:
-    """The line that names the error: a Python trace's last, else the first."""
+    """Return the line that names the error: a Python trace's last, else the first."""
     line = first
     if _PYTHON_TRACE in data[start:end]:
         line = data[max(start, end - 400) : end].rstrip().rpartition(b"\n")[2]

@@ -18,7 +18,7 @@ _ROLE = re.compile(r":[\w:.-]+:`([^`<]*)(?: <[^>]*>)?`|[`*]+")
 
 
 def rst_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """Levels are told by the order in which adornment styles first appear, as the format says."""
+    """Yield marks. Heading levels follow the order in which adornment styles first appear."""
     styles: list[bytes] = []
     path: list[str] = []
     position, before, before_start = 0, b"", 0
@@ -55,7 +55,7 @@ def _section(at: int, style: bytes, title: bytes, styles: list[bytes], path: lis
 
 
 def _block_end(data: bytes, position: int, indent: int) -> int:
-    """The end of the lines from `position` that are blank or indented more than `indent`."""
+    """Return the end of the lines from `position` that are blank or indented more than `indent`."""
     end = position
     while position < len(data):
         line_end = data.find(b"\n", position) + 1 or len(data)
@@ -76,7 +76,7 @@ _SOURCE = re.compile(rb"\[source,[ \t]*(?:language=)?[\"']?([\w+#.-]+)")
 
 
 def asciidoc_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """A mark a heading and one for each delimited block, with the language of a listing."""
+    """Yield a mark for each heading and delimited block, with the language of a listing."""
     path: list[tuple[int, str]] = []
     position, tag = 0, None
     while position < len(data):
@@ -99,7 +99,7 @@ def asciidoc_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
 
 
 def _find_end(data: bytes, position: int, delimiter: bytes) -> int:
-    """The end of the block that `delimiter` opened; where it never closes only the line."""
+    """Find the end of the block that `delimiter` opened; only its line if it never closes."""
     bare = b"```" if delimiter.startswith(b"```") else delimiter
     closing = re.compile(rb"^" + re.escape(bare) + rb"[ \t]*\r?$", re.MULTILINE)
     found = closing.search(data, position, position + 65_536)
@@ -118,7 +118,7 @@ _TAGS = re.compile(r"<[^<>]*>")
 
 
 def html_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """A mark a heading; blocks are marked too, so that cuts fall between rather than in them."""
+    """Yield a mark for each heading, and for blocks, so that cuts fall between them."""
     path: list[tuple[int, str]] = []
     for found in _TAG.finditer(data):
         if found.group(2):
@@ -150,11 +150,11 @@ _FRONT_MATTER_END = re.compile(rb"^(?:---|\.\.\.|\+\+\+)[ \t]*\r?$", re.MULTILIN
 
 
 _Line = tuple[int, bytes]
-"""Where a line starts, and its text."""
+"""A line's start and its text."""
 
 
 def markdown_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """A mark a section, and one for each fence and table, which stay whole where they fit."""
+    """Yield a mark for each section, fence and table; the latter two stay whole if they fit."""
     scanner = _Scanner(data)
     yield from scanner.front_matter()
     for line in scanner.lines():
@@ -197,7 +197,7 @@ class _Scanner:
         return tuple(name for _, name in self._path)
 
     def front_matter(self) -> Iterator[Mark]:
-        """YAML (---) or TOML (+++) between two rules at the very top of the file."""
+        """Yield YAML (---) or TOML (+++) between two rules at the very top of the file."""
         opening = self._data[:64].partition(b"\n")[0].rstrip()
         if opening not in (b"---", b"+++"):
             return
@@ -218,7 +218,7 @@ class _Scanner:
         return _FENCE.match(text)
 
     def read_fence(self, line: _Line) -> Iterator[Mark]:
-        """The fence as one section; to the end of the file when it is never closed."""
+        """Read a fence as one section; to the end of the file if it is never closed."""
         start, text = line
         opening = _FENCE.match(text)
         assert opening is not None
@@ -238,7 +238,7 @@ class _Scanner:
         return text.lstrip(b" ").startswith(b"<") and bool(_HTML_OPEN.match(text))
 
     def skip_html(self, line: _Line) -> None:
-        """Past a comment or a raw-text element, whose lines are no Markdown."""
+        """Skip a comment or a raw-text element, whose lines are not Markdown."""
         start, text = line
         opening = _HTML_OPEN.match(text)
         assert opening is not None
@@ -278,7 +278,7 @@ class _Scanner:
         return Mark(start, self._title)
 
     def body(self, line: _Line) -> Iterator[Mark]:
-        """A line of text: notes the paragraph it may begin, and keeps a table's rows together."""
+        """Read a line: note the paragraph it may begin, and keep a table's rows together."""
         start, text = line
         table = _TABLE_ROW.match(text) is not None
         if table != self._in_table:
@@ -296,7 +296,7 @@ class _Scanner:
             self._after_list = False
 
     def _list_goes_on(self, start: int) -> bool:
-        """A line directly after list text continues its item, so no underline makes it a title."""
+        """Return whether a line continues a list item and so cannot be a title."""
         if not self._after_list or start < 2:
             return False
         return not self._data.endswith((b"\n\n", b"\n\r\n"), 0, start)

@@ -17,7 +17,7 @@ _LANGUAGE = re.compile(
 
 
 def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """A mark a cell, titled by the heading above it and its first line."""
+    """Yield a mark for each cell, titled by the heading above it and its first line."""
     found = _LANGUAGE.search(data)
     code_language = found.group(1).decode() if found else None
     heading = ""
@@ -41,7 +41,7 @@ def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
 
 
 def _cells(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where each item of the root's `cells` array starts and ends."""
+    """Yield the start and end of each item of the root's `cells` array."""
     depth, start, in_cells = 0, 0, False
     for token in _TOKEN.finditer(data):
         char = data[token.start()]

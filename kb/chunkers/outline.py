@@ -13,8 +13,8 @@ from typing import NamedTuple
 from kb.packing import MERGE_BYTES, TARGET_BYTES, Mark
 
 PARTS_MAX = 500_000
-"""Of a source; what comes behind is cut by size. A part takes some 250 bytes of memory, and can be
-made of two bytes of text."""
+"""The limit per source; the rest is cut by size. A part takes some 250 bytes of memory, and two
+bytes of text can make one."""
 
 _NAMES_IN_TITLE = 12
 _PATH_ENDS = 6
@@ -29,7 +29,7 @@ class OutlinePart(NamedTuple):
 
 
 def outline_marks(parts: Iterable[OutlinePart]) -> Iterator[Mark]:
-    """A mark for each part whose parent outgrew a chunk, one for each run of small siblings."""
+    """Yield a mark for each part whose parent outgrew a chunk, or run of small siblings."""
     enclosing: list[OutlinePart] = []
     group: list[OutlinePart] = []
     for part in parts:
@@ -58,7 +58,7 @@ def _mark_shared(enclosing: list[OutlinePart], group: list[OutlinePart]) -> Iter
 
 
 def title_path(enclosing: list[OutlinePart], name: str) -> tuple[str, ...]:
-    """The names that are not empty; of a deep path the outermost and innermost."""
+    """Return the names that are not empty; of a deep path the outermost and innermost."""
     if len(enclosing) > 2 * _PATH_ENDS:
         ends = [part.name for part in (*enclosing[:_PATH_ENDS], *enclosing[-_PATH_ENDS:])]
     else:
@@ -67,7 +67,7 @@ def title_path(enclosing: list[OutlinePart], name: str) -> tuple[str, ...]:
 
 
 def join_names(names: list[str]) -> str:
-    """One title element for several names."""
+    """Join several names to one title element."""
     names = list(dict.fromkeys(name for name in names if name))
     if len(names) > _NAMES_IN_TITLE:
         return f"{names[0]} … {names[-1]}"
@@ -75,8 +75,8 @@ def join_names(names: list[str]) -> str:
 
 
 def nest_parts(starts: Iterable[tuple[int, int, str]], end: int) -> list[OutlinePart]:
-    """Parts from (start, depth, name) in order of start: each lasts until the next that is not
-    deeper. Depths need not be consecutive."""
+    """Return parts from (start, depth, name) in order of start: each lasts until the next that is
+    not deeper. Depths need not be consecutive."""
     parts: list[OutlinePart] = []
     open_parts: list[tuple[int, int]] = []
     for start, depth, name in starts:
@@ -94,7 +94,7 @@ _QUOTES = (b'"""', b"'''")
 
 
 def toml_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """A mark a table, and within one that outgrew a chunk a mark a key or run of keys."""
+    """Yield a mark for each table, and in one that outgrew a chunk for each key or run of keys."""
     return outline_marks(nest_parts(_names(data), len(data)))
 
 
@@ -124,13 +124,13 @@ _IDENTITY = re.compile(rb"\b(?:name|id|title|key|label|path|ref)\s*=\s*[\"']([^\
 
 
 def xml_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """A mark for each element that outgrew its parent's chunk."""
+    """Yield a mark for each element that outgrew its parent's chunk."""
     parts = sorted(_elements(data), key=lambda part: (part.start, -part.end))
     return outline_marks(parts)
 
 
 def _elements(data: bytes) -> Iterator[OutlinePart]:
-    """Every element, when it ends; those never closed last until what encloses them ends."""
+    """Yield every element, when it ends; unclosed ones end with their parent."""
     open_elements: list[tuple[int, bytes, str]] = []
     for tag in islice(_XML_TAG.finditer(data), PARTS_MAX):
         name = tag["name"]
@@ -152,7 +152,7 @@ def _elements(data: bytes) -> Iterator[OutlinePart]:
 
 
 def _depth_of(open_elements: list[tuple[int, bytes, str]], name: bytes) -> int | None:
-    """The nearest open element that a closing tag may mean; a stray one means none."""
+    """Return the nearest open element that a closing tag may mean; a stray tag means none."""
     for depth in range(len(open_elements) - 1, max(-1, len(open_elements) - 9), -1):
         if open_elements[depth][1] == name:
             return depth
@@ -175,26 +175,26 @@ _KEY_LINE = re.compile(
 _BLOCK_SCALAR = re.compile(rb"[|>][-+0-9]*[ \t]*(?:#.*)?\r?$")
 _DASH = re.compile(rb"-")
 _WITHIN_ITEM = 9
-"""How much deeper than its item a key may be, in depths, and still be one of the item's own."""
+"""The largest distance from an item to its own keys, in depths."""
 _NAMING_KEY = re.compile(r"(?:name|id|title|key|label|path|slug)$")
 
 
 def yaml_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """A mark for each key or list item that outgrew its parent's chunk."""
+    """Yield a mark for each key or list item that outgrew its parent's chunk."""
     return outline_marks(nest_parts(_Keys(data).found, len(data)))
 
 
 class _Keys:
-    """Every key and list item of a source in order; comments and block scalars hold none.
+    """The keys and list items of a source in order; comments and block scalars hold none.
 
     Attributes:
         found: the start, depth and name of each. Depth is twice the column, and one more for an
-            item. So an item lies within a key of the same column, and outside one right of it.
+            item. So an item belongs to a key of the same column, and not to one right of it.
     """
 
     def __init__(self, data: bytes) -> None:
         self.found: list[tuple[int, int, str]] = []
-        # The items that are open: where in `found`, their depth, and their numbers.
+        # The open items: their place in `found`, their depth, and their numbers.
         self._items: list[tuple[int, int, int]] = []
         position, scalar_indent = 0, -1
         while position < len(data) and len(self.found) < PARTS_MAX:
@@ -211,7 +211,7 @@ class _Keys:
             position = end
 
     def _line(self, line: re.Match[bytes], start: int, indent: int) -> None:
-        """The list items that a line opens, numbered within their list, and its key."""
+        """Add the list items that a line opens, numbered within their list, and its key."""
         for dash in _DASH.finditer(line["dashes"] + (line["item"] or b"")):
             self._item(start, 2 * (indent + dash.start()) + 1)
         if line["key"]:
@@ -235,7 +235,7 @@ class _Keys:
             self._items.pop()
 
     def _identify(self, depth: int, value: str) -> None:
-        """An item is told by the first name or id directly within it."""
+        """Name an item by the first name or id directly within it."""
         if value and self._items:
             at, item_depth, number = self._items[-1]
             start, _, name = self.found[at]

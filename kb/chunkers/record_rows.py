@@ -1,4 +1,4 @@
-"""Where the records of tools' outputs begin: test runners, compilers, stacks, packages, traces.
+"""Patterns for where records of tools' outputs begin: test runners, compilers, stacks, traces.
 
 The rows are in `record_rows.toml`.
 """
@@ -15,28 +15,28 @@ from typing import Any
 from kb.decoding import Plain
 from kb.packing import CAP_BYTES, Mark
 
-OWN_MAX = 500  # what failed and what sums up is a chunk, which a search tells by its title
-"""How many records of a source, or of a part of one, get chunks of their own, however small. Where
+OWN_MAX = 500  # a failure or a summary is a chunk, which a search shows by its title
+"""The limit on records of a source, or of a part of one, with their own chunk, however small. If
 there are more, the others share chunks, as a small chunk costs many times its text."""
 
 _NAME = re.compile(r"\(\?P<\w+>")
 _TITLE_CHARS = 160
 _SUMMED = ("many", "total")
-"""By these a summary is found, too: questions of how many there are say them, summaries do not."""
+"""Words that find a summary, too: questions about numbers use them, summaries do not."""
 _RULES = "=-#+ ✖ℹ"  # noqa: RUF001 - a sign that node prints
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Where a record begins, as a pattern for the start of a line, and what follows."""
+    """A record: a pattern for the start of a line, and what follows."""
 
     begins: str
     title: str  # made of the pattern's named groups
     about: Sequence[str] = ()  # patterns whose first groups, found in the record, say more
-    under: str | None = None  # names what it belongs to; it shares a chunk with that alone
+    under: str | None = None  # names its parent; it shares a chunk only with that
     alone: bool = False  # it joins no neighbour
     whole: bool = True
-    ends: bool = False  # what follows the pattern's last line is of no record
+    ends: bool = False  # the text after the pattern's last line belongs to no record
 
 
 class Records:
@@ -50,7 +50,7 @@ class Records:
         self._about = [list(map(_compile, row.about)) for row in rows]
 
     def marks(self, data: bytes, language: str | None = None) -> Iterator[Mark]:
-        """A mark where a record begins, and one behind a record that ends."""
+        """Yield a mark where a record begins, and one after a record that ends."""
         plain = Plain(data)
         own = 0
         found = self._any.search(plain.text)
@@ -103,7 +103,7 @@ def _load_rows() -> dict[str, Records]:
 
 
 def _record(row: dict[str, Any]) -> Record:
-    """The record of a row; one of a `summary` sums up, whichever of its lines it looks like."""
+    """Build the record of a row; one of a `summary` sums up, whatever its lines look like."""
     if lines := row.get("summary"):
         return Record(f"(?P<text>{'|'.join(lines)})", "{text}", alone=True, ends=True)
     return Record(**row)

@@ -1,7 +1,7 @@
 """Tables by rows: CSV and TSV, and the columns that `ls -l`, `ps` or `kubectl get` print.
 
-Chunks are whole rows, titled by the columns' names, the rows' numbers, and what the first and last
-of them are about.
+Chunks are whole rows, titled by the columns' names, the rows' numbers, and the names of the first
+and last row.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RULE = re.compile(rb"[+|=\- \t]*-[+|=\- \t]*\r?\n?$")
 _MODE = re.compile(rb"[-dlbcps][-rwxsStT]{9}")
 _SELECTION = re.compile(rb"[a-z]{2,3} +")
 _LAST = frozenset({"COMMAND", "CMD", "NAME", "DESCRIPTION"})
-"""Where the last column is so named, rows are told by it rather than by their first."""
+"""Names of last columns that name their rows better than the first column does."""
 
 
 class Scan:
@@ -42,12 +42,12 @@ class Scan:
         """The number of the next row."""
 
     def state(self) -> str:
-        """What a scan of what follows must know."""
+        """Return what a scan of the next part needs to know."""
         return json.dumps({"columns": self._columns, "row": self._row})
 
     def marks(self) -> Iterator[Mark]:
-        """A mark for as many rows as make a chunk. The header's names are identifiers of every
-        one."""
+        """Yield a mark for each chunk's worth of rows. The header's names are identifiers of
+        all."""
         data, position = self._data, 0
         if self._row == 0 and data:
             position = self._read_header()
@@ -67,7 +67,7 @@ class Scan:
             yield Mark(start, self._title(first_row, first, last), identifiers=self._columns)
 
     def _read_header(self) -> int:
-        """Where the first row begins; the columns are those of the line above it."""
+        """Read the columns from the line above the first row; return where that row begins."""
         data, position = self._data, 0
         if self._separated:
             header = _ROW.match(data)
@@ -101,7 +101,7 @@ class Scan:
         return *self._columns_title(), f"rows {first_row}-{last_row}: {names}"
 
     def _name(self, row: bytes) -> str:
-        """What a row is about: its first field, or the last or second where that is a name."""
+        """Return a row's name: its first field, or the last or second if that is a name."""
         if self._separated:
             return _field(row)
         row = strip(row)
@@ -118,12 +118,12 @@ class Scan:
 
 
 def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """Of values between separators."""
+    """Yield the marks of values between separators."""
     return Scan(data, separated=True).marks()
 
 
 def column_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """Of columns between spaces."""
+    """Yield the marks of columns between spaces."""
     return Scan(data, separated=False).marks()
 
 

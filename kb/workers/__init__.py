@@ -1,4 +1,4 @@
-"""Chunking in processes of their own: a parser that hangs or dies takes no source with it."""
+"""Chunking in separate processes: a parser that hangs or dies loses no source."""
 
 from __future__ import annotations
 

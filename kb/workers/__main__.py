@@ -4,7 +4,7 @@ import json
 import socket
 import sys
 
-# The same modules as in the process that asks, wherever it found them.
+# The same modules as in the requesting process, wherever it found them.
 sys.path.extend(json.loads(sys.argv[1]))
 
 from kb.chunking import do_order

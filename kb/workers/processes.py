@@ -25,18 +25,18 @@ from kb.workers.wire import (
 WORKERS = 2
 
 REPLY_S = 600.0
-"""How long a worker may say nothing. Its processor time is bounded by itself; this ends one that
-was stopped from outside."""
+"""The time a worker may stay silent. It limits its own processor time; this ends one that was
+stopped from outside."""
 
 _END_S = 10.0
 _PASSED = ("LD_LIBRARY_PATH", "TMPDIR")
-"""What the interpreter may need of the environment; secrets of the user's it does not."""
+"""Environment variables that the interpreter may need; the user's secrets are not passed."""
 
 _ROOT = Path(__file__).parents[2]
 
 
 class WorkerDiedError(Exception):
-    """The worker that parsed a source died of it, or had to be ended, or none could start."""
+    """The worker that parsed a source died of it, or was ended, or none could start."""
 
 
 class _Worker:
@@ -46,7 +46,7 @@ class _Worker:
         """Start it by its entry, a file of Python.
 
         Raises:
-            OSError: no process or no socket can be had.
+            OSError: a process or socket could not be created.
         """
         paths = [str(_ROOT), *(path for path in sys.path if os.path.isabs(path))]
         environment = {name: os.environ[name] for name in _PASSED if name in os.environ}
@@ -72,10 +72,10 @@ class _Worker:
         return self.process.poll() is None
 
     def end(self) -> int:
-        """Kill it, where it has not ended itself; its exit status as subprocess tells it."""
+        """Kill it, unless it has ended itself; return its exit status as subprocess reports it."""
         self.connection.close()
         try:
-            # What ended by itself a moment ago tells why; what goes on is killed.
+            # A worker that ended by itself has an exit status; one that still runs is killed.
             return self.process.wait(0.05)
         except subprocess.TimeoutExpired:
             self.process.kill()
@@ -83,11 +83,11 @@ class _Worker:
 
 
 class WorkerPool:
-    """So many processes of one entry at most, each used by one thread at a time."""
+    """A limited number of processes of one entry, each used by one thread at a time."""
 
     def __init__(self, entry: Path, workers: int = WORKERS, reply_bytes: int | None = None) -> None:
-        """Start none yet; those that will be end with this process. A worker whose answer is
-        longer than `reply_bytes` is ended."""
+        """Start none yet; later ones end with this process. A worker whose answer is longer than
+        `reply_bytes` is ended."""
         self._entry = entry
         self._workers = workers
         self._reply_bytes = reply_bytes
@@ -100,7 +100,7 @@ class WorkerPool:
         self._idle: list[_Worker] = []
 
     def exchange(self, order: bytes, data: bytes) -> bytes:
-        """Return the answer to one order, of a new worker where the idle one has ended.
+        """Return the answer to one order, from a new worker if the idle one has ended.
 
         Raises:
             WorkerDiedError: the worker died of it, or none could be started.
@@ -126,12 +126,12 @@ class WorkerPool:
         try:
             return _Worker(self._entry)
         except OSError as error:
-            raise WorkerDiedError(f"no process for it: {error.strerror}") from error
+            raise WorkerDiedError(f"cannot start a worker: {error.strerror}") from error
 
     def _pop_idle(self) -> _Worker | None:
         try:
             return self._idle.pop()
-        except IndexError:  # another thread may have taken the last since one looked
+        except IndexError:  # another thread may have taken the last
             return None
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class WorkerPool:
             worker.end()
 
     def forget(self) -> None:
-        """The workers belong to the process that started them, not to one forked from it."""
+        """Forget the workers: after a fork they belong to the parent process."""
         for worker in self._idle:
             worker.connection.close()
             worker.process.returncode = 0  # not ours to wait for
@@ -153,7 +153,7 @@ class WorkerPool:
 
 def _cause(status: int, error: Exception) -> str:
     if isinstance(error, TimeoutError):
-        return f"it said nothing for {REPLY_S:.0f} s and was ended"
+        return f"it sent nothing for {REPLY_S:.0f} s and was ended"
     if status == -signal.SIGPROF:
         return "it did not end and was killed"
     return f"its process died ({signal.strsignal(-status) if status < 0 else f'exit {status}'})"
@@ -165,21 +165,21 @@ _pool = WorkerPool(Path(__file__).with_name("__main__.py"))
 
 
 def chunk_all(texts: Sequence[Text]) -> list[ChunkedDocument]:
-    """Texts chunked in a worker, with the words of every chunk, in one exchange. The first
+    """Return texts chunked in a worker, with the words of every chunk, in one exchange. The first
     document has the vocabulary of all.
 
     Raises:
-        WorkerDiedError: one of them cannot be chunked so.
+        WorkerDiedError: a worker cannot chunk one of them.
     """
     reply = _pool.exchange(encode_job(texts), b"".join(text.data for text in texts))
     try:
         return decode_documents(reply, texts)
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise WorkerDiedError(f"its answer makes no sense: {error}") from error
+        raise WorkerDiedError(f"its answer is invalid: {error}") from error
 
 
 def to_markdown(html: str, *, base_url: str | None = None) -> str:
-    """A page as `kb.html_markdown.to_markdown` has it; its bare text where the worker dies."""
+    """Return a page as `kb.html_markdown.to_markdown` does; its bare text if the worker dies."""
     order = encode_job(base_url)
     try:
         return _pool.exchange(order, html.encode("utf-8", "replace")).decode()
@@ -188,7 +188,7 @@ def to_markdown(html: str, *, base_url: str | None = None) -> str:
 
 
 def processes() -> list[int]:
-    """The ids of the workers that wait for work."""
+    """Return the ids of the workers that wait for work."""
     return _pool.processes()
 
 

@@ -1,8 +1,7 @@
-"""A worker's life: take an order, answer; end with the connection, or when idle long.
+"""Main loop of a worker: read an order, answer; end with the connection, or after long idling.
 
-What holds a parser to its time is the kernel: a timer of processor time whose signal ends the
-process wherever it is. So not even a scanner in an endless loop survives the program that asked for
-it.
+The kernel limits a parser's time: a timer of processor time whose signal ends the process at any
+point. So not even a scanner in an endless loop survives the program that started it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ next to no such garbage, and looking through them takes a fifth of the time."""
 
 
 def serve(connection: socket.socket, answer: Callable[[bytes, bytes], bytes]) -> None:
-    """Answer until the other side closes or asks nothing for IDLE_S."""
+    """Answer until the other side closes or sends nothing for IDLE_S."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     connection.settimeout(IDLE_S)
@@ -47,5 +46,5 @@ def serve(connection: socket.socket, answer: Callable[[bytes, bytes], bytes]) ->
 
 
 def cpu_limit_s(size: int) -> float:
-    """Processor time that work on `size` bytes may take."""
+    """Return the processor time that work on `size` bytes may take."""
     return BASE_S + S_PER_BYTE * size

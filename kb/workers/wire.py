@@ -1,7 +1,7 @@
-"""What goes between this process and a chunking worker: JSON and bytes.
+"""Messages between this process and a chunking worker: JSON and bytes.
 
-A worker never sends text back: it says where chunks begin and end, and the text is cut here from
-the bytes that were sent. JSON, because a worker may have been taken over by what it parsed.
+A worker never sends text: it sends where chunks begin and end, and the text is cut here from the
+bytes that were sent. JSON, because parsed input may have taken over a worker.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kb.packing import Chunk, ChunkedDocument, text_and_raw
 
 
 class Text(NamedTuple):
-    """A text to chunk: what it is, and where in its source it begins."""
+    """A text to chunk: its description, and where in its source it begins."""
 
     data: bytes
     detected: Detected
@@ -24,8 +24,8 @@ class Text(NamedTuple):
 
 
 Job = Sequence[Text] | str | None
-"""Texts to be chunked together, whose bytes travel beside it, one after the other; or the base URL,
-if any, of HTML that is to become Markdown."""
+"""Texts to be chunked together, whose bytes are sent separately, one after the other; or the base
+URL, if any, of HTML that is to become Markdown."""
 
 
 def encode_job(job: Job) -> bytes:
@@ -39,7 +39,7 @@ def encode_job(job: Job) -> bytes:
 
 
 def decode_job(frame: bytes, data: bytes) -> list[Text] | str | None:
-    """The job of a frame, its texts with their bytes, which are `data`."""
+    """Decode the job of a frame, its texts with their bytes, which are `data`."""
     order: list[Any] | str | None = json.loads(frame)
     if order is None or isinstance(order, str):
         return order
@@ -52,7 +52,7 @@ def decode_job(frame: bytes, data: bytes) -> list[Text] | str | None:
 
 
 def encode_documents(documents: Sequence[ChunkedDocument], vocabulary: Iterable[str]) -> bytes:
-    """The documents without their text, but with the words that they are found by."""
+    """Encode the documents with their search words, without their text."""
     rows = [([_row(chunk) for chunk in document.chunks], document.notes) for document in documents]
     return json.dumps({"documents": rows, "vocabulary": list(vocabulary)}).encode()
 
@@ -70,10 +70,10 @@ def _row(chunk: Chunk) -> tuple[object, ...]:
 
 
 def decode_documents(frame: bytes, texts: Sequence[Text]) -> list[ChunkedDocument]:
-    """The documents that `frame` tells of `texts`. The first has the vocabulary of all.
+    """Decode the documents that `frame` describes for `texts`. The first has the vocabulary of all.
 
     Raises:
-        ValueError: the frame does not tile them; a worker that is well never sends such.
+        ValueError: the frame does not tile them, which no intact worker sends.
     """
     reply: dict[str, Any] = json.loads(frame)
     vocabulary = frozenset(map(str, reply["vocabulary"]))
@@ -98,7 +98,7 @@ def _chunks(rows: Sequence[Sequence[Any]], text: Text) -> Iterator[Chunk]:
         yield _chunk(row, text.data, position, text.detected.kind, text.base_byte)
         position += row[2]
     if position != len(text.data):
-        raise ValueError(f"{position} of {len(text.data)} bytes came back")
+        raise ValueError(f"the chunks cover {position} of {len(text.data)} bytes")
 
 
 def _chunk(row: Sequence[Any], data: bytes, start: int, kind: str, base: int) -> Chunk:

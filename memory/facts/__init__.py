@@ -1,4 +1,4 @@
-"""Facts that are found again: a ledger that is only added to, branches, recall in a budget."""
+"""Facts that agents recall: an append-only ledger, branches, recall within a token budget."""
 
 from base.lazy_exports import lend_names
 

@@ -1,7 +1,7 @@
-"""Branches of facts: begun, compared path by path, and merged.
+"""Branches of facts: created, compared path by path, and merged.
 
-A branch copies nothing, it sees its parent's changes up to where it began. A merge is three-way by
-path, and done wholly or not at all. The base of a path is what stood there when the two parted.
+A branch copies nothing: it sees its parent's changes up to its start. A merge is three-way by path,
+and complete or not done. The base of a path is its fact at the fork.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAME_CHARS_MAX = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
 Sight = tuple[str, int]
-"""A branch, and the number up to which its changes are seen."""
+"""A branch, and the number of its last change that is seen."""
 
 _NO_END = (1 << 63) - 1
 _LIST = """
@@ -47,18 +47,18 @@ class Branch:
 
     name: str
     parent: str  # empty for main
-    fork_seq: int  # the parent's changes up to this one are seen
+    fork_seq: int  # changes of the parent up to this one are seen
     state: State
     created_at: float
     agent: str
-    changes: int  # how many were made on it
+    changes: int  # number of changes made on it
 
 
 def check_name(name: str) -> str:
     """Return a branch's name.
 
     Raises:
-        BadInputError: it is too long, has another character than letters, digits and `._/-`, does
+        BadInputError: it is too long, has a character other than letters, digits and `._/-`, does
             not begin with a letter or digit, or has an empty or dotted part.
     """
     parts = name.split("/")
@@ -70,31 +70,31 @@ def check_name(name: str) -> str:
     )
     if not is_good:
         raise BadInputError(
-            f"{name[:80]!r} is no name of a branch",
-            f"Give at most {NAME_CHARS_MAX} letters, digits and ._/-, such as try/redis.",
+            f"invalid branch name {name[:80]!r}",
+            f"Use up to {NAME_CHARS_MAX} letters, digits and ._/-, such as try/redis.",
         )
     return name
 
 
 def create_branch(store: FactStore, name: str, *, parent: str = MAIN, author: Author) -> Branch:
-    """Begin a branch at what its parent is now.
+    """Create a branch from the present state of its parent.
 
     Raises:
-        BadInputError: the name is none, or was taken before.
-        UnknownBranchError: the parent is not there, or was dropped.
+        BadInputError: the name is invalid, or was used before.
+        UnknownBranchError: the parent does not exist, or was dropped.
     """
     check_name(name)
     agent = store.gate.clean_head(author.agent, NAME_CHARS_MAX)
     if store.gate.clean(name) != name:
-        raise BadInputError("the name of the branch is a secret", "Choose another name.")
+        raise BadInputError("the branch name looks like a secret", "Choose another name.")
     with store.database.writing() as db:
         require_branch(db, parent)
         if read_branch(db, parent).state == "dropped":
             raise ClosedBranchError(
-                f"the branch {parent!r} is dropped", "Begin from one that is not."
+                f"branch {parent!r} was dropped", "Create it from an open branch."
             )
         if db.execute("SELECT 1 FROM branch WHERE name = ?", (name,)).fetchone():
-            raise BadInputError(f"there was a branch {name!r} before", "Choose another name.")
+            raise BadInputError(f"branch name {name!r} was used before", "Choose another name.")
         db.execute(
             "INSERT INTO branch (name, parent, fork_seq, created_at, agent)"
             " VALUES (?, ?, (SELECT coalesce(max(seq), 0) FROM change), ?, ?)",
@@ -107,14 +107,14 @@ def read_branch(db: sqlite3.Connection, name: str) -> Branch:
     """Read one branch.
 
     Raises:
-        UnknownBranchError: it is not there.
+        UnknownBranchError: it does not exist.
     """
     require_branch(db, name)
     return Branch(*db.execute(f"{_LIST} WHERE b.name = ?", (name,)).fetchone())
 
 
 def list_branches(store: FactStore) -> list[Branch]:
-    """List main, then all others by the time when they began."""
+    """List main, then all other branches by time of creation."""
     with store.database.reading() as db:
         return read_branches(db)
 
@@ -126,27 +126,27 @@ def read_branches(db: sqlite3.Connection) -> list[Branch]:
 
 
 def drop_branch(store: FactStore, name: str, author: Author) -> None:
-    """Give a branch up: it takes no more writes; its history stays.
+    """Drop a branch: it accepts no more writes; its history stays.
 
     Raises:
         BadInputError: it is main.
-        UnknownBranchError: it is not there, or was merged or dropped before.
+        UnknownBranchError: it does not exist, or was merged or dropped before.
     """
-    del author  # whoever may write may drop; the ledger has no row without a path
+    del author  # every writer may drop it; the ledger has no row without a path
     if name == MAIN:
-        raise BadInputError("the branch 'main' cannot be dropped", "Name another branch.")
+        raise BadInputError("branch 'main' cannot be dropped", "Name another branch.")
     with store.database.writing() as db:
         require_branch(db, name, writes=True)
         set_state(db, name, "dropped")
 
 
 def set_state(db: sqlite3.Connection, name: str, state: State) -> None:
-    """Set what became of a branch."""
+    """Set the state of a branch."""
     db.execute("UPDATE branch SET state = ? WHERE name = ?", (state, name))
 
 
 def read_lineage(db: sqlite3.Connection, name: str) -> tuple[Sight, ...]:
-    """Read what a branch sees: its own changes first, then those of the branches before it."""
+    """Read which changes a branch sees: its own first, then those of its ancestors."""
     found, upto = list[Sight](), _NO_END
     while name:
         found.append((name, upto))
@@ -158,31 +158,31 @@ def read_lineage(db: sqlite3.Connection, name: str) -> tuple[Sight, ...]:
 
 
 def find_fork(ours: tuple[Sight, ...], theirs: tuple[Sight, ...]) -> tuple[Sight, ...]:
-    """Find what two branches both saw when they parted: of the nearest branch that both see the
-    changes up to there, and what that branch saw before."""
+    """Find the common base of two branches: the changes that both see of their nearest common
+    branch, and of that branch's ancestors."""
     ends = dict(ours)
     first = next(at for at, (branch, _) in enumerate(theirs) if branch in ends)
     return tuple((branch, min(upto, ends[branch])) for branch, upto in theirs[first:])
 
 
 Difference = tuple[str, Fact | None, Fact | None]
-"""A path where two branches differ, and what stands there on each; None is nothing."""
+"""A path where two branches differ, and its fact on each; None if there is no fact."""
 
 Conflict = tuple[str, Mapping[str, Fact | None]]
-"""A path that two branches both changed, with what stands there by side: `ours` of the branch that
-is merged into, `theirs` of the other, `base` of when the two parted; None is nothing."""
+"""A path that both branches changed, with its fact by side; None if there is no fact. `ours` is the
+branch that receives the merge, `theirs` the other, `base` the fork."""
 
 
 def find_status(old: Fact | None, new: Fact | None) -> Status:
-    """Return what became of a path on the way from one branch to another."""
+    """Return how a path changed from one branch to another."""
     return "changed" if old and new else "removed" if old else "added"
 
 
 def compare_branches(store: FactStore, a: str, b: str) -> tuple[Difference, ...]:
-    """Compare what stands on two branches, expired facts left out; from `a` to `b`, by path.
+    """Compare the facts of two branches, without expired ones; from `a` to `b`, by path.
 
     Raises:
-        UnknownBranchError: one of them is not there.
+        UnknownBranchError: one of them does not exist.
     """
     now = store.clock()
     with store.database.reading() as db:
@@ -197,7 +197,7 @@ def compare_branches(store: FactStore, a: str, b: str) -> tuple[Difference, ...]
 
 
 def is_same(one: Fact | None, other: Fact | None) -> bool:
-    """Return whether the same stands there: the text and all that recall makes of it."""
+    """Return whether two facts have the same text and the same effect on recall."""
     return is_alike(one, other) and (
         one is None
         or other is None
@@ -206,7 +206,7 @@ def is_same(one: Fact | None, other: Fact | None) -> bool:
 
 
 def is_alike(one: Fact | None, other: Fact | None) -> bool:
-    """Return whether two facts say the same, however sure they are and however long they hold."""
+    """Return whether two facts have the same content, whatever their confidence and expiry."""
     if one is None or other is None:
         return one is other
     return _content(one) == _content(other)
@@ -217,8 +217,8 @@ def _content(fact: Fact) -> tuple[object, ...]:
 
 
 def read_seen(db: sqlite3.Connection, sights: Sequence[Sight]) -> dict[str, Fact]:
-    """Read what stands at each path as these branches see it, expired or not: the first one that
-    has a change at a path says what stands there."""
+    """Read the fact at each path as these branches see it, expired or not. The first branch that
+    changed a path decides."""
     seen: dict[str, Fact | None] = {}
     for branch, upto in sights:
         for path, fact in read_own(db, branch, upto):
@@ -234,13 +234,13 @@ def merge_branch(
     take: Mapping[str, Side] = NO_CHOICES,
     author: Author,
 ) -> tuple[tuple[str, ...], tuple[Conflict, ...]]:
-    """Merge a branch; it takes no more writes then, unless `into` began from it. `take` says whose
-    value a path in conflict gets; "*" is all that it does not name. Return the paths that were
-    taken, and those that both changed, and not alike: with such nothing is written.
+    """Merge a branch; it is then closed, unless `into` was created from it. `take` names the side
+    whose value a path in conflict gets; "*" stands for all others. Return the changed paths, and
+    the unresolved conflicts: if there are any, nothing is written.
 
     Raises:
-        BadInputError: both are the same branch, or `take` names no side, or no path in conflict.
-        UnknownBranchError: one of them is not there, or was merged or dropped before.
+        BadInputError: both are the same branch, or `take` has an unknown side or path.
+        UnknownBranchError: one of them does not exist, or was merged or dropped before.
     """
     _check_sides(branch, into, take)
     with store.database.writing() as db:
@@ -250,9 +250,7 @@ def merge_branch(
         taken, conflicts = _choose(db, ours, theirs)
         unknown = sorted(take.keys() - {ALL} - dict(conflicts).keys())
         if unknown:
-            raise BadInputError(
-                f"there is no conflict at {unknown[0][:200]!r}", "Name a path of a conflict."
-            )
+            raise BadInputError(f"no conflict at {unknown[0][:200]!r}", "Name a path in conflict.")
         left = tuple(one for one in conflicts if _side(take, one[0]) is None)
         if left:
             return (), left
@@ -266,12 +264,14 @@ def merge_branch(
 
 def _check_sides(branch: str, into: str, take: Mapping[str, Side]) -> None:
     if branch == into:
-        raise BadInputError(f"{branch[:80]!r} is merged into itself", "Name two branches.")
+        raise BadInputError(
+            f"cannot merge {branch[:80]!r} into itself", "Name two different branches."
+        )
     for path, side in take.items():
         if side not in SIDES:
             raise BadInputError(
-                f"{str(side)[:40]!r} is no side of a conflict",
-                f"Say {path}=ours, or {path}=theirs." if path != ALL else "Say ours or theirs.",
+                f"unknown side {str(side)[:40]!r}",
+                f"Use {path}=ours or {path}=theirs." if path != ALL else "Use ours or theirs.",
             )
 
 
@@ -282,11 +282,9 @@ def _side(take: Mapping[str, Side], path: str) -> Side | None:
 def _choose(
     db: sqlite3.Connection, into: tuple[Sight, ...], branch: tuple[Sight, ...]
 ) -> tuple[list[str], list[Conflict]]:
-    """Return the paths whose value is theirs, and those that both changed.
-
-    What one side changed, or both alike, is taken. Where the one went on from what the other has,
-    as after an earlier merge, that is not a conflict either.
-    """
+    """Return the paths whose value is theirs, and those in conflict. A change of one side only, or
+    the same change on both, is taken. A side that continued from the other's value, as after an
+    earlier merge, is not in conflict either."""
     taken, conflicts = list[str](), list[Conflict]()
     seen = [read_seen(db, sights) for sights in (find_fork(into, branch), into, branch)]
     for path in sorted({path for values in seen for path in values}):
@@ -303,7 +301,7 @@ def _choose(
 def _had(
     db: sqlite3.Connection, sights: tuple[Sight, ...], base: Fact | None, fact: Fact | None
 ) -> bool:
-    """Return whether branches had this fact at its path since the base, and went on from it."""
+    """Return whether branches had this fact at its path since the base, and continued from it."""
     if fact is None or (base is not None and base.id == fact.id):
         return False
     row = "SELECT 1 FROM change c JOIN fact f ON f.id = c.fact_id WHERE c.branch = ? AND c.path = ?"
@@ -325,10 +323,10 @@ def _take(  # noqa: PLR0913 - what a row of the ledger says
     at: float,
     author: Author,
 ) -> None:
-    """Put their value at a path of ours; the row says who wrote it first."""
+    """Write their value to our path; the row names its first author."""
     ours, theirs = find_at(db, into, path), find_at(db, branch[0][0], path)
     standing = theirs or ours
-    assert standing is not None  # else the two were alike
+    assert standing is not None  # else both sides were alike
     append(
         db,
         Change(
@@ -352,8 +350,8 @@ def _take(  # noqa: PLR0913 - what a row of the ledger says
 
 
 def _first_author(db: sqlite3.Connection, sights: tuple[Sight, ...], path: str) -> str:
-    """Return who wrote what branches have at a path, as AGENT or AGENT:SESSION; of a merged one
-    whoever wrote it before it was merged."""
+    """Return the author of the fact at a path, as AGENT or AGENT:SESSION; of a merged fact the
+    author before the merge."""
     for branch, upto in sights:
         row = db.execute(
             "SELECT operation, source, agent, session FROM change"

@@ -1,6 +1,6 @@
-"""Preparation of drafts before they are stored: within bounds, cleaned, and with a path.
+"""Preparation of drafts before they are stored: size limits, cleaning, paths.
 
-A draft comes from people, agents and files, so that no field is trusted to have its type.
+Drafts come from users, agents and files, so no field is trusted to have its type.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _SESSIONS = "/sessions/"
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A draft as it may be stored."""
+    """A checked and cleaned draft."""
 
-    path: str  # ends in "/" where the fact's id is its last part
+    path: str  # ends in "/" if the fact's id is its last part
     context: str
     title: str
     body: str
@@ -57,7 +57,7 @@ class Prepared:
     source: str
     scope: Scope
     expires_at: float | None
-    is_expiry_given: bool  # whether a time was asked for, rather than none by default
+    is_expiry_given: bool  # whether a time was requested, so None is not the default
     is_pinned: bool
     supersedes: str
     redactions: int
@@ -67,25 +67,25 @@ def prepare(gate: Gate, draft: Draft, author: Author, now: float) -> Prepared:
     """Check and clean a draft.
 
     Raises:
-        BadInputError: a field is not what it must be.
+        BadInputError: a field is invalid.
     """
     body = _require_text("text", draft.text)
     if size_bytes(body) > BODY_BYTES_MAX:
         raise BadInputError(
-            f"the text has {size_bytes(body)} bytes; a fact has at most {BODY_BYTES_MAX}",
-            "Make several facts of it.",
+            f"the text has {size_bytes(body)} bytes; the limit is {BODY_BYTES_MAX}",
+            "Split it into several facts.",
         )
     name = _require_text("key", draft.key).rpartition("/")[2]
     cleaned = gate.clean_value(body, BODY_BYTES_MAX, name=name).strip()
     if not cleaned:
-        raise BadInputError("the text is empty", "Give what is to be remembered.")
+        raise BadInputError("the text is empty", "Give the text to remember.")
     title = _clean_line(gate, "title", draft.title, TITLE_BYTES_MAX)
     scope = _require_one_of("scope", draft.scope, SCOPES)
     path = _find_path(gate, draft, author, scope)
     if path.startswith(_SESSIONS):
         if scope == "user":
             raise BadInputError(
-                f"{path} is a session's, and the scope is user", "Give a path below /memory/."
+                f"{path} belongs to a session, but the scope is user", "Give a path below /memory/."
             )
         scope = "session"
     tags = _clean_tags(gate, draft.tags)
@@ -113,10 +113,10 @@ def prepare(gate: Gate, draft: Draft, author: Author, now: float) -> Prepared:
 
 
 def clean_author(gate: Gate, author: Author) -> Author:
-    """Return an author as one may be stored.
+    """Return an author, cleaned for storing.
 
     Raises:
-        BadInputError: a name is too long, or no text.
+        BadInputError: a name is too long, or not a text.
     """
     return Author(
         _clean_line(gate, "agent", author.agent, AGENT_BYTES_MAX) or "user",
@@ -125,10 +125,10 @@ def clean_author(gate: Gate, author: Author) -> Author:
 
 
 def clean_why(gate: Gate, why: str) -> str:
-    """Return a reason as it may be stored.
+    """Return a reason, cleaned for storing.
 
     Raises:
-        BadInputError: it is too long, or no text.
+        BadInputError: it is too long, or not a text.
     """
     return _clean_line(gate, "why", why, WHY_BYTES_MAX)
 
@@ -150,8 +150,8 @@ def parse_confidence(value: float | str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
     raise BadInputError(
-        f"{str(value)[:40]!r} is no confidence",
-        f"Give {', '.join(CONFIDENCES)} or a number from 0 to 1.",
+        f"invalid confidence {str(value)[:40]!r}",
+        f"Use {', '.join(CONFIDENCES)} or a number from 0 to 1.",
     )
 
 
@@ -159,7 +159,7 @@ def parse_ttl(value: str) -> float | None:
     """Return a time to live in seconds, such as 30d, 12h, 2w; "never" is None.
 
     Raises:
-        BadInputError: it is no such time.
+        BadInputError: it has another form.
     """
     word = _require_text("ttl", value).strip().lower()
     if word in ("", "never"):
@@ -173,8 +173,8 @@ def _check_ttl(seconds: Any, shown: str) -> float:  # noqa: ANN401 - not trusted
     if is_number and 0 < seconds <= TTL_DAYS_MAX * _DAY_S:
         return float(seconds)
     raise BadInputError(
-        f"{shown[:40]!r} is no time to live",
-        f"Give one such as 12h, 30d or 2w, at most {TTL_DAYS_MAX}d.",
+        f"invalid time to live {shown[:40]!r}",
+        f"Use one such as 12h, 30d or 2w, up to {TTL_DAYS_MAX}d.",
     )
 
 
@@ -185,10 +185,8 @@ def _find_expiry(ttl_s: float | None, scope: Scope, now: float) -> float | None:
 
 
 def _find_path(gate: Gate, draft: Draft, author: Author, scope: Scope) -> str:
-    """Return the path of a draft, or the folder in which its id will name it.
-
-    A session's own facts lie below it: at a project's path they would take its place.
-    """
+    """Return the path of a draft, or the folder in which its id becomes its name. A session's own
+    facts are below its path: at a project's path they would replace the project's."""
     given = _require_text("path", draft.path)
     context = _require_text("context", draft.context).strip().strip("/") or DEFAULT_CONTEXT
     key = draft.key.strip().strip("/")
@@ -206,15 +204,15 @@ def _find_path(gate: Gate, draft: Draft, author: Author, scope: Scope) -> str:
 
 def _clean_tags(gate: Gate, tags: object) -> tuple[str, ...]:
     if not isinstance(tags, tuple | list):
-        raise BadInputError("tags is no list", "Give a list of words.")
+        raise BadInputError("tags is not a list", "Give a list of words.")
     if len(tags) > TAGS_MAX:
-        raise BadInputError(f"there are {len(tags)} tags", f"Give at most {TAGS_MAX}.")
+        raise BadInputError(f"{len(tags)} tags are too many", f"Give up to {TAGS_MAX}.")
     cleaned = (_clean_line(gate, "tag", tag, TAG_BYTES_MAX) for tag in tags)
     return tuple(dict.fromkeys(tag for tag in cleaned if tag))
 
 
 def _clean_line(gate: Gate, name: str, text: object, bytes_max: int) -> str:
-    """Return a text of one line as it may be stored."""
+    """Return a one-line text, cleaned for storing."""
     given = _require_fitting(name, _require_text(name, text), bytes_max)
     return _require_fitting(name, " ".join(gate.clean(given).split()), bytes_max)
 
@@ -222,7 +220,7 @@ def _clean_line(gate: Gate, name: str, text: object, bytes_max: int) -> str:
 def _require_fitting(name: str, text: str, bytes_max: int) -> str:
     if size_bytes(text) > bytes_max:
         raise BadInputError(
-            f"the {name} has {size_bytes(text)} bytes; at most {bytes_max} are taken",
+            f"the {name} has {size_bytes(text)} bytes; the limit is {bytes_max}",
             f"Shorten the {name}.",
         )
     return text
@@ -230,13 +228,13 @@ def _require_fitting(name: str, text: str, bytes_max: int) -> str:
 
 def _require_text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise BadInputError(
-            f"{name} is {type(value).__name__}, and no text", f"Give {name} a text."
-        )
+        raise BadInputError(f"{name} is {type(value).__name__}, not a text", f"Give {name} a text.")
     return value
 
 
 def _require_one_of(name: str, value: Any, known: tuple[Any, ...]) -> Any:  # noqa: ANN401
     if value not in known:
-        raise BadInputError(f"{str(value)[:40]!r} is no {name}", f"Give one of {', '.join(known)}.")
+        raise BadInputError(
+            f"invalid {name} {str(value)[:40]!r}", f"Give one of {', '.join(known)}."
+        )
     return value

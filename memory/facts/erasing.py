@@ -1,6 +1,6 @@
-"""Erasing: no byte of a fact's text stays in the file, its index, its log or its snapshots.
+"""Erasing: removes a fact's text from the file, its index, its log and its snapshots.
 
-The ledger keeps the path, the time and "erased". A copy that a person made elsewhere stays.
+The ledger keeps the path, the time and "erased". A user's own copy elsewhere stays.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ ORDER BY id
 """
 _SAME = "SELECT id FROM fact WHERE uid = ?1 OR body = ?2 AND body != ''"
 
-# A text that another wrote at the same path, too, is theirs. Who pins or merges wrote nothing.
+# The same text written by another author at the same path counts as theirs, too. Pinning and
+# merging do not count as writing.
 _AUTHORED = """
 SELECT f.id FROM fact f WHERE f.body != '' AND EXISTS (
     SELECT 1 FROM change c WHERE c.fact_id = f.id AND c.session = ?1
@@ -53,25 +54,25 @@ SELECT f.id FROM fact f WHERE f.body != '' AND EXISTS (
 _PATHS = "SELECT DISTINCT path FROM change WHERE fact_id = ?"
 _BELOW = "substr(c.path, 1, length(?{number})) = ?{number}"
 Find = Callable[[sqlite3.Connection], Sequence[int]]
-"""A function that finds the rows of facts that are to be erased, in a file or in a copy."""
+"""A function that finds the rows of facts to erase, in a file or in a copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """Facts that were erased, and snapshots that had them."""
+    """Erased facts, and the snapshots that had them."""
 
     ids: tuple[str, ...]
     paths: tuple[str, ...]
-    snapshots: int = 0  # how many had the text
-    lost_snapshots: tuple[str, ...] = ()  # names of those that were damaged, and so deleted
+    snapshots: int = 0  # number of snapshots that had the text
+    lost_snapshots: tuple[str, ...] = ()  # names of damaged snapshots, which were deleted
 
 
 def erase(store: FactStore, wanted: str, author: Author, *, why: str = "") -> Erased:
-    """Erase a fact by its id, retracted or not; or, by a path or key, all that ever stood there.
-    A fact with the same text elsewhere is erased, too.
+    """Erase a fact by its id, retracted or not, or all facts that ever were at a path or key. Facts
+    elsewhere with the same text are erased, too.
 
     Raises:
-        BadInputError: it is neither an id, a path nor a key.
+        BadInputError: the name is not an id, a path or a key.
         UnknownFactError: no fact has or had this name.
         StoreUnavailableError: the file is damaged, or a reader keeps its log from being emptied.
     """
@@ -81,7 +82,7 @@ def erase(store: FactStore, wanted: str, author: Author, *, why: str = "") -> Er
         if rows := db.execute(_NAMED, (name,)).fetchall():
             return rows
         raise UnknownFactError(
-            f"no fact has or had the name {name[:80]!r}", "List all: context-mode memory log"
+            f"no fact was ever named {name[:80]!r}", "List all: context-mode memory log"
         )
 
     def look_for(db: sqlite3.Connection) -> Find:
@@ -94,8 +95,8 @@ def erase(store: FactStore, wanted: str, author: Author, *, why: str = "") -> Er
 def find_authored(
     db: sqlite3.Connection, session: str, prefixes: Sequence[str]
 ) -> tuple[list[int], list[str]]:
-    """Find the facts that a session wrote below paths, and nobody else did: their rows, and the
-    paths at which they stand or stood."""
+    """Find the facts below paths that only this session wrote: their rows, and all their paths,
+    past and present."""
     below = " OR ".join(_BELOW.format(number=2 + place) for place in range(len(prefixes)))
     query = _AUTHORED.format(below=f"({below})")
     rows = [row for (row,) in db.execute(query, (session, *prefixes))]
@@ -108,7 +109,7 @@ def find_authored(
 def erase_authored(
     store: FactStore, sessions: Mapping[str, Sequence[str]], author: Author, *, why: str = ""
 ) -> Erased:
-    """Erase what sessions wrote, each below its own paths; what others wrote there stays.
+    """Erase the facts that sessions wrote, each below its own paths; those of others stay.
 
     Raises:
         StoreUnavailableError: the file is damaged, or a reader keeps its log from being emptied.
@@ -129,7 +130,7 @@ def _list_files(store: FactStore) -> list[Path]:
 
 
 def _has_rows(path: Path, find: Find) -> bool:
-    """Return whether a file has something to erase; what cannot be read may have it."""
+    """Return whether a file has rows to erase; an unreadable file may have some."""
     try:
         with closing(connect_read_only(path)) as db:
             return bool(find(db))
@@ -144,19 +145,19 @@ def _erase(
     author: Author,
     why: str,
 ) -> Erased:
-    """Erase the rows that `find` finds in the file. `look_for` is given the file, and returns what
-    finds them in its snapshots."""
+    """Erase the rows that `find` finds in the file. `look_for` gets the file and returns the
+    function that finds them in snapshots."""
     writer, reason = clean_author(store.gate, author), clean_why(store.gate, why)
     path = Path(store.path)
     try:
-        # A snapshot made meanwhile would have the text again. They come first: after a kill between
-        # the two, the text is still known by what the file has.
+        # A snapshot made between the two steps would have the text again. Snapshots come first:
+        # after a kill between the steps, the file still identifies the text.
         with hold_copies(path):
             with store.database.reading() as db:
                 find_copied = look_for(db)
             with store.database.exclusively():
                 snapshots, lost = _erase_in_snapshots(path, find_copied)
-            # Not that of the day's first write, which makes a snapshot.
+            # Not the snapshot that the day's first write makes.
             with Database.writing(store.database) as db:
                 rows = find(db)
                 uids, paths = _erase_rows(db, rows)
@@ -171,8 +172,8 @@ def _erase(
 def _erase_rows(
     db: sqlite3.Connection, rows: Sequence[int]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Take texts out of the rows, and reasons and sources out of the ledger's; return the ids of
-    the facts, and the ledger's paths."""
+    """Clear the texts of the rows, and reasons and sources in the ledger; return the ids of the
+    facts, and the ledger's paths."""
     ids, paths = list[str](), set[str]()
     for row in rows:
         (uid,) = db.execute(
@@ -191,7 +192,7 @@ def _erase_rows(
 
 
 def _retract(db: sqlite3.Connection, author: Author, why: str, now: float) -> None:
-    """Retract what stands, on any branch, where an erased fact does."""
+    """Retract the erased facts that are current, on every branch."""
     places = db.execute(
         "SELECT DISTINCT b.name, c.path FROM branch b, change c JOIN fact f ON f.id = c.fact_id"
         " WHERE f.sha256 = x''"
@@ -205,24 +206,22 @@ def _retract(db: sqlite3.Connection, author: Author, why: str, now: float) -> No
 
 
 def _compact(db: sqlite3.Connection, path: Path) -> None:
-    """Write the file anew, so that neither its free places nor its log have what was deleted.
-
-    The index is merged into one part first: until then it keeps words that are gone.
-    """
+    """Rewrite the file, so that neither its free pages nor its log have the deleted text. First the
+    index is merged into one part: until then it keeps deleted words."""
     db.execute("INSERT INTO live_fts (live_fts) VALUES ('rebuild')")
     db.execute("INSERT INTO live_fts (live_fts) VALUES ('optimize')")
     db.execute("VACUUM")
     busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
         raise StoreUnavailableError(
-            f"{path}: the text is erased, and a reader keeps the log from being emptied",
-            "End what reads the file, and erase again.",
+            f"{path}: the text is erased, but a reader prevents emptying the log",
+            "Stop the programs that read the file, then erase again.",
         )
 
 
 def _erase_in_snapshots(path: Path, find: Find) -> tuple[int, tuple[str, ...]]:
-    """Take texts out of each snapshot. Return how many had one, and those that were deleted, since
-    what is damaged cannot be searched."""
+    """Clear texts in each snapshot. Return how many had one, and the deleted ones: damaged
+    snapshots cannot be searched."""
     count, lost = 0, []
     for snapshot in list_all_snapshots(path):
         try:

@@ -1,8 +1,8 @@
-"""Forms of files that are imported: our own JSON, CTXone's export, a CLAUDE.md.
+"""Forms of files that can be imported: own JSON, CTXone's export, a CLAUDE.md.
 
-What they say is neither checked nor cleaned yet: no field is trusted to be there, or to have its
-type. CTXone has values by their paths, `{"ref": …, "paths": {"/memory/x/1": …}}`. Of a CLAUDE.md
-each part below a heading is a fact, or each item of one that is a list.
+Nothing is checked or cleaned yet: no field is trusted to be present, or to have its type. CTXone
+stores values by path, `{"ref": …, "paths": {"/memory/x/1": …}}`. In a CLAUDE.md, each part below a
+heading is a fact; if the part is a list, each item is one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _OF_SESSIONS = ("summary", "decisions", "details")
 _SECTIONS = ("pinned", "primed")
 _TEXTS = ("body", "value", "fact", "text", "content")
 _DEPTH_MAX = 32
-# Its ids are nanoseconds since the epoch, as hexadecimal digits.
+# CTXone's ids are nanoseconds since the epoch, as hexadecimal digits.
 _TIME_ID = re.compile("1[0-9a-f]{15}")
 
 
@@ -66,19 +66,19 @@ class Incoming:
     """A fact of a file."""
 
     draft: Draft
-    origin: Author = NOBODY  # who wrote it there
+    origin: Author = NOBODY  # original author
     expires_at: float | None = None
-    uid: str = ""  # the id that it had, else empty
+    uid: str = ""  # original id, or empty
 
     def with_key(self) -> Incoming:
-        """Return it with the last part of its path as its key: a value may be a secret only by its
-        name."""
+        """Return it with the last part of its path as its key: the name may make a value a
+        secret."""
         key = self.draft.path.rpartition("/")[2]
         return replace(self, draft=replace(self.draft, key=key))
 
 
 class Reading:
-    """The facts of a file in its order, and what of it cannot be taken, with why."""
+    """The facts of a file in its order, and the skipped parts with reasons."""
 
     def __init__(self) -> None:
         self.found: list[Incoming] = []
@@ -86,21 +86,21 @@ class Reading:
         self._counts = Counter[str]()
 
     def leave(self, where: str, why: str) -> None:
-        """Note that something of the file is left out."""
+        """Note one skipped part of the file."""
         self.left_out.append(f"{where[:_REASON_CHARS]}: {why[:_REASON_CHARS]}")
 
     def count(self, why: str) -> None:
-        """Note that one more of a kind is left out."""
+        """Count one more skipped part of a kind."""
         self._counts[why] += 1
 
     def list_left_out(self) -> tuple[str, ...]:
-        """List what is left out, and the kinds with their numbers; of very many not each."""
+        """List the skipped parts, and the skipped kinds with their numbers; a long list is cut."""
         counted = [f"{why} ({number} times)" for why, number in sorted(self._counts.items())]
         return cut_list([*self.left_out, *counted])
 
 
 def cut_list(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the first lines, and how many more there are."""
+    """Return the first lines, and the number of the others."""
     found = list(lines)
     more = len(found) - LEFT_OUT_MAX
     return tuple(found) if more <= 0 else (*found[:LEFT_OUT_MAX], f"and {more} more")
@@ -110,14 +110,14 @@ def read_own(facts: object) -> Reading:
     """Read the list of facts of an export.
 
     Raises:
-        BadInputError: it is no list.
+        BadInputError: it is not a list.
     """
     if not isinstance(facts, list):
-        raise BadInputError("facts is no list", "Give what `context-mode memory export` writes.")
+        raise BadInputError("facts is not a list", "Give what `context-mode memory export` writes.")
     reading = Reading()
     for number, row in enumerate(facts, 1):
         if not isinstance(row, dict):
-            reading.leave(f"fact {number}", "it is no object")
+            reading.leave(f"fact {number}", "it is not an object")
             continue
         path = row.get("path")
         where = path if isinstance(path, str) and path else f"fact {number}"
@@ -127,7 +127,7 @@ def read_own(facts: object) -> Reading:
             reading.leave(repr(where)[1:-1], error.message)
             continue
         for name in sorted(row.keys() - _FIELDS):
-            reading.count(f"the field {name[:80]!r}, which is not known")
+            reading.count(f"unknown field {name[:80]!r}")
     return reading
 
 
@@ -159,16 +159,16 @@ def _read_fact(row: Mapping[str, Any]) -> Incoming:
 
 def _read_author(author: object) -> Author:
     if not isinstance(author, dict):
-        raise BadInputError("author is no object")
+        raise BadInputError("author is not an object")
     unknown = author.keys() - _AUTHORS_FIELDS
     if unknown:
-        raise BadInputError(f"author has the field {min(unknown)[:80]!r}, which is not known")
+        raise BadInputError(f"author has the unknown field {min(unknown)[:80]!r}")
     agent, session = author.get("agent", ""), author.get("session", "")
     if not isinstance(agent, str) or not isinstance(session, str):
-        raise BadInputError("the author's agent or session is no text")
+        raise BadInputError("the author's agent or session is not a text")
     at = _read_number("at", author.get("at"))
     if at is not None and not 0 <= at <= LATEST_AT:
-        raise BadInputError("the author's time is none of the years 1970 to 9999")
+        raise BadInputError("the author's time is outside the years 1970 to 9999")
     return Author(agent, session, at=None if at is None else round(at, 3))
 
 
@@ -182,21 +182,21 @@ def _read_number(name: str, value: object) -> float | None:
             number = math.inf
         if math.isfinite(number):
             return number
-    raise BadInputError(f"{name} is no number")
+    raise BadInputError(f"{name} is not a number")
 
 
 def read_claude_md(
     text: str, source: str, scope: Scope, *, category: Category = "import"
 ) -> Reading:
-    """Read a file of this name. What an export wrote into it is no part of it.
+    """Read a CLAUDE.md, without the section that an export wrote.
 
     Raises:
-        BadInputError: the marks of an export are no pair, or the name is none.
+        BadInputError: the marks of an export are not a pair, or the name is empty.
     """
     reading, name = Reading(), make_source(source)
     own = drop_section(text)
     if own != text:
-        reading.left_out.append("the section that an export wrote: its facts stand here already")
+        reading.left_out.append("the section that an export wrote: its facts are already stored")
     used: dict[str, int] = {}
     for _, heading, body in split_sections(own, source):
         title = cut_bytes(" ".join(heading.split()), TITLE_BYTES_MAX)
@@ -210,8 +210,8 @@ def read_claude_md(
 
 
 def list_items(text: str) -> list[str]:
-    """List the items of a Markdown text that is nothing but lists; what is below an item is part of
-    it. Of other texts there are none."""
+    """List the items of a Markdown text that has only lists, each with its nested lines; otherwise
+    return none."""
     lines = text.split("\n")
     items = list[str]()
     for token in _BLOCKS.parse(text):
@@ -235,7 +235,7 @@ def _slug(text: str) -> str:
 
 
 def _find_free(path: str, used: dict[str, int]) -> str:
-    """Return a path that nothing before has: of two that are alike the second ends in -2."""
+    """Return an unused path: a second equal one ends in -2."""
     free, number = path, used.get(path, 0)
     while free in used:
         number += 1
@@ -245,19 +245,19 @@ def _find_free(path: str, used: dict[str, int]) -> str:
     return free
 
 
-# A value is a text; a section `{title, body}`; a list of texts; or it stands leaf by leaf, such as
-# `/memory/pinned/readme/setup/title` and `…/body`, and `/sessions/s1/decisions/0`.
+# A value is a text; a section `{title, body}`; a list of texts; or it is stored leaf by leaf, such
+# as `/memory/pinned/readme/setup/title` and `…/body`, and `/sessions/s1/decisions/0`.
 
 
 def read_ctxone(document: object, scope: Scope) -> Reading:
-    """Read an export, or the paths of one.
+    """Read an export of CTXone, or the paths of one.
 
     Raises:
-        BadInputError: it is none.
+        BadInputError: it is not an export.
     """
     paths = document.get("paths", document) if isinstance(document, dict) else None
     if not isinstance(paths, dict):
-        raise BadInputError("paths is no object", "Give what `ctx db export` writes.")
+        raise BadInputError("paths is not an object", "Give what `ctx db export` writes.")
     reading, tree = Reading(), dict[str, Any]()
     for path in sorted(paths):
         parts = path.split("/")[1:]
@@ -271,27 +271,27 @@ def read_ctxone(document: object, scope: Scope) -> Reading:
 
 
 def _find_foreign(path: str, parts: list[str]) -> str:
-    """Return what a value is that is no fact; empty for all others."""
+    """Return the description of a value that is not a fact; empty for facts."""
     if not path.startswith("/") or len(parts) < 3 or parts[0] not in _ROOTS:
         root = parts[0] if parts else path
-        return f"a value below {'/' + root[:80]!r}, which is no fact"
+        return f"a value below {'/' + root[:80]!r}, not a fact"
     if parts[0] == "sessions" and parts[2] not in _OF_SESSIONS:
         return f"{parts[2][:80]!r} of a session, which is neither {', '.join(_OF_SESSIONS)}"
     return ""
 
 
 def _plant(tree: dict[str, Any], parts: list[str], value: object) -> str:
-    """Put a value into the tree of all; return what is wrong with it."""
+    """Put a value into the common tree; return the problem, or empty."""
     if len(parts) > _DEPTH_MAX:
         return f"it has more than {_DEPTH_MAX} parts"
     for part in parts[:-1]:
         below = tree.setdefault(part, {})
         if not isinstance(below, dict):
-            return "a value stands above it"
+            return "a parent path has a value"
         tree = below
     old = tree.get(parts[-1])
     if old is not None and old != value:
-        return "another value stands there"
+        return "the path has another value"
     tree[parts[-1]] = value
     return ""
 
@@ -330,14 +330,14 @@ def _read_value(reading: Reading, parts: tuple[str, ...], value: object, scope: 
     elif isinstance(value, dict):
         name = next((one for one in _TEXTS if one in value), "")
         for other in sorted(value.keys() - {name, "title"}):
-            reading.leave(_join((*parts, other)), "a section has a title and a body")
+            reading.leave(_join((*parts, other)), "a section needs a title and a body")
         title, value = value.get("title", ""), value.get(name)
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
         value = "\n".join(f"- {one}" for one in value)
     elif isinstance(value, int | float):
         value = json.dumps(value)
     if not isinstance(value, str) or not isinstance(title, str):
-        reading.leave(_join(parts), f"a {type(value).__name__} is no text")
+        reading.leave(_join(parts), f"a {type(value).__name__} is not a text")
         return
     is_section = parts[0] == "memory" and parts[1] in _SECTIONS
     draft = Draft(

@@ -1,8 +1,8 @@
-"""Importing facts: of our JSON, of CTXone's export, of a CLAUDE.md, of ContextOS's DECISIONS.md.
+"""Import of facts: own JSON, CTXone's export, a CLAUDE.md, ContextOS's DECISIONS.md.
 
-Each fact passes all that a written one does. What cannot be taken is told, and the rest is taken in
-one transaction: after a kill all of it stands, or nothing. What a file pins is written without its
-pin, unless that is asked for: else a stranger's text would begin each conversation.
+Each fact is checked like a new one. Skipped facts are reported; the others are written in one
+transaction, so a kill leaves all of them or none. Pins of a file are ignored unless requested:
+otherwise a foreign text would begin each conversation.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ Form = Literal["json", "ctxone", "claude-md", "decisions"]
 FORMS: tuple[Form, ...] = get_args(Form)
 _MARKDOWN_FORMS = ("claude-md", "decisions")
 TEXT_BYTES_MAX = 16 << 20
-_DIFFERENT_PIN = "a pinned fact with another text stands there, and pins are not taken"
+_DIFFERENT_PIN = "a pinned fact with another text is there, and pins are not imported"
 
 
 _Ready = tuple[Prepared, str, bool]
-"""A fact that may be written, the id that it had, and whether its file pins it."""
+"""A fact ready to be written, its original id, and whether its file pins it."""
 
 
 def import_facts(  # noqa: PLR0913 - how it is imported
@@ -55,25 +55,25 @@ def import_facts(  # noqa: PLR0913 - how it is imported
     scope: Scope = "project",
     takes_pins: bool = False,
 ) -> Imported:
-    """Import a text; without a `form` it is seen by its content. `source` names a CLAUDE.md.
-    `scope` is that of the file of facts: "user" for the user's own.
+    """Import a text; without `form`, its form is detected. `source` names a CLAUDE.md. `scope` is
+    the scope of the file of facts: "user" for the user's own.
 
     Raises:
-        BadInputError: the text is of no form, is too large, or says no fact.
-        UnknownBranchError: there is no such branch, or it takes no writes.
+        BadInputError: the text has an unknown form, is too large, or has no facts.
+        UnknownBranchError: the branch does not exist, or is closed.
     """
     _check_text(text)
     kind, reading = _read(store, text, form, source, scope)
     if len(reading.found) > FACTS_MAX:
         raise BadInputError(
-            f"there are {len(reading.found)} facts; at most {FACTS_MAX} are taken at once",
-            "Import it in parts; a whole file of facts is copied with `memory backup`.",
+            f"{len(reading.found)} facts are too many; the limit is {FACTS_MAX} at once",
+            "Import it in parts, or copy a whole file of facts: context-mode memory backup",
         )
     writer, name, now = clean_author(store.gate, author), check_branch_name(branch), store.clock()
     ready = _prepare_all(store, reading, scope, takes_pins=takes_pins)
     left_out = reading.list_left_out()
     if not ready and not left_out:
-        raise BadInputError("it says no fact", "Give a file in which something stands.")
+        raise BadInputError("no facts found", "Give a file that contains facts.")
     taken = defaultdict[str, list[str]](list)
     with store.database.writing() as db:
         require_branch(db, name, writes=True)
@@ -92,11 +92,11 @@ def import_facts(  # noqa: PLR0913 - how it is imported
 
 def _check_text(text: object) -> None:
     if not isinstance(text, str):
-        raise BadInputError("what is imported is no text", "Give the text of a file.")
+        raise BadInputError("the import is not a text", "Give the text of a file.")
     if size_bytes(text) > TEXT_BYTES_MAX:
         raise BadInputError(
-            f"the text has {size_bytes(text)} bytes; at most {TEXT_BYTES_MAX} are taken",
-            "Import it in parts; a whole file of facts is copied with `memory backup`.",
+            f"the text has {size_bytes(text)} bytes; the limit is {TEXT_BYTES_MAX}",
+            "Import it in parts, or copy a whole file of facts: context-mode memory backup",
         )
 
 
@@ -104,16 +104,17 @@ def _read(
     store: FactStore, text: str, form: str, source: str, scope: Scope
 ) -> tuple[Form, Reading]:
     if form not in ("", *FORMS):
-        raise BadInputError(f"{str(form)[:40]!r} is no form", f"Give one of {', '.join(FORMS)}.")
+        raise BadInputError(f"unknown form {str(form)[:40]!r}", f"Give one of {', '.join(FORMS)}.")
     plain = text.lstrip("\ufeff \t\r\n")
     if not plain:
-        raise BadInputError("the text is empty", "Give a file in which something stands.")
+        raise BadInputError("the text is empty", "Give a file that contains facts.")
     if form in _MARKDOWN_FORMS or (not form and plain[0] not in "{["):
         if size_bytes(plain) > MARKDOWN_BYTES_MAX:
             raise BadInputError(
-                f"a Markdown text has at most {MARKDOWN_BYTES_MAX} bytes", "Import smaller files."
+                f"the Markdown text is too large; the limit is {MARKDOWN_BYTES_MAX} bytes",
+                "Import smaller files.",
             )
-        # As a whole, since what is private or secret may reach over a heading.
+        # As a whole, since a private part or a secret may span headings.
         clean = store.gate.clean(plain)
         if form == "decisions" or (not form and source == DECISIONS):
             return "decisions", read_claude_md(clean, source, scope, category="decide")
@@ -135,13 +136,14 @@ def _is_ctxone(document: object) -> bool:
 def _find_facts(document: object) -> object:
     if not isinstance(document, dict) or "facts" not in document:
         raise BadInputError(
-            "it is JSON, and neither an export of ours nor of CTXone",
+            "the JSON is not an export of context-mode or CTXone",
             "Give what `context-mode memory export` or `ctx db export` writes.",
         )
     schema = document.get("schema", SCHEMA)
     if schema != SCHEMA:
         raise BadInputError(
-            f"its schema is {str(schema)[:80]!r}, and {SCHEMA!r} is known", "Update this program."
+            f"unknown schema {str(schema)[:80]!r}; the known one is {SCHEMA!r}",
+            "Update context-mode.",
         )
     return document["facts"]
 
@@ -153,7 +155,7 @@ def _parse(text: str) -> Any:  # noqa: ANN401 - whatever stands in it
         raise BadInputError("the JSON is nested too deeply", "Give a flatter one.") from error
     except ValueError as error:
         raise BadInputError(
-            f"it is no JSON: {str(error)[:200]}", "Name another form if it is Markdown: claude-md."
+            f"invalid JSON: {str(error)[:200]}", "For Markdown, use the form claude-md."
         ) from error
 
 
@@ -161,20 +163,18 @@ def _make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise BadInputError(
-            f"the key {twice[:80]!r} stands twice in one object", "Leave one of the two."
-        )
+        raise BadInputError(f"an object has the key {twice[:80]!r} twice", "Remove one of the two.")
     return found
 
 
 def _refuse_constant(name: str) -> None:
-    raise BadInputError(f"{name} is no number", "Write null, or a number.")
+    raise BadInputError(f"{name} is not a number", "Use null or a number.")
 
 
 def _prepare_all(
     store: FactStore, reading: Reading, scope: Scope, *, takes_pins: bool
 ) -> list[_Ready]:
-    """Check and clean the facts; what is refused is noted as left out."""
+    """Check and clean the facts; rejected ones are listed as skipped."""
     ready: dict[str, _Ready] = {}
     now = store.clock()
     for one in reading.found:
@@ -186,7 +186,7 @@ def _prepare_all(
             continue
         path = found[0].path
         if path in ready:
-            reading.leave(shown, "the same path stands above it in the file")
+            reading.leave(shown, "the same path comes earlier in the file")
         else:
             ready[path] = found
     return list(ready.values())
@@ -200,12 +200,12 @@ def _prepare(
     draft = replace(keyed.draft, is_pinned=is_pinned and takes_pins)
     if one.expires_at is not None:
         if one.expires_at <= now:
-            raise BadInputError("its time is over")
+            raise BadInputError("it is expired")
         draft = replace(draft, ttl_s=one.expires_at - now)
     prepared = prepare(store.gate, draft, Author(), now)
     if (prepared.scope == "user") != (scope == "user"):
         takes = "user" if prepared.scope == "user" else "project"
-        raise BadInputError(f"it is a fact of the {prepared.scope}: --scope {takes} takes it")
+        raise BadInputError(f"it is a fact of the {prepared.scope}: import it with --scope {takes}")
     if one.expires_at is not None:
         prepared = replace(prepared, expires_at=one.expires_at)
     if one.origin.agent:
@@ -224,7 +224,7 @@ def _take(  # noqa: PLR0913 - what a write is given
     branch: str,
     now: float,
 ) -> None:
-    """Write one fact, and note its path by what became of it."""
+    """Write one fact, and note its path by result."""
     prepared, uid, was_pinned = one
     old = find_at(db, branch, prepared.path)
     standing = None if old is None or is_expired(old, now) else old
@@ -247,7 +247,7 @@ def _take(  # noqa: PLR0913 - what a write is given
 
 
 def _stands_as_given(fact: Fact, prepared: Prepared) -> bool:
-    """Return whether a fact with the same text also has the time that an import gives it."""
+    """Return whether the fact with the same text also has the expiry of the import."""
     return (
         prepared.is_expiry_given
         and fact.expires_at == prepared.expires_at

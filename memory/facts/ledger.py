@@ -1,8 +1,8 @@
-"""The ledger: the one place that adds to it, and keeps what is live on "main" with its index.
+"""The ledger: adds changes, and updates the live facts of "main" and their index.
 
-The index has of each fact its own words, the day on which it was written, and the words of its
-neighbours. These are the two facts before and the two after it that the same agent wrote in the
-same session: an answer often stands beside the words of its question.
+The index has each fact's own words, the day it was written, and the words of its neighbours. These
+are the two facts before and the two after it by the same agent in the same session: an answer is
+often next to the words of its question.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memory.texts import size_bytes
 
 EACH_SIDE = 2
 NEAR_CHARS_MAX = 1000
-"""So much of a neighbour's text counts: that of long facts would outweigh their own."""
+"""Limit on a neighbour's text in the index: long facts would outweigh the fact's own text."""
 
 _SIDE = """
 SELECT id FROM live WHERE agent = ? AND session = ? AND session != '' AND written {} ?
@@ -35,16 +35,15 @@ JOIN change w ON w.seq = l.written WHERE l.id = ?
 
 
 Columns = tuple[str, str, str, str, str, str]
-"""What the index has of a fact: its title, tags, path and body, the parts of its words, and the
-words of its neighbours."""
+"""Index columns of a fact: title, tags, path, body, parts of its words, neighbours' words."""
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
 )
-"""In English, whatever the machine's language."""
+"""English month names, whatever the machine's language."""
 
-# The newest change of each path of "main", where it left something standing.
+# The newest change of each path of "main", if a fact remains there.
 _STANDING = """
 SELECT path, fact_id, seq, pinned, scope, expires_at FROM change
 WHERE fact_id IS NOT NULL
@@ -64,7 +63,7 @@ RETURNING seq, fact_id
 def make_columns(  # noqa: PLR0913, PLR0917 - what a fact is found by
     path: str, title: str, body: str, tags: Iterable[str], at: float, near: Sequence[str]
 ) -> Columns:
-    """Make what the index has of a fact that was written at a time beside others."""
+    """Build the index columns of a fact that was written at a time, with its neighbours."""
     words = " ".join(tags)
     own = index_terms("\n".join((title, body, words)))
     parts = f"{own} {date_words(at)}"
@@ -72,7 +71,7 @@ def make_columns(  # noqa: PLR0913, PLR0917 - what a fact is found by
 
 
 def date_words(at: float) -> str:
-    """Return the words of a day, such as "8 May 2023"; none of a time that no calendar has."""
+    """Return the words of a day, such as "8 May 2023"; empty for a time outside the calendar."""
     try:
         day = time.gmtime(at)
     except (OverflowError, ValueError, OSError):
@@ -101,7 +100,7 @@ def index_live(db: sqlite3.Connection, row: int) -> None:
 
 
 def read_columns(db: sqlite3.Connection, row: int) -> Columns:
-    """Return what the index should have of a row of `live`."""
+    """Return the correct index columns of a row of `live`."""
     path, title, body, tags, at = db.execute(_TEXT, (row,)).fetchone()
     return make_columns(path, title, body, json.loads(tags), at, list(_read_near(db, row)))
 
@@ -112,7 +111,7 @@ def read_near(db: sqlite3.Connection, row: int) -> str:
 
 
 def find_neighbours(db: sqlite3.Connection, agent: str, session: str, written: int) -> list[int]:
-    """Return the rows of `live` beside a place in a session, in the order of writing."""
+    """Return the rows of `live` next to a place in a session, in the order of writing."""
     place = (agent, session, written, EACH_SIDE)
     before = db.execute(_SIDE.format("<", "DESC"), place).fetchall()
     after = db.execute(_SIDE.format(">", "ASC"), place).fetchall()
@@ -133,7 +132,7 @@ def _read_near(db: sqlite3.Connection, row: int) -> Iterator[str]:
 def add_fact(
     db: sqlite3.Connection, title: str, body: str, tags: Iterable[str], *, uid: str = ""
 ) -> str:
-    """Add the text of a fact and return its id: `uid` where no fact has that."""
+    """Add the text of a fact and return its id: `uid` if it is unused."""
     row = (title, body, json.dumps(list(tags), ensure_ascii=False), size_bytes(title + body))
     uid = _make_uid(db, uid)
     db.execute(
@@ -144,12 +143,12 @@ def add_fact(
 
 
 def digest_text(title: str, body: str) -> bytes:
-    """Return the digest by which the same text is known again."""
+    """Return the digest that identifies equal texts."""
     return hashlib.sha256(f"{title}\n{body}".encode("utf-8", "surrogatepass")).digest()
 
 
 def append(db: sqlite3.Connection, change: Change) -> int:
-    """Add a row to the ledger and return its number; what is live on "main" follows."""
+    """Add a row to the ledger and return its number; also update the live facts of "main"."""
     seq, fact = db.execute(_APPEND, asdict(change)).fetchone()
     if change.branch == MAIN:
         follow(
@@ -174,8 +173,7 @@ def follow(  # noqa: PLR0913 - a row of `live`
     scope: Scope,
     expires_at: float | None,
 ) -> None:
-    """Put what the ledger says of a path into `live`, its index, that of its neighbours, and the
-    sums."""
+    """Apply a row of the ledger to `live`, its index, its neighbours' index, and the sums."""
     changed = set[int]()
     old = db.execute(
         "SELECT id, bytes, agent, session, written FROM live WHERE path = ?", (path,)
@@ -194,7 +192,7 @@ def follow(  # noqa: PLR0913 - a row of `live`
 
 
 def replay(db: sqlite3.Connection) -> None:
-    """Make what is live on "main" anew from the ledger."""
+    """Rebuild the live facts of "main" from the ledger."""
     db.execute("DELETE FROM live")
     db.execute("DELETE FROM live_fts")
     db.execute("UPDATE mark SET value = 0 WHERE name IN ('live_bytes', 'live_facts')")
@@ -236,7 +234,7 @@ def _add_to_marks(db: sqlite3.Connection, size: int, count: int) -> None:
 
 
 def _make_uid(db: sqlite3.Connection, wanted: str) -> str:
-    """Return an id that no fact has yet: of a million, two random ones are often the same."""
+    """Return an unused id: of a million, two random ones are often equal."""
     uid = wanted or _draw_uid()
     while True:
         if db.execute("SELECT 1 FROM fact WHERE uid = ?", (uid,)).fetchone() is None:

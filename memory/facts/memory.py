@@ -1,4 +1,4 @@
-"""Facts of a project and its user, as the command line, tools and HTTP use them."""
+"""Facts of a project and its user, for the command line, tools and HTTP."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 from memory.errors import BadInputError, StoreUnavailableError
-from memory.facts.checking import check_store, mend_store
+from memory.facts.checking import check_store, repair_store
 from memory.facts.erasing import Erased, erase
 from memory.facts.model import (
     MAIN,
@@ -37,14 +37,14 @@ from memory.facts.store import FactStore
 from memory.facts.writing import find_wanted, forget, pin, purge_expired, remember, unpin
 
 Answer = TypeVar("Answer")
-# The class has a method of the name `list`.
+# The class has a method named `list`.
 Facts: TypeAlias = list[Fact]
 Changes: TypeAlias = list[Change]
 Found: TypeAlias = list[tuple[Fact, Match]]
 
 
 class Memory:
-    """The facts of a project and those of its user; either may have none yet. The author writes."""
+    """The facts of a project and of its user; either file may be missing. The author writes."""
 
     def __init__(
         self,
@@ -58,19 +58,19 @@ class Memory:
 
     @property
     def stores(self) -> tuple[FactStore, ...]:
-        """List the open files, that of the project first."""
+        """List the open files, the project's first."""
         return tuple(one for one in (self.project, self.user) if one is not None)
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """List what a person should know of the files."""
+        """List the notices for the user about the files."""
         return tuple(notice for store in self.stores for notice in store.notices)
 
     def remember(self, draft: Draft, *, branch: str = MAIN) -> Written:
         """Write a fact into the file of its scope.
 
         Raises:
-            BadInputError: the draft is not what it must be.
+            BadInputError: the draft is invalid.
         """
         store = self._store_of(draft.scope)
         if store is self.user:
@@ -78,14 +78,14 @@ class Memory:
         try:
             return remember(store, draft, self.author, branch)
         except UnknownFactError as error:
-            self._tell_other_file(store, draft.supersedes, branch, error)
+            self._check_other_file(store, draft.supersedes, branch, error)
             raise
 
     def find(self, wanted: str, *, branch: str = MAIN) -> Fact:
-        """Return what stands by an id, a path or a key; the project's before the user's.
+        """Return the fact with an id, a path or a key; the project's before the user's.
 
         Raises:
-            UnknownFactError: nothing does.
+            UnknownFactError: no fact has it.
         """
         return self._find(wanted, branch)[1]
 
@@ -97,7 +97,7 @@ class Memory:
         is_expired: bool = False,
         scopes: Sequence[Scope] = SCOPES,
     ) -> Facts:
-        """List what stands, the nearest scope first, then by path."""
+        """List the facts, the nearest scope first, then by path."""
 
         self._require_branch(branch)
 
@@ -113,11 +113,10 @@ class Memory:
         return sorted(of_scopes, key=lambda fact: (SCOPES.index(fact.scope), fact.path))
 
     def blame(self, wanted: str, *, branch: str = MAIN) -> Changes:
-        """List all that was done at a path, the newest first; by an id also of a fact that stands
-        no more.
+        """List all changes at a path, the newest first; by an id also those of a retracted fact.
 
         Raises:
-            UnknownFactError: nothing ever stood there.
+            UnknownFactError: no fact was ever there.
         """
 
         name_fact(wanted)
@@ -152,7 +151,7 @@ class Memory:
         self, marks: Mapping[str, int], *, branch: str = ""
     ) -> tuple[Changes, Mapping[str, int]]:
         """List the changes after the marks, the oldest first, with new marks: the number of the
-        newest change of each file. A file that has no mark yet is listed from its beginning."""
+        newest change of each file. A file without a mark is listed from its beginning."""
         found: list[Change] = []
         new = dict(marks)
         for store in self.stores:
@@ -171,15 +170,15 @@ class Memory:
         """Retract a fact; its history stays.
 
         Raises:
-            UnknownFactError: nothing of it stands.
+            UnknownFactError: no current fact has this name.
         """
         return self._change(forget, wanted, branch, why)
 
     def erase(self, wanted: str, *, why: str = "") -> Erased:
-        """Erase a fact, from the file in which it is.
+        """Erase a fact from its file.
 
         Raises:
-            UnknownFactError: no fact has or had this name.
+            UnknownFactError: no fact ever had this name.
         """
         name_fact(wanted)
         for store in self.stores:
@@ -188,10 +187,10 @@ class Memory:
         raise _unknown(wanted)
 
     def pin(self, wanted: str, *, branch: str = MAIN, why: str = "") -> Fact:
-        """Pin a fact, with which each recall begins.
+        """Pin a fact, so that each recall begins with it.
 
         Raises:
-            UnknownFactError: nothing of it stands.
+            UnknownFactError: no current fact has this name.
         """
         return self._change(pin, wanted, branch, why)
 
@@ -199,14 +198,14 @@ class Memory:
         """Undo `pin`.
 
         Raises:
-            UnknownFactError: nothing of it stands.
+            UnknownFactError: no current fact has this name.
         """
         return self._change(unpin, wanted, branch, why)
 
     def prime(
         self, text: str, *, source: str, title: str, is_pinned: bool = False, branch: str = MAIN
     ) -> Imported:
-        """Make a Markdown text the facts of a source of the project."""
+        """Store the sections of a Markdown text as the facts of a source of the project."""
         return prime(
             self._store_of("project"),
             text,
@@ -218,7 +217,7 @@ class Memory:
         )
 
     def recall(self, asked: RecallRequest) -> Recall:
-        """Find facts of both files and write as many as the budget holds."""
+        """Find facts in both files and write as many as fit the budget."""
         self._require_branch(asked.branch)
         return self._read_all(lambda stores: recall(stores, asked))
 
@@ -231,7 +230,7 @@ class Memory:
         is_exact: bool = False,
         limit: int = 50,
     ) -> Found:
-        """List what answers a query, the best first."""
+        """List the facts that match a query, the best first."""
         self._require_branch(branch)
         return self._read_all(
             lambda stores: search(
@@ -240,32 +239,32 @@ class Memory:
         )
 
     def purge(self) -> tuple[Fact, ...]:
-        """Retract what is expired, in both files."""
+        """Retract the expired facts of both files."""
         return tuple(fact for store in self.stores for fact in purge_expired(store, self.author))
 
-    def check(self, *, mend: bool = False) -> Mapping[str, tuple[str, ...]]:
-        """Return by file what is wrong with it. `mend` makes what is live from the ledger again
-        where it differs, and what is wrong even then is returned.
+    def check(self, *, repair: bool = False) -> Mapping[str, tuple[str, ...]]:
+        """Return the problems of each file. On request, rebuild the live facts from the ledger if
+        they differ, and return the remaining problems.
 
         Raises:
-            StoreUnavailableError: a file that is to be mended is damaged.
+            StoreUnavailableError: a file to be repaired is damaged.
         """
-        check = mend_store if mend else check_store
+        check = repair_store if repair else check_store
         return {str(store.path): self._read(store, check) for store in self.stores}
 
     def _store_of(self, scope: Scope) -> FactStore:
         store = self.user if scope == "user" else self.project
         if store is None:
             name = "the user" if scope == "user" else "a project"
-            raise BadInputError(f"there is no file of {name}'s facts", "Give another scope.")
+            raise BadInputError(f"no file of {name}'s facts exists", "Use another scope.")
         return store
 
     def _branch_of(self, store: FactStore, branch: str) -> str:
-        """Return the branch of a file: the user's has none of a project's."""
+        """Return the branch to use in a file: project branches do not exist in the user's."""
         return MAIN if store is self.user else branch
 
     def _require_branch(self, branch: str) -> None:
-        """Make sure that a project without a file is asked for no branch of it."""
+        """Check that no branch is requested from a project without a file."""
         if self.project is None and branch != MAIN:
             raise unknown_branch(branch)
 
@@ -291,13 +290,13 @@ class Memory:
 
         return read
 
-    def _tell_other_file(
+    def _check_other_file(
         self, store: FactStore, wanted: str, branch: str, error: UnknownFactError
     ) -> None:
-        """Report that what is to be superseded is in the other file: two are never one transaction.
+        """Report that the fact to supersede is in the other file: a transaction covers one file.
 
         Raises:
-            BadInputError: it is.
+            BadInputError: it is in the other file.
         """
         for other in self.stores:
             if other is store:
@@ -307,12 +306,12 @@ class Memory:
             except UnknownFactError:
                 continue
             raise BadInputError(
-                f"{wanted} is a fact of the {fact.scope}, and the new one is not",
-                f"Write it with the scope {fact.scope}, or forget {fact.id} by itself.",
+                f"{wanted} is a fact of the {fact.scope}, but the new fact is not",
+                f"Use the scope {fact.scope}, or forget {fact.id} separately.",
             ) from error
 
     def _read(self, store: FactStore, read: Callable[[FactStore], Answer]) -> Answer:
-        """Read one file; from its last snapshot if it turns out to be damaged."""
+        """Read one file; read its last snapshot if it turns out to be damaged."""
         return self._read_all(lambda _: read(store))
 
     def _read_all(self, read: Callable[[tuple[FactStore, ...]], Answer]) -> Answer:

@@ -1,9 +1,9 @@
-"""A fact: its path, where it comes from, what was done to it, and what can be wrong with one.
+"""Facts: their paths, origins, changes, and errors.
 
-Paths are as CTXone has them: `/memory/pinned/SOURCE/SLUG`, `/memory/primed/SOURCE/SLUG`,
+Paths have CTXone's form: `/memory/pinned/SOURCE/SLUG`, `/memory/primed/SOURCE/SLUG`,
 `/memory/CONTEXT/KEY`, `/sessions/ID/{summary,decisions,details}`. The `source` of an imported fact
-names who wrote it elsewhere, and when: "README.md; by codex:s1 at 2026-05-28T20:26:40.000Z". So the
-ledger says who imported it, and an export of it is the same as that which it came from.
+names its original author and time: "README.md; by codex:s1 at 2026-05-28T20:26:40.000Z". So the
+ledger names the importer, and an export of the fact equals the original.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ORIGIN = re.compile(
 )
 
 Scope = Literal["session", "project", "user"]
-"""How near a fact is: that of a session is nearer than that of the project, the user's is last."""
+"""Scopes of facts. A session's is the nearest, then the project's, then the user's."""
 
 Category = Literal["observe", "decide", "refine", "correct", "checkpoint", "merge", "import"]
 Operation = Literal[
@@ -38,11 +38,11 @@ Operation = Literal[
 ]
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-"""The nearest first."""
+"""The nearest scope first."""
 
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 CONFIDENCES = {"high": 0.95, "medium": 0.7, "low": 0.4}
-"""CTXone's words for how sure a fact is."""
+"""CTXone's names for levels of confidence."""
 
 MAIN = "main"
 DEFAULT_CONTEXT = "general"
@@ -50,7 +50,7 @@ BODY_BYTES_MAX = 16 * 1024
 TITLE_BYTES_MAX = 200
 PATH_BYTES_MAX = 256
 SESSION_DAYS = 30
-"""Facts of a session expire after so many days, unless a time is given."""
+"""Days until facts of a session expire, unless a time to live is given."""
 
 PINNED = "/memory/pinned"
 PRIMED = "/memory/primed"
@@ -62,13 +62,13 @@ _DROPPED = re.compile(r"[^\w\- ]+")
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who writes, or wrote a fact elsewhere.
+    """The author of a fact, here or elsewhere.
 
     Attributes:
-        agent: its name, such as "claude_code" or "user"; empty where nobody is named.
+        agent: its name, such as "claude_code" or "user"; empty if unknown.
         session: the id of its session.
-        source: the fact's own source, of one that is imported.
-        at: when it was written elsewhere, in whole milliseconds; None where no time is named.
+        source: the fact's own source, if it was imported.
+        at: time of writing elsewhere, in whole milliseconds; None if unknown.
     """
 
     agent: str = "user"
@@ -81,7 +81,7 @@ NOBODY = Author("")
 
 
 def write_origin(origin: Author) -> str:
-    """Return the `source` of a fact that is imported."""
+    """Return the `source` of an imported fact."""
     if not origin.agent:
         return origin.source
     name = ":".join(_MARK.sub(lambda mark: _ESCAPED[mark[0]], one)
@@ -107,7 +107,7 @@ def read_origin(source: str) -> Author:
 
 
 def find_own_source(source: str) -> str:
-    """Return a fact's own source, whether it was imported or not."""
+    """Return a fact's own source, imported or not."""
     return read_origin(source).source
 
 
@@ -118,15 +118,15 @@ def _write_time(at: float) -> str:
 
 
 class UnknownFactError(MemoryRoomError):
-    """No live fact has this id or path."""
+    """Error: no live fact has this id or path."""
 
 
 class UnknownBranchError(MemoryRoomError):
-    """No branch has this name, or it takes no more writes."""
+    """Error: the branch does not exist, or is closed."""
 
 
 class ClosedBranchError(UnknownBranchError):
-    """The branch was merged or dropped, and takes no more writes."""
+    """Error: the branch was merged or dropped, and accepts no more writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +143,15 @@ class Draft:
     category: Category = "observe"
     why: str = ""
     source: str = ""
-    ttl_s: float | None = None  # seconds until it expires; None is never, but for a session's
+    ttl_s: float | None = None  # seconds until it expires; None: never, or a session's default
     scope: Scope = "project"
-    supersedes: str = ""  # another fact, by id or path, to be retracted in the same transaction
+    supersedes: str = ""  # id or path of another fact to retract in the same transaction
     is_pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact as it stands at a path of a branch. Its author made the change that wrote it."""
+    """A fact at a path of a branch. Its author made the change that wrote it."""
 
     id: str  # "mem-" and 8 characters of base32
     path: str
@@ -161,7 +161,7 @@ class Fact:
     scope: Scope
     branch: str
     seq: int  # its last change
-    at: float  # of the change that wrote it, in seconds since the epoch
+    at: float  # time of the change that wrote it, in seconds since the epoch
     agent: str
     session: str
     category: Category
@@ -175,12 +175,12 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A line of the ledger: what was done at a path of a branch.
+    """A line of the ledger: a change at a path of a branch.
 
     Attributes:
-        fact_id: the id of the fact that stands there from now on; empty where nothing does.
-        supersedes: the id of the fact that stood there, or was replaced by it.
-        seq: its number; 0 of one that is to be added.
+        fact_id: the id of the new fact at the path; or empty.
+        supersedes: the id of the fact before, or of one that the new fact replaced.
+        seq: its number; 0 before it is added.
         title, text: those of the fact.
     """
 
@@ -206,26 +206,26 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The fate of a draft."""
+    """The result of writing a draft."""
 
     id: str
     path: str
     seq: int
-    is_unchanged: bool = False  # whether the same text stood there, so that nothing was written
+    is_unchanged: bool = False  # whether the same text was there, so that nothing was written
     replaced: str = ""
     redactions: int = 0
-    similar: tuple[tuple[Fact, float], ...] = ()  # live facts much alike; share of words alike, 0-1
+    similar: tuple[tuple[Fact, float], ...] = ()  # live facts, with the share of common words
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of the facts of a file.
+    """The result of importing the facts of a file.
 
     Attributes:
-        form: the form of an import; empty of a file that is primed.
+        form: the form of an import; empty for a primed file.
         added, changed, same, removed: their paths.
-        left_out: what was not taken, with why.
-        not_pinned: paths that the file pins, where pins are not taken.
+        left_out: skipped parts, with reasons.
+        not_pinned: paths that the file pins, if pins are not imported.
     """
 
     form: str = ""
@@ -249,17 +249,17 @@ def check_path(path: str) -> str:
     parts = plain.split("/")[1:]
     problem = ""
     if not plain.startswith(ROOTS):
-        problem = "it begins with neither /memory/ nor /sessions/"
+        problem = "it must begin with /memory/ or /sessions/"
     elif len(plain.encode("utf-8", "surrogatepass")) > PATH_BYTES_MAX:
         problem = f"it has more than {PATH_BYTES_MAX} bytes"
     elif any(part.strip() in ("", ".", "..") for part in parts):
         problem = "a part of it is empty, . or .."
     elif any(unicodedata.category(mark)[0] == "C" for mark in plain):
-        problem = "it holds a control character"
+        problem = "it has a control character"
     if problem:
         raise BadInputError(
-            f"{path[:80]!r} is no path of a fact: {problem}",
-            "Give a path such as /memory/general/deploy.",
+            f"invalid path {path[:80]!r}: {problem}",
+            "Use a path such as /memory/general/deploy.",
         )
     return plain
 
@@ -268,7 +268,7 @@ def make_path(context: str, key: str) -> str:
     """Return the path of a key in a context.
 
     Raises:
-        BadInputError: they make no path.
+        BadInputError: they do not make a valid path.
     """
     return check_path(f"/memory/{context.strip().strip('/')}/{key.strip().strip('/')}")
 
@@ -279,10 +279,10 @@ def is_id(text: str) -> bool:
 
 
 def name_fact(wanted: object, context: str = DEFAULT_CONTEXT) -> str:
-    """Return the id or the path that is meant by an id, a path, or a key in a context.
+    """Return the id or the path named by an id, a path, or a key in a context.
 
     Raises:
-        BadInputError: it is none of these.
+        BadInputError: the name has another form.
     """
     if not isinstance(wanted, str) or not wanted.strip():
         raise BadInputError("no fact is named", "Give an id, a path or a key.")
@@ -293,7 +293,7 @@ def name_fact(wanted: object, context: str = DEFAULT_CONTEXT) -> str:
 
 
 def make_slug(title: str) -> str:
-    """Return a heading's slug as GitHub makes it: lower case, each blank a dash, no punctuation."""
+    """Return a heading's slug like GitHub's: lower case, each blank a dash, no punctuation."""
     plain = unicodedata.normalize("NFC", title).strip().lower()
     slug = _SPACE.sub("-", _DROPPED.sub("", plain))[:80]
     return slug if slug.strip("-") else "section"

@@ -1,6 +1,6 @@
-"""Priming: a Markdown file becomes facts, one for each part below a heading of level 1 or 2.
+"""Priming: stores each part of a Markdown file below a heading of level 1 or 2 as a fact.
 
-Priming the same file again writes nothing; a changed one changes, adds and retracts its facts.
+Priming an unchanged file again writes nothing; a changed one changes, adds and retracts its facts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _INLINE = MarkdownIt("commonmark")
 
 
 Section = tuple[int, str, str]
-"""A heading's level and title, and what stands below. The text before the first has level 0."""
+"""A heading's level and title, and the text below. The text before the first has level 0."""
 
 
 def prime(  # noqa: PLR0913 - where it comes from, and where it goes
@@ -61,16 +61,16 @@ def prime(  # noqa: PLR0913 - where it comes from, and where it goes
     is_pinned: bool = False,
     branch: str = MAIN,
 ) -> Imported:
-    """Write the sections of a Markdown text as the facts of a source, all in one transaction. What
-    the source had before, and has no more, is retracted. `title` is for the text before the first
+    """Store the sections of a Markdown text as the facts of a source, in one transaction. Facts
+    whose section is gone from the source are retracted. `title` names the text before the first
     heading.
 
     Raises:
         BadInputError: the text is empty or too long, or a section of it is.
-        UnknownBranchError: there is no such branch, or it takes no writes.
+        UnknownBranchError: the branch does not exist, or is closed.
     """
     _check_texts(text, source, title)
-    # As a whole, since what is private or secret may reach over a heading.
+    # As a whole, since a private part or a secret may span headings.
     cleaned = store.gate.clean(text)
     redactions = count_redactions(text, cleaned)
     name = make_source(store.gate.clean(source))
@@ -82,7 +82,7 @@ def prime(  # noqa: PLR0913 - where it comes from, and where it goes
         for slug, (_, head, body) in _name_sections(cleaned, name_of_rest)
     }
     if not drafts:
-        raise BadInputError("the text is empty", "Give a Markdown text that says something.")
+        raise BadInputError("the text is empty", "Give a Markdown text with content.")
     prepared = [_prepare(store, draft, writer, now) for draft in drafts.values()]
     added: list[str] = []
     changed: list[str] = []
@@ -97,7 +97,7 @@ def prime(  # noqa: PLR0913 - where it comes from, and where it goes
             (same if written.is_unchanged else added if is_new else changed).append(written.path)
         gone = [fact for path, fact in old.items() if path not in drafts]
         for fact in gone:
-            retract(db, fact, branch, writer, now, f"{name} has it no more")
+            retract(db, fact, branch, writer, now, f"{name} no longer has it")
     removed = tuple(fact.path for fact in gone)
     paths = (tuple(added), tuple(changed), tuple(same), removed)
     return Imported("", *paths, redactions=redactions)
@@ -107,14 +107,13 @@ def _prepare(store: FactStore, draft: Draft, author: Author, now: float) -> Prep
     try:
         return prepare(store.gate, draft, author, now)
     except BadInputError as error:
-        message = f"in the section {draft.title[:80]!r}, {error.message}"
+        message = f"section {draft.title[:80]!r}: {error.message}"
         raise BadInputError(message, error.remedy) from error
 
 
 def split_sections(text: str, title: str) -> list[Section]:
-    """Split a Markdown text at its headings of level 1 and 2, of both forms, where they are no part
-    of a list, a quotation or a fence. A heading with nothing below is itself the text, unless it
-    only holds others."""
+    """Split a Markdown text at its headings of level 1 and 2, in both forms, outside lists,
+    quotations and fences. A heading without text is a fact itself, unless it has subsections."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     front = _FRONT_MATTER.match(plain)
     plain = plain[front.end() :] if front else plain
@@ -140,10 +139,10 @@ def make_source(source: str) -> str:
     """Return the part of a path that names a source, such as README.md."""
     plain = _NOT_IN_A_PART.sub("-", source.strip()).strip("-.")
     if not plain:
-        raise BadInputError(f"{source[:80]!r} names no source", "Give a name such as README.md.")
+        raise BadInputError(f"invalid source name {source[:80]!r}", "Use a name such as README.md.")
     if size_bytes(plain) <= _SOURCE_BYTES:
         return plain
-    # Two long names may begin alike.
+    # Two long names may begin with the same characters.
     return cut_bytes(plain, _SOURCE_BYTES - 10).rstrip("…-.") + "-" + _digest(plain)
 
 
@@ -152,7 +151,7 @@ def _digest(text: str) -> str:
 
 
 def _find_headings(text: str) -> Iterator[tuple[int, str, int, int]]:
-    """Yield level, title, first line and the line after of each heading that splits."""
+    """Yield level, title, first line and the line after, for each heading that splits."""
     tokens = _BLOCKS.parse(text)
     for at, token in enumerate(tokens):
         if token.type == "heading_open" and not token.level and token.tag in _LEVELS and token.map:
@@ -160,7 +159,7 @@ def _find_headings(text: str) -> Iterator[tuple[int, str, int, int]]:
 
 
 def _write_title(heading: Token) -> str:
-    """Return a heading's text without its marks, in one line, as long as a title may be."""
+    """Return a heading's text without its marks, in one line, cut to the length of a title."""
     content = heading.content[:_HEADING_CHARS]
     (inline,) = _INLINE.parseInline(content)
     pieces = (_write_inline(token) for token in inline.children or ())
@@ -174,11 +173,11 @@ def _write_inline(token: Token) -> str:
 
 
 def _name_sections(text: str, title: str) -> Iterator[tuple[str, Section]]:
-    """Yield each section with its slug: of two that are alike the second ends in -2."""
+    """Yield each section with its slug: a second equal one ends in -2."""
     sections = split_sections(text, title)
     if len(sections) > SECTIONS_MAX:
         raise BadInputError(
-            f"the text has {len(sections)} sections", f"Give at most {SECTIONS_MAX} at once."
+            f"the text has {len(sections)} sections", f"Give up to {SECTIONS_MAX} at once."
         )
     used: set[str] = set()
     counts: dict[str, int] = {}
@@ -194,17 +193,17 @@ def _name_sections(text: str, title: str) -> Iterator[tuple[str, Section]]:
 
 
 def _read_primed(facts: Iterator[Fact], source: str) -> dict[str, Fact]:
-    """Return the facts that priming wrote, by path; a person may have put others beside them."""
+    """Return the facts that priming wrote, by path; a user may have put others next to them."""
     return {fact.path: fact for fact in facts if find_own_source(fact.source) == source}
 
 
 def _check_texts(text: object, source: object, title: object) -> None:
     for name, value in (("text", text), ("source", source), ("title", title)):
         if not isinstance(value, str):
-            raise BadInputError(f"the {name} is no text", f"Give the {name} as a text.")
+            raise BadInputError(f"the {name} is not a text", f"Give the {name} as a text.")
         size = size_bytes(value)
         if size > TEXT_BYTES_MAX:
             raise BadInputError(
-                f"the {name} has {size} bytes; at most {TEXT_BYTES_MAX} are taken",
+                f"the {name} has {size} bytes; the limit is {TEXT_BYTES_MAX}",
                 "Prime smaller files.",
             )

@@ -1,6 +1,6 @@
-"""The facts that answer a query, and their order.
+"""Ranking of the facts that match a query.
 
-Facts are ranked by their rows. Their texts are read for those that are shown.
+Facts are ranked by their rows. Only the texts of shown facts are read.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _ROWS = "SELECT rowid FROM live_fts WHERE live_fts MATCH ?"
 _COUNT = "SELECT count(*) FROM live_fts WHERE live_fts MATCH ?"
 _SCORES = "SELECT rowid, -bm25(live_fts, 3, 2, 1, 1, 1, .7) FROM live_fts WHERE live_fts MATCH ?"
 _CANDIDATES = 1000
-"""The rarer words of a query choose about so many facts to be scored, which is what takes time.
-What has none of them could hardly come first."""
+"""Facts to score, chosen by the rarer words of a query; scoring takes the time. A fact with none of
+these words would rarely rank first."""
 
 _COMMON = 400
-"""Of a word that more facts have, those that hold it themselves are enough to be scored."""
+"""Words in more facts than this count only in facts with the word in their own text."""
 
 _PLACES = """
 SELECT l.id, l.path, l.scope, l.session, l.written, f.sha256
@@ -41,27 +41,27 @@ _MORE = """
 been being could did had has having he her him his our she should than them they we were would your
 """
 _MORE_STOP_WORDS = frozenset(_MORE.split())
-"""Words of questions that the kb, which also searches code, keeps."""
+"""Question words that the kb keeps, since it also searches code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A fact that answers a query."""
+    """A fact that matches a query."""
 
-    seq: int  # the change that it stands by
+    seq: int  # number of the fact's current change
     path: str
     scope: Scope
     session: str
-    written: int  # the change that wrote it
+    written: int  # number of the change that wrote it
     sha256: str
-    is_full_match: bool = False  # whether it holds the whole phrase
+    is_full_match: bool = False  # whether it has the whole phrase
     score: float = 0.0
-    matched: tuple[str, ...] = ()  # which of the terms it holds
+    matched: tuple[str, ...] = ()  # which of the terms it has
     store: int = 0
 
     @property
     def order(self) -> tuple[bool, float, int, int, str]:
-        """Sort by this, the best first."""
+        """Return the sort key, the best first."""
         scope = SCOPES.index(self.scope)
         return not self.is_full_match, -self.score, scope, -self.written, self.path
 
@@ -77,9 +77,9 @@ def find_matches(  # noqa: PLR0913 - what may be asked for
     most: int = 0,
     is_asked: Callable[[Match], bool] = lambda _: True,
 ) -> tuple[list[Match], int]:
-    """List what answers a query and is asked for, in no order; all that stands there where it is
-    empty. `store` is the number of the file, by which a fact is read later. With `most`, about so
-    many of the best on main are listed; return how many more hold a word of it."""
+    """List the matching facts of the requested scopes, unordered; all of them if the query is
+    empty. `store` is the number of the file, by which a fact is read later. With `most`, list about
+    that many of the best on main. Also return how many more have a word of the query."""
     query = storable_text(query)
     if is_exact or not kb_query.parse(query).terms:
         wanted = query if is_exact or query.strip() else ""
@@ -100,8 +100,8 @@ def find_matches(  # noqa: PLR0913 - what may be asked for
 
 
 def choose(matches: Iterable[Match]) -> list[Match]:
-    """Sort matches, the best first, without those that a nearer scope hides at their path, or that
-    have the text of a better one."""
+    """Sort matches, the best first, without those hidden by a nearer scope at their path, or with
+    the text of a better one."""
     ordered = sorted(matches, key=lambda one: one.order)
     nearest: dict[str, int] = {}
     for match in ordered:
@@ -109,7 +109,7 @@ def choose(matches: Iterable[Match]) -> list[Match]:
         nearest[match.path] = min(scope, nearest.get(match.path, scope))
     texts: dict[str, Match] = {}
     for match in ordered:
-        # Of a path the best match of the nearest scope is taken, once.
+        # Each path is used once: its best match of the nearest scope.
         if SCOPES.index(match.scope) == nearest.get(match.path):
             del nearest[match.path]
             texts.setdefault(match.sha256, match)
@@ -126,7 +126,7 @@ def _plain_match(fact: Fact, store: int, wanted: str) -> Match:
 
 
 def _make_index(facts: Iterable[Fact]) -> sqlite3.Connection:
-    """Index what a branch sees. Neighbours are found by the time of writing."""
+    """Index the facts that a branch sees. Neighbours are found by the time of writing."""
     index = sqlite3.connect(":memory:")
     index.execute(INDEX)
     sessions: dict[tuple[str, str], list[Fact]] = {}
@@ -147,7 +147,7 @@ def _make_index(facts: Iterable[Fact]) -> sqlite3.Connection:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The rows that a query finds: their scores, which hold each term, which the phrase."""
+    """The rows that a query finds: their scores, the rows of each term, and of the phrase."""
 
     scores: Mapping[int, float]
     terms: Mapping[str, set[int]]
@@ -155,12 +155,12 @@ class _Found:
     total: int
 
     def rate(self, row: int) -> tuple[float, tuple[str, ...]]:
-        """Return the score of a row, greater the more of the terms it holds itself; and these."""
+        """Return the score of a row, greater the more terms its own text has; and these terms."""
         matched = tuple(term for term, rows in self.terms.items() if row in rows)
         return self.scores[row] * (1 + len(matched) / len(self.terms)), matched
 
     def sort(self) -> list[int]:
-        """List the rows, the best first, newer ones before others as good."""
+        """List the rows, the best first; of equal ones, newer first."""
         counts = Counter(itertools.chain.from_iterable(self.terms.values()))
         terms = len(self.terms)
         rated = [
@@ -171,7 +171,7 @@ class _Found:
 
 
 def _find(db: sqlite3.Connection, query: str, most: int = 0) -> _Found:
-    """Find the rows that hold a term; with `most`, those that may be among so many of the best."""
+    """Find the rows that have a term; with `most`, only those that may rank among that many."""
     asked = kb_query.parse(query)
     terms = [term for term in asked.terms if term.lower() not in _MORE_STOP_WORDS] or asked.terms
     groups = kb_query.Query(tuple(terms)).groups({})
@@ -193,18 +193,18 @@ def _score_all(db: sqlite3.Connection, groups: Sequence[str]) -> tuple[dict[int,
 def _score(
     db: sqlite3.Connection, groups: Sequence[str], own: Sequence[set[int]], most: int
 ) -> tuple[dict[int, float], int]:
-    """Score the rows that the rarer terms choose, all where they are few; count all rows."""
+    """Score the rows chosen by the rarer terms, or all if they are few; count all rows."""
     counts = [_count_rows(db, group) for group in groups]
     (facts,) = db.execute("SELECT value FROM mark WHERE name = 'live_facts'").fetchone()
     if min(sum(counts), facts) <= _CANDIDATES:
         return _score_all(db, groups)
-    # BM25 gives no weight to what more than half of the facts hold.
+    # BM25 gives no weight to a word in more than half of the facts.
     weighing = [at for at, count in enumerate(counts) if 2 * count < facts] or range(len(groups))
     chosen = _join(
         groups[at] if counts[at] <= _COMMON else f"{_OWN} : ({groups[at]})"
         for at in _choose_terms(weighing, counts, own, most)
     )
-    # The sign has the index asked once for all rows, and not for each of them.
+    # The sign makes SQLite query the index once for all rows, not once for each.
     query = f"{_SCORES} AND +rowid IN ({_ROWS})"
     scores = dict(db.execute(query, (_join(groups[at] for at in weighing), chosen)))
     return scores, _count_rows(db, _join(groups))
@@ -213,7 +213,7 @@ def _score(
 def _choose_terms(
     places: Sequence[int], counts: Sequence[int], own: Sequence[set[int]], most: int
 ) -> list[int]:
-    """Return the places of the rarest terms, which together find `most` rows or more."""
+    """Return the places of the rarest terms that together find `most` rows or more."""
     total = 0
     chosen = []
     for at in sorted(places, key=lambda at: counts[at]):
@@ -268,8 +268,8 @@ def _match_facts(
 
 
 def _find_run_on(db: sqlite3.Connection, query: str) -> set[int]:
-    """Return the rows that hold a query in a script without blanks, of which the index has only
-    pairs of characters."""
+    """Return the rows that have a query in a script without blanks, which the index stores as pairs
+    of characters."""
     terms: Sequence[str] = kb_query.parse(query).terms
     if not any(map(is_unspaced, terms)):
         return set()

@@ -1,7 +1,7 @@
-"""Reading facts and the ledger: what stands at a path, what stands on a branch, who wrote it.
+"""Reading of facts and the ledger: the facts at a path or on a branch, and their authors.
 
-The search has the texts of each path of "main" since it was last empty. A mark tells news from what
-was read before.
+Search has the texts of each path of "main" since it was last empty. A mark separates new changes
+from those already read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memory.facts.model import (
 )
 
 PATHS_AT_ONCE = 500
-"""SQLite takes no more values than some thousand in one statement."""
+"""SQLite accepts only some thousand values in one statement."""
 
 _VERSIONS = """
 SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, c.at, c.agent, c.session,
@@ -40,8 +40,8 @@ JOIN fact f ON f.id = c.fact_id AND f.sha256 != x''
 WHERE (l.expires_at IS NULL OR l.expires_at > ?)
 """
 
-# Of each path the newest change that the branch sees: its own, else those of the branches that it
-# began from, up to where it began.
+# The newest change of each path that the branch sees: its own, else that of its ancestors, up to
+# where it was created.
 _LINEAGE = """
 WITH RECURSIVE lineage (name, upto, depth) AS (
     SELECT ?1, 9223372036854775807, 0
@@ -58,7 +58,7 @@ seen (path, seq) AS (
     ) WHERE place = 1
 )
 """
-# Who pins a fact is not who wrote it: `w` is the change that did.
+# Pinning a fact does not make its author: `w` is the change that wrote it.
 _ROWS_AND_GAPS = """
 SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, w.at, w.agent, w.session,
     w.category, w.why, c.confidence, c.source, c.expires_at, c.pinned, f.sha256
@@ -80,23 +80,23 @@ FROM change c LEFT JOIN fact f ON f.id = c.fact_id LEFT JOIN fact o ON o.id = c.
 
 
 def read_mark(db: sqlite3.Connection) -> str:
-    """Return the mark of what is there now: it differs after each change, erasing and restore."""
+    """Return the mark of the present state: it differs after each change, erasure and restore."""
     row = db.execute("SELECT seq, at FROM change ORDER BY seq DESC LIMIT 1").fetchone()
     seq, at = row or (0, 0.0)
     return _write_mark(seq, at, _count_erased(db))
 
 
 def count_erased(mark: str) -> str:
-    """Return how many texts had been erased at a mark."""
+    """Return the number of texts erased until a mark."""
     return mark.rpartition(" ")[2]
 
 
 def read_news(
     db: sqlite3.Connection, mark: str, limit: int
 ) -> tuple[tuple[str, ...], str, int] | None:
-    """Read what changed after a mark, at most `limit` changes: the paths of "main", the mark that
-    comes next, and the number of changes after that. None where the mark is of another history, or
-    a text was erased since: then everything is to be compared."""
+    """Read the changes after a mark, up to `limit`: the paths of "main", the next mark, and the
+    number of changes after it. None if the mark has another history, or a text was erased since:
+    then everything must be compared."""
     seq, _, rest = mark.partition(" ")
     if not seq.isdecimal():
         return None
@@ -117,7 +117,7 @@ def read_news(
 
 
 def list_standing(db: sqlite3.Connection, *, now: float) -> list[str]:
-    """List the paths of "main" at which something stands, the newest first."""
+    """List the paths of "main" that have a fact, the newest first."""
     rows = db.execute(
         "SELECT path FROM live WHERE expires_at IS NULL OR expires_at > ? ORDER BY seq DESC", (now,)
     )
@@ -127,8 +127,8 @@ def list_standing(db: sqlite3.Connection, *, now: float) -> list[str]:
 def read_versions(
     db: sqlite3.Connection, paths: Sequence[str], *, now: float
 ) -> Mapping[str, list[Fact]]:
-    """Read the facts that stood at paths, the oldest first, without those that were erased. They
-    expire when their path is left. A path at which nothing stands has none."""
+    """Read the facts that were at paths, the oldest first, without the erased ones. Facts that left
+    their path are expired. Paths without a fact now are omitted."""
     found: dict[str, list[Fact]] = {path: [] for path in paths}
     for begin in range(0, len(paths), PATHS_AT_ONCE):
         part = paths[begin : begin + PATHS_AT_ONCE]
@@ -136,14 +136,14 @@ def read_versions(
         rows = db.execute(f"{_VERSIONS} AND l.path IN ({marks}) ORDER BY c.seq", (now, *part))
         last: dict[str, str] = {}
         for fact in (_make_fact(row, MAIN) for row in rows):
-            if last.get(fact.path) != fact.id:  # who merges the same again says nothing new
+            if last.get(fact.path) != fact.id:  # repeating a merge makes no new version
                 last[fact.path] = fact.id
                 found[fact.path].append(fact)
     return found
 
 
 def is_less(db: sqlite3.Connection, mark: str) -> bool:
-    """Return whether something was taken away or replaced since a mark."""
+    """Return whether a fact was removed or replaced since a mark."""
     news = read_news(db, mark, 1)
     if news is None:
         return True
@@ -164,18 +164,18 @@ def _write_mark(seq: int, at: float, erased: int) -> str:
 
 
 def unknown_branch(name: str) -> UnknownBranchError:
-    """Build the error that says that a branch is not there."""
+    """Build the error for a branch that does not exist."""
     return UnknownBranchError(
-        f"there is no branch {name[:80]!r}",
+        f"no branch {name[:80]!r}",
         "List them: context-mode memory branch",
     )
 
 
 def require_branch(db: sqlite3.Connection, name: str, *, writes: bool = False) -> None:
-    """Make sure that a branch is there; with `writes`, that it takes some.
+    """Check that a branch exists; with `writes`, that it is open.
 
     Raises:
-        UnknownBranchError: it is not.
+        UnknownBranchError: it does not exist, or is closed.
     """
     query = "SELECT state FROM branch WHERE name = ?"
     row = db.execute(query, (storable_text(name),)).fetchone()
@@ -183,8 +183,8 @@ def require_branch(db: sqlite3.Connection, name: str, *, writes: bool = False) -
         raise unknown_branch(name)
     if writes and row[0] != "open":
         raise ClosedBranchError(
-            f"the branch {name!r} is {row[0]}, and takes no more writes",
-            "Write to another branch, or begin a new one.",
+            f"branch {name!r} is {row[0]} and accepts no more writes",
+            "Write to another branch, or create one.",
         )
 
 
@@ -196,8 +196,8 @@ def read_facts(
     prefix: str = "",
     expired: bool = False,
 ) -> Iterator[Fact]:
-    """Yield what stands on a branch by path; that which begins with `prefix`. Expired facts are
-    left out, or are alone yielded with `expired`."""
+    """Yield the facts of a branch by path; only paths that begin with `prefix`. Expired facts are
+    skipped; with `expired`, only they are yielded."""
     begins = "substr(c.path, 1, length(?)) = ?"
     prefix = storable_text(prefix)
     time = "c.expires_at <= ?" if expired else "(c.expires_at IS NULL OR c.expires_at > ?)"
@@ -214,14 +214,14 @@ def read_facts(
 
 
 def read_own(db: sqlite3.Connection, branch: str, upto: int) -> Iterator[tuple[str, Fact | None]]:
-    """Yield each path that a branch changed itself, and what stood there after the change `upto`,
-    expired or not; None where nothing did."""
+    """Yield each path that a branch changed itself, with its fact after the change `upto`, expired
+    or not; None if there is no fact."""
     for row in db.execute(_ROWS_AND_GAPS.format(table=_OWN), (branch, upto)):
         yield row[1], None if row[0] is None else _make_fact(row, branch)
 
 
 def find_at(db: sqlite3.Connection, branch: str, path: str) -> Fact | None:
-    """Return what stands at a path of a branch, expired or not; None where nothing does."""
+    """Return the fact at a path of a branch, expired or not; None if absent."""
     if branch == MAIN:
         return next(iter(read_live(db, "s.path = ?", (path,))), None)
     query = _LINEAGE.format(condition="WHERE c.path = ?") + _ROWS.format(table="seen")
@@ -230,10 +230,10 @@ def find_at(db: sqlite3.Connection, branch: str, path: str) -> Fact | None:
 
 
 def find_fact(db: sqlite3.Connection, branch: str, wanted: str) -> Fact:
-    """Return what stands on a branch by its path or its id.
+    """Return the fact of a branch by its path or its id.
 
     Raises:
-        UnknownFactError: nothing of it does.
+        UnknownFactError: no current fact has it.
     """
     found = find_at(db, branch, _find_path(db, wanted))
     if found is None or wanted not in (found.path, found.id):
@@ -252,8 +252,8 @@ def read_changes(  # noqa: PLR0913 - what may be asked for
     after: int = 0,
     limit: int = -1,
 ) -> list[Change]:
-    """List the ledger, the newest first: of one branch or of all, at one path, below `prefix`,
-    after a number."""
+    """List changes, the newest first: of one branch or of all, at one path, below `prefix`, after a
+    number."""
     prefix = storable_text(prefix)
     conditions = {"c.branch = ?": branch, "c.path = ?": path}
     used = {text: value for text, value in conditions.items() if value}
@@ -266,16 +266,16 @@ def read_changes(  # noqa: PLR0913 - what may be asked for
 
 
 def find_newest(db: sqlite3.Connection) -> int:
-    """Return the number of the newest change; 0 where there is none."""
+    """Return the number of the newest change; 0 without changes."""
     return int(db.execute("SELECT coalesce(max(seq), 0) FROM change").fetchone()[0])
 
 
 def read_history(db: sqlite3.Connection, wanted: str, branch: str = MAIN) -> list[Change]:
-    """List what was done at a path that the branch sees, the newest first: by the path, by a key,
-    or by the id of a fact that stands or stood there.
+    """List the changes at a path that the branch sees, the newest first. The path is named by
+    itself, a key, or the id of a fact that is or was there.
 
     Raises:
-        BadInputError: it is none of these.
+        BadInputError: the name has another form.
     """
     path = _find_path(db, name_fact(wanted))
     lineage = _LINEAGE.format(condition="WHERE c.path = ?2")
@@ -288,7 +288,7 @@ def read_history(db: sqlite3.Connection, wanted: str, branch: str = MAIN) -> lis
 
 
 def _find_path(db: sqlite3.Connection, name: str) -> str:
-    """Return the path of a fact that is named by it or by the id; empty where there is none."""
+    """Return the path of a fact that is named by it or by the id; empty if unknown."""
     if not is_id(name):
         return storable_text(name)
     row = db.execute(
@@ -315,13 +315,13 @@ def _make_change(row: tuple[Any, ...]) -> Change:
 def read_live(
     db: sqlite3.Connection, condition: str, given: Iterable[str | int | float]
 ) -> list[Fact]:
-    """List what stands on "main" and meets a condition on `s`, the row of `live`."""
+    """List the facts of "main" that meet a condition on `s`, the row of `live`."""
     rows = db.execute(f"{_ROWS.format(table='live')} WHERE {condition}", tuple(given))
     return [_make_fact(row, MAIN) for row in rows]
 
 
 def read_by_change(db: sqlite3.Connection, seqs: Sequence[int], branch: str) -> dict[int, Fact]:
-    """Read the facts that stand by changes, without those that were erased meanwhile."""
+    """Read the facts of changes, without those erased in the meantime."""
     marks = ", ".join("?" * len(seqs))
     rows = db.execute(f"{_ROWS.format(table='change')} WHERE s.seq IN ({marks})", tuple(seqs))
     facts = [_make_fact(row, branch) for row in rows]

@@ -1,6 +1,6 @@
-"""Recall: pinned facts and those that answer a query, written within a budget of tokens.
+"""Recall: pinned facts and those that match a query, written within a token budget.
 
-They are written as data, in a frame that no text can break. A search has neither pins nor a budget.
+Facts are quoted as data, in a frame that no text can break. A search has no pins and no budget.
 """
 
 from __future__ import annotations
@@ -28,40 +28,40 @@ DEFAULT_BUDGET = 1500
 ESTIMATOR = "bytes / 4"
 _READ_AT_ONCE = 20
 _MISSES_MAX = 12
-"""After so many facts in a row that do not fit, no more are tried."""
+"""Facts in a row that may fail to fit before recall stops trying."""
 
 _RANKED_MAX = 400
-"""So many of the best matches are looked at: a budget holds fewer. All are counted."""
+"""Best matches to examine: a budget holds fewer. All matches are counted."""
 
 _TOKENS_MIN = 15
-"""A fact with its heading rarely takes fewer."""
+"""Tokens of a small fact with its heading."""
 
 
 def one_line(text: str) -> str:
-    """Return a text as one line, whatever ends lines in it."""
+    """Return a text as one line, whatever ends its lines."""
     return " ".join(text.split())
 
 
 def quote_lines(text: str) -> list[str]:
-    """Return a text's lines, each quoted: none of them can be a heading of the frame."""
+    """Return a text's lines, each quoted, so that none can be a heading of the frame."""
     return [f"> {line}\n" for line in text.splitlines()]
 
 
 def write_fact(fact: Fact) -> str:
-    """Write one fact: who wrote it where, and its text."""
+    """Write one fact: its author, its place and its text."""
     return write_head(fact) + "".join(quote_lines(fact.text))
 
 
 def write_head(fact: Fact) -> str:
-    """Write the line above a fact. An id that ends its path is not said again; where that is all
-    the path tells, it stands alone."""
+    """Write the line above a fact. An id at the end of its path is not repeated; if the path has
+    nothing else, the id is alone."""
     path = fact.path.removeprefix(_PLAIN) if fact.path == f"{_PLAIN}{fact.id}" else fact.path
     parts = (fact.title, path, fact.agent, "" if path.endswith(fact.id) else fact.id)
     return f"### {' · '.join(one_line(part) for part in parts if part)}\n"
 
 
 def write_all(pinned: Sequence[str], matches: Sequence[str]) -> str:
-    """Write the whole answer of facts that are written already."""
+    """Write the whole answer from written facts."""
     shown = [HEADER]
     for heading, blocks in ((PINNED, pinned), (MATCHES, matches)):
         if blocks:
@@ -71,7 +71,7 @@ def write_all(pinned: Sequence[str], matches: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """A question to the facts."""
+    """A request for facts."""
 
     query: str = ""
     budget: int = DEFAULT_BUDGET  # in tokens
@@ -83,12 +83,12 @@ class RecallRequest:
 
 
 Recalled = tuple[Fact, str, Match | None]
-"""A fact, its text as it is shown, and why: None of one that is pinned."""
+"""A fact, its text as shown, and why it matched: None if it is pinned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The answer."""
+    """The answer of a recall."""
 
     text: str
     facts: tuple[Recalled, ...]
@@ -96,11 +96,11 @@ class Recall:
     pinned_total: int
     matches_shown: int
     matches_total: int
-    shadowed: int  # how many facts a nearer scope hides
+    shadowed: int  # number of facts that a nearer scope hides
     budget: int
     tokens: int
     estimator: str
-    live_tokens: int  # what all live facts would take, by the sum that writes keep
+    live_tokens: int  # tokens of all live facts, by the sum that writes maintain
     now: float
 
 
@@ -111,7 +111,7 @@ def recall(
 
     Raises:
         BadInputError: the budget is too small for any answer.
-        UnknownBranchError: the first store has no such branch.
+        UnknownBranchError: the first store does not have the branch.
     """
     smallest = estimate(HEADER)
     if asked.budget < smallest:
@@ -171,7 +171,7 @@ def recall_json(found: Recall) -> dict[str, Any]:
 
 
 def counterfactual(sent_tokens: int, live_tokens: int) -> dict[str, Any]:
-    """Build what an answer would have taken had all live facts been sent: a claim, no measure."""
+    """Estimate the tokens of an answer with all live facts: a claim, not a measurement."""
     ratio = round(live_tokens / sent_tokens, 2) if sent_tokens else 0.0
     return {"assumes": "all live facts sent instead", "tokens": live_tokens, "ratio": ratio}
 
@@ -219,7 +219,7 @@ def _gather(
     matches: list[Match] = []
     live_bytes = more = 0
     for number, store in enumerate(stores):
-        # The user's file has no branches of a project: what stands on its main goes with each.
+        # The user's file has no project branches: its main is read for each of them.
         branch = MAIN if number else asked.branch
         with store.database.reading() as db:
             require_branch(db, branch)
@@ -248,7 +248,7 @@ def _gather(
 
 
 def _is_asked(one: Fact | Match, asked: RecallRequest) -> bool:
-    """Return whether a fact is of a scope that is asked for, and of no other session."""
+    """Return whether a fact has a requested scope, and is not of another session."""
     is_others = one.scope == "session" and asked.session not in ("", one.session)
     return one.scope in asked.scopes and not is_others
 
@@ -267,7 +267,7 @@ def _pinned_order(fact: Fact) -> tuple[int, str, str]:
 
 
 class _Filling:
-    """The answer as far as it is filled. The whole text is measured, headings too."""
+    """An answer that is being filled. The whole text is measured, headings included."""
 
     def __init__(self, budget: int, estimate: Estimate) -> None:
         self._budget = budget
@@ -282,7 +282,7 @@ class _Filling:
         return write_all(self._pinned, self._matches)
 
     def add_pinned(self, fact: Fact) -> None:
-        """Add a pinned fact if half the budget holds it; of the first, what that holds."""
+        """Add a pinned fact if it fits half the budget; cut the first one to fit."""
         block, text = write_fact(fact), fact.text
         if self._is_first and not self._fits_pinned(block):
             block, text = self._cut(fact)
@@ -292,7 +292,7 @@ class _Filling:
             self.facts.append((fact, text, None))
 
     def add_match(self, match: Match, fact: Fact) -> bool:
-        """Add a fact if it fits, and tell so."""
+        """Add a fact if it fits; return whether it did."""
         block = write_fact(fact)
         if self._estimate(write_all(self._pinned, [*self._matches, block])) > self._budget:
             return False
@@ -304,7 +304,8 @@ class _Filling:
         return self._estimate(write_all([*self._pinned, block], [])) <= self._budget // 2
 
     def _cut(self, fact: Fact) -> tuple[str, str]:
-        """Return the longest beginning in whole lines that fits, marked; empty if none does."""
+        """Return the longest beginning in whole lines that fits, with a mark; empty if none
+        fits."""
         lines = quote_lines(fact.text)
         low, high = 0, len(lines)
         while low < high:
@@ -327,8 +328,8 @@ def search(  # noqa: PLR0913 - what may be asked for
     is_exact: bool = False,
     limit: int = 50,
 ) -> list[tuple[Fact, Match]]:
-    """List what answers a query below `prefix`, the best first; with `is_exact` what holds it
-    letter by letter."""
+    """List the facts below `prefix` that match a query, the best first; with `is_exact`, those that
+    contain it literally."""
     found: list[Match] = []
     for number, store in enumerate(stores):
         with store.database.reading() as db:

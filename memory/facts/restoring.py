@@ -1,6 +1,6 @@
-"""Putting a snapshot in the place of a file of facts, wholly or not at all.
+"""Restore of a file of facts from a snapshot, complete or not done.
 
-The file that was there is kept beside the snapshots, so that a restore can be undone by another.
+The replaced file is stored with the snapshots, so that a restore can be undone by another.
 """
 
 from __future__ import annotations
@@ -50,41 +50,40 @@ class Snapshot:
     name: str
     path: str
     bytes: int
-    at: float = 0.0  # when its latest change was made, in seconds since the epoch
-    facts: int = 0  # how many stand on "main"
+    at: float = 0.0  # time of its latest change, in seconds since the epoch
+    facts: int = 0  # number of facts on "main"
     changes: int = 0
-    problem: str = ""  # if there is one, it cannot be restored, and has no counts
+    problem: str = ""  # if not empty, it cannot be restored and has no counts
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The outcome of a restore. The file before is now a snapshot, where there was one."""
+    """The outcome of a restore. The replaced file, if any, is now a snapshot."""
 
     path: str
     snapshot: Snapshot
-    replaced: str  # the name of that snapshot, else empty
-    replaced_path: str  # where that snapshot lies, else empty
-    is_readable: bool  # if not, nothing is known of the file before
-    lost: tuple[str, ...] = ()  # paths of "main" where something stood and does no more
-    back: tuple[str, ...] = ()  # paths of "main" where something stands again
-    lost_changes: int | None = None  # lines of the ledger; None where that cannot be told
+    replaced: str  # the name of that snapshot, or empty
+    replaced_path: str  # the path of that snapshot, or empty
+    is_readable: bool  # whether the replaced file could be read
+    lost: tuple[str, ...] = ()  # paths of "main" that had a fact and have none now
+    back: tuple[str, ...] = ()  # paths of "main" that have a fact again
+    lost_changes: int | None = None  # lost lines of the ledger; None if unknown
 
 
 _Content = tuple[Mapping[str, str], Mapping[int, tuple[str, float]]]
-"""What stands on "main" by path, and the ledger's lines by number: where, when."""
+"""Paths of "main" with their facts, and place and time of the ledger's lines by number."""
 
 
 def describe_snapshots(path: StrPath) -> list[Snapshot]:
-    """List the snapshots of a file of facts, the newest day first, then the files that restores
-    replaced."""
+    """List the snapshots of a file of facts, the newest day first, then the replaced files."""
     return [_describe(one, _name(Path(path), one)) for one in list_all_snapshots(path)]
 
 
 def find_snapshot(path: StrPath, wanted: str) -> Snapshot:
-    """Find the snapshot that a person names: one of those listed, or a file.
+    """Find the snapshot that the user names: a listed one, or a file.
 
     Raises:
-        BadInputError: there is none of this name.
+        BadInputError: no snapshot or file has this name.
     """
     for one in list_all_snapshots(path):
         if wanted in (_name(Path(path), one), one.name):
@@ -93,20 +92,20 @@ def find_snapshot(path: StrPath, wanted: str) -> Snapshot:
         file = Path(wanted).expanduser().absolute()
         is_there = wanted != "" and file.is_file()
         is_own = is_there and Path(path).exists() and file.samefile(path)
-    except (OSError, ValueError, RuntimeError):  # no name of a file, or of a home
+    except (OSError, ValueError, RuntimeError):  # not a valid file name, or an unknown home
         is_there = False
     if not is_there:
-        raise BadInputError(f"there is no snapshot {wanted[:80]!r}", _CHOOSE)
+        raise BadInputError(f"no snapshot {wanted[:80]!r}", _CHOOSE)
     if is_own:
         raise BadInputError(f"{file} is the file of facts itself", _CHOOSE)
     return _describe(file, str(file))
 
 
 def find_last_sound(path: StrPath) -> tuple[Snapshot, tuple[Snapshot, ...]]:
-    """Find the newest snapshot of a day that can be restored, and those passed over for it.
+    """Find the newest daily snapshot that can be restored, and the skipped newer ones.
 
     Raises:
-        BadInputError: there is none.
+        BadInputError: no snapshot can be restored.
     """
     passed: list[Snapshot] = []
     for one in list_copies(path):
@@ -116,7 +115,7 @@ def find_last_sound(path: StrPath) -> tuple[Snapshot, tuple[Snapshot, ...]]:
         passed.append(found)
     raise BadInputError(
         f"{path} has no snapshot that can be restored",
-        "Name a file that `context-mode memory backup` made.",
+        "Name a file made by `context-mode memory backup`.",
     )
 
 
@@ -127,12 +126,12 @@ def restore(
     clock: Callable[[], float] = time.time,
     wait_s: float = WAIT_S,
 ) -> Restored:
-    """Put a snapshot in the place of a file of facts. Others who would open it wait meanwhile.
+    """Replace a file of facts by a snapshot. Other processes wait to open it.
 
     Raises:
-        BadInputError: the snapshot is damaged, has no facts, or is no file of facts.
-        StoreUnavailableError: others have the file open for longer than `wait_s`, or it cannot be
-            written. The file is as it was.
+        BadInputError: the snapshot is damaged, has no facts, or is not a file of facts.
+        StoreUnavailableError: another process has the file open for longer than `wait_s`, or it
+            cannot be written. The file is unchanged.
     """
     own = Path(path)
     real = Path(os.path.realpath(own))
@@ -142,7 +141,7 @@ def restore(
         kept = _keep_present(own, real, clock())
         put_file(beside, real)
         for old in list_replaced(own)[KEPT:]:
-            if old != kept:  # which is not the newest by a clock that was put back
+            if old != kept:  # not the newest if the clock was put back
                 remove_file(old)
     replaced = (_name(own, kept), str(kept)) if kept else ("", "")
     if before is None:
@@ -165,7 +164,7 @@ def _differ(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]
 def _count_lost(
     before: Mapping[int, tuple[str, float]], after: Mapping[int, tuple[str, float]]
 ) -> int | None:
-    """Count the ledger's lines after the last one that both have; None if it is another ledger."""
+    """Count the ledger's lines after the last common one; None if it is another ledger."""
     last = min(max(after), max(before, default=0))
     if last and before.get(last) != after.get(last):
         return None
@@ -191,21 +190,21 @@ def _describe(file: Path, name: str) -> Snapshot:
 
 
 def _open(file: Path) -> sqlite3.Connection:
-    """Open a copy that anybody may have made, to be read.
+    """Open a copy for reading; it may come from anywhere.
 
     Raises:
-        BadInputError: it is no file of facts.
+        BadInputError: it is not a file of facts.
         sqlite3.Error: it is damaged.
     """
     db = connect_read_only(file)
     try:
         require_sound(db)
         found = db.execute("SELECT type, name FROM sqlite_master").fetchall()
-        # What a file does by itself when it is written is nothing that facts need.
+        # Facts need no actions that a file triggers when it is written.
         if any(kind in ("trigger", "view") for kind, _ in found):
-            raise BadInputError(f"{file} has triggers or views, as no file of facts has", _CHOOSE)
+            raise BadInputError(f"{file} is not a file of facts: it has triggers or views", _CHOOSE)
         if not {name for kind, name in found if kind == "table"} >= _TABLES:
-            raise BadInputError(f"{file} is no file of facts", _CHOOSE)
+            raise BadInputError(f"{file} is not a file of facts", _CHOOSE)
     except BaseException:
         db.close()
         raise
@@ -213,10 +212,10 @@ def _open(file: Path) -> sqlite3.Connection:
 
 
 def _make_sound(file: Path, to: Path) -> _Content:
-    """Copy a snapshot, brought up to date, with all that its ledger says; return what it has.
+    """Copy a snapshot, migrate it, and rebuild it from its ledger; return its content.
 
     Raises:
-        BadInputError: it is damaged, has no facts, or is no file of facts.
+        BadInputError: it is damaged, has no facts, or is not a file of facts.
     """
     try:
         with closing(_open(file)) as db:
@@ -248,7 +247,7 @@ def _say_damage(file: Path, error: sqlite3.Error) -> str:
 
 
 def _read_present(path: Path) -> _Content | None:
-    """Read what is replaced, and have its log within it; None where it cannot be read."""
+    """Read the file to replace, and empty its log into it; None if it cannot be read."""
     if not path.exists() or not path.stat().st_size:
         return None
     try:
@@ -267,12 +266,9 @@ def _read_content(db: sqlite3.Connection) -> _Content:
 
 
 def _keep_present(path: Path, real: Path, now: float) -> Path | None:
-    """Copy the file that is replaced to the snapshots; None where nothing is in it.
-
-    Killed before the new one is put, the file before stands without its log. That is kept here, and
-    `_read_present` had made it empty where it could. The copy is no second link: SQLite has one log
-    by the name of a file, and so must each file.
-    """
+    """Copy the file to replace to the snapshots; None if it is empty. After a kill before the new
+    file is in place, the old one has no log. So the log is copied too; `_read_present` has emptied
+    it if possible. The copy is not a second link: SQLite finds a file's log by its name."""
     parts = {suffix: Path(f"{real}{suffix}") for suffix in ("", "-wal")}
     if not parts[""].exists() or not any(
         part.exists() and part.stat().st_size for part in parts.values()

@@ -1,7 +1,7 @@
-"""The tables of a file of facts, `tables.sql`. `STEPS` are run by `base.stores.migrate`.
+"""The tables of a file of facts, `tables.sql`. `base.stores.migrate` runs `STEPS`.
 
-Times are seconds since the epoch. `change` is only added to, and each row is the whole state of its
-path from then on; `live` is what a replay of it gives for the branch "main".
+Times are seconds since the epoch. Rows are only added to `change`; each is the whole state of its
+path from then on. `live` is the state of the branch "main" after all of them.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from base.stores import Step, run_script
 from kb import TOKENIZER
 from memory.facts.ledger import replay
 
-# `near` are the words of the facts that were written just before and after in the same session.
+# `near`: the words of the facts written just before and after in the same session.
 INDEX = f"""
 CREATE VIRTUAL TABLE live_fts USING fts5(
     title, tags, path, body, parts, near, tokenize = "{TOKENIZER}"
 )
 """
-"""The index of what is live; a branch's own is made of it for the time of a query."""
+"""The index of live facts; a branch's own is built from it for one query."""
 
 
 def create_tables(db: sqlite3.Connection) -> None:
-    """Make the tables of the first release."""
+    """Create the tables of the first release."""
     run_script(db, __file__, "tables.sql")
     db.execute(INDEX)
 

@@ -1,7 +1,7 @@
-"""One file of facts, open: that of a project, or the user's own. Several processes write at once.
+"""One open file of facts: a project's, or the user's own. Several processes write to it.
 
-For one thread at a time; each opens its own. A snapshot is made before the first write of a day,
-and five are kept; never one of a file without facts or of a damaged one, so that it outlives both.
+Usable by one thread at a time; each opens its own. The first write of a day makes a snapshot, and
+five are stored. A file that is damaged or has no facts gets none, so that good ones survive.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _REPLACED = "replaced-"
 Clock = Callable[[], float]
 
 RESTORE = "context-mode memory restore"
-"""The command that restores the file of a project; that of the user says so."""
+"""The command that restores a project's file; that of the user adds its scope."""
 
-MEND = "context-mode memory check --mend"
+REPAIR = "context-mode memory check --repair"
 
 
 class FactDatabase(Database):
@@ -57,7 +57,7 @@ class FactDatabase(Database):
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Give one transaction, after the day's snapshot.
+        """Run one transaction, after the day's snapshot.
 
         Raises:
             StoreUnavailableError: the file is damaged.
@@ -75,12 +75,12 @@ class FactDatabase(Database):
         except (OSError, StoreUnavailableError) as error:
             if is_damage(error):
                 raise
-            # A full disk says so at the write itself, if that has no room either.
+            # If the disk is full, the write itself reports it, unless it has room.
             self.notices = (*self.notices, f"today's snapshot of the facts was not made: {error}")
 
 
 class LastSnapshot(Database):
-    """The last snapshot of a file that is damaged: it is read, and nothing is written."""
+    """The last snapshot of a damaged file: it is read, and nothing is written."""
 
     damaged: StrPath = ""
     restored_by = ""
@@ -94,32 +94,30 @@ class LastSnapshot(Database):
         """
         raise StoreUnavailableError(
             f"{self.damaged} is damaged or missing: nothing is written to it",
-            how_to_restore(self.restored_by, self.damaged, self.path),
+            restore_hint(self.restored_by, self.damaged, self.path),
         )
         yield self._db
 
 
-def how_to_restore(command: str, path: StrPath, snapshot: StrPath) -> str:
-    """Return what a person does about a damaged file."""
+def restore_hint(command: str, path: StrPath, snapshot: StrPath) -> str:
+    """Return what the user can do about a damaged file."""
     return (
-        f"Run `{command} --last`, which puts {snapshot} in its place; to begin anew, move {path}*"
+        f"Run `{command} --last`, which restores {snapshot}; to start from scratch, move {path}*"
         f" and {find_folder(Path(path)) / Path(path).stem}-* away."
     )
 
 
-def tell_damage(command: str, path: StrPath, snapshot: StrPath) -> str:
-    """Return the sentence for a person whose file is read from its last snapshot. `command` is the
-    one that restores it."""
+def write_damage_notice(command: str, path: StrPath, snapshot: StrPath) -> str:
+    """Return the notice that a file is read from its last snapshot. `command` restores it."""
     at = time.strftime("%Y-%m-%d %H:%M", time.gmtime(os.stat(snapshot).st_mtime))
     return (
         f"{path} is damaged or missing: facts are shown as of {at} UTC from {snapshot}, none is"
-        f" recorded. {how_to_restore(command, path, snapshot)}"
+        f" recorded. {restore_hint(command, path, snapshot)}"
     )
 
 
 def snapshot_database(database: Database, now: float) -> Path | None:
-    """Copy a file that can be written if that was not done today; return the copy. Without facts
-    there is none.
+    """Copy a writable file if that was not done today; return the copy, or None without facts.
 
     Raises:
         StoreUnavailableError: the file is damaged.
@@ -128,16 +126,16 @@ def snapshot_database(database: Database, now: float) -> Path | None:
 
 
 def make_snapshot(store: FactStore, to: Path) -> None:
-    """Copy the file to a place of one's own, for good.
+    """Copy the file permanently to a given place.
 
     Raises:
-        BadInputError: something is there, or it cannot be written.
+        BadInputError: the place exists, or cannot be written.
         StoreUnavailableError: the file is damaged.
     """
     try:
         copy_file(store.database, to)
     except OSError as error:
-        raise BadInputError(f"{to}: {error.strerror}", "Give a new file's name.") from error
+        raise BadInputError(f"{to}: {error.strerror}", "Give the name of a new file.") from error
 
 
 def list_replaced(path: StrPath) -> list[Path]:
@@ -146,15 +144,15 @@ def list_replaced(path: StrPath) -> list[Path]:
 
 
 def list_all_snapshots(path: StrPath) -> list[Path]:
-    """List all that is kept of a file of facts beside it."""
+    """List all stored copies of a file of facts."""
     return [*list_copies(path), *list_replaced(path)]
 
 
 def name_replaced(path: Path, now: float) -> Path:
-    """Name a file that a restore replaces, after all that were replaced in the same second."""
+    """Name the copy of a file that a restore replaces, after all others of the same second."""
     second = time.strftime("%Y-%m-%dT%H%M%SZ", time.gmtime(now))
     taken = [_order_replaced(one)[1] for one in list_copies(path, f"{_REPLACED}{second}*")]
-    # The number of a file that is no longer kept is not used again: the newest has the highest.
+    # Numbers of removed files are not used again: the newest file has the highest.
     number = max(taken, default=0) + 1
     end = f"-{number}" if number > 1 else ""
     return find_folder(path) / f"{path.stem}-{_REPLACED}{second}{end}.sqlite3"
@@ -172,8 +170,8 @@ def _has_facts(database: Database) -> bool:
 
 
 class FactStore(OpenStore):
-    """The facts of one file. Functions of this room take the connection that `database.reading()`
-    and `database.writing()` give."""
+    """The facts of one file. Functions of this room use the connection of `database.reading()` and
+    `database.writing()`."""
 
     def __init__(  # noqa: PLR0913 - how it is opened
         self,
@@ -185,13 +183,13 @@ class FactStore(OpenStore):
         wait_s: float = WAIT_S,
         restored_by: str = RESTORE,
     ) -> None:
-        """Open the file, made where it is missing. `find_secrets` finds what must not be stored.
-        A damaged file is never replaced by a new one: its last snapshot is read instead, which
-        `notices` tell, and writing is refused. `restored_by` is the command that restores it.
+        """Open the file; create it if it is missing. `find_secrets` finds secrets, which are not
+        stored. `restored_by` is the restore command. A damaged file is never replaced by a new one:
+        its last snapshot is read instead, `notices` report it, and writing is refused.
 
         Raises:
-            StoreUnavailableError: it is missing and not to be made, or cannot be opened; or it is
-                damaged, and there is no snapshot.
+            StoreUnavailableError: it is missing and not to be created, or cannot be opened; or it
+                is damaged and has no snapshot.
         """
         self.path = path
         self.clock = clock
@@ -206,10 +204,10 @@ class FactStore(OpenStore):
 
     @property
     def mended_by(self) -> str:
-        """Name the command that puts right what a check finds."""
+        """Return the command that fixes problems found by a check."""
         if isinstance(self.database, LastSnapshot):
             return f"{self._restored_by} --last"
-        return MEND
+        return REPAIR
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
@@ -217,8 +215,8 @@ class FactStore(OpenStore):
         self.stemmer.close()
 
     def fall_back(self, error: BaseException) -> bool:
-        """Go on from the last snapshot, if an error says that the file is damaged. Tell whether
-        that was done; the call that failed can then be made again."""
+        """Continue with the last snapshot if an error reports a damaged file. Return whether this
+        was done; the failed call can then be repeated."""
         path, last = self.path, find_last_copy(self.path)
         is_own = str(error).startswith(f"{path}:")
         if isinstance(self.database, LastSnapshot) or last is None:
@@ -240,7 +238,7 @@ class FactStore(OpenStore):
                 holds="facts",
                 create=create,
                 wait_s=wait_s,
-                settings={"synchronous": "FULL"},  # what was acknowledged outlives a loss of power
+                settings={"synchronous": "FULL"},  # committed writes survive a power loss
             )
             database.clock = self.clock
             try:
@@ -253,8 +251,8 @@ class FactStore(OpenStore):
                 raise
             if last is None:
                 raise StoreUnavailableError(
-                    f"{error.message}: the file is damaged, and it has no snapshot",
-                    f"Restore a backup with `{self._restored_by} FILE`; to begin anew, move the"
+                    f"{error.message}: the file is damaged and has no snapshot",
+                    f"Restore a backup with `{self._restored_by} FILE`; to start over, move the"
                     " file and its -wal away.",
                 ) from error.__cause__
             return self._open_snapshot(path, last)
@@ -263,13 +261,13 @@ class FactStore(OpenStore):
     def _open_snapshot(self, path: StrPath, snapshot: Path) -> LastSnapshot:
         database = LastSnapshot(snapshot, STEPS, holds="facts", read_only=True)
         database.damaged, database.restored_by = path, self._restored_by
-        database.notices = (tell_damage(self._restored_by, path, snapshot),)
+        database.notices = (write_damage_notice(self._restored_by, path, snapshot),)
         return database
 
 
 class Stemmer:
-    """The stems of words, by the tokenizer that indexes them: a small index in memory, made when it
-    is first asked. For one thread at a time."""
+    """The stems of words, by the tokenizer of the index: a small index in memory, built on first
+    use. Usable by one thread at a time."""
 
     def __init__(self) -> None:
         self._db: sqlite3.Connection | None = None

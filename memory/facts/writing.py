@@ -1,4 +1,4 @@
-"""Writing facts: each call is one transaction, done wholly or not at all."""
+"""Writing of facts: each call is one transaction, complete or not done."""
 
 from __future__ import annotations
 
@@ -35,27 +35,24 @@ SIMILAR_MAX = 5
 OVERLAP_MIN = 0.5
 _CANDIDATES = 10
 _WORDS_MAX = 16
-"""Of a longer text so many words, the longest, choose what is compared with it in full."""
+"""Longest words of a text, whose facts are compared with it in full."""
 
 _FEW = 400
-"""Words that more facts have are looked up only where the others are too few."""
+"""Words in more facts than this are looked up only if the others are too few."""
 
 _SPARE = 3
-"""So many words more than needed are looked up: what shares but one of them is left out."""
+"""Additional words that are looked up: facts that share only one word are skipped."""
 
 _WORD = re.compile(r"[^\W_]+")
 _OWN_MAX = 200
-"""So many of a branch's own last changes are compared, which no index holds."""
+"""Last changes of a branch that are compared; no index has them."""
 
 
 def find_similar(
     store: FactStore, written: Written, branch: str = MAIN
 ) -> tuple[tuple[Fact, float], ...]:
     """List the live facts whose stemmed words overlap those of a written one, the nearest first,
-    and the overlap.
-
-    The overlap is the part that two sets share of what they hold together.
-    """
+    with the overlap. The overlap is the share of common words among all words of both."""
     now = store.clock()
     with store.database.reading() as db:
         own = find_at(db, branch, written.path)
@@ -100,11 +97,9 @@ def _find_candidates(
 
 
 def _find_sharing(db: sqlite3.Connection, words: Sequence[str]) -> list[int]:
-    """Return the rows of `live` that may hold half of the words, those with most of the rarest.
-
-    What holds half of them lacks no more than the other half: of so many words and a few more, the
-    rarest, it holds those few at least. The frequent words, which find everything, are not needed.
-    """
+    """Return the rows of `live` that may have half of the words, those with most of the rarest. A
+    fact with half of the words lacks at most the other half. So among slightly more than half, the
+    rarest, it has at least a few. Frequent words, which match everything, are not needed."""
     lacked = len(words) // 2
     found = sorted((*_list_rows(db, word, _FEW), word) for word in words)[: lacked + _SPARE]
     counts = Counter[str]()
@@ -116,8 +111,8 @@ def _find_sharing(db: sqlite3.Connection, words: Sequence[str]) -> list[int]:
 
 
 def _list_rows(db: sqlite3.Connection, word: str, most: int) -> tuple[int, str]:
-    """Count the facts that hold a word themselves, and list their rows, in one text: row by row it
-    would take twice as long."""
+    """Count the facts with a word in their own text, and list their rows, in one text: row by row
+    takes twice as long."""
     count, found = db.execute(
         "SELECT count(*), coalesce(group_concat(rowid, ' '), '') FROM"
         " (SELECT rowid FROM live_fts WHERE live_fts MATCH ? LIMIT ?)",
@@ -127,8 +122,8 @@ def _list_rows(db: sqlite3.Connection, word: str, most: int) -> tuple[int, str]:
 
 
 def _words_of(text: str) -> set[str]:
-    """Return the words that tell something, or all if there are no such; of scripts without blanks
-    each two neighbours."""
+    """Return the significant words (all words if none is); in scripts without blanks, each
+    two neighbouring characters."""
     words = {word for word in _split(text) if word not in STOP_WORDS} or set(_split(text))
     return words | set(pairs(text))
 
@@ -142,13 +137,13 @@ def _text_of(fact: Fact) -> str:
 
 
 def remember(store: FactStore, draft: Draft, author: Author, branch: str = MAIN) -> Written:
-    """Write a fact. What stood at its path, and what it supersedes, is replaced in the same
-    transaction. The same text at its path writes nothing.
+    """Write a fact; in the same transaction, replace the fact at its path and the one that it
+    supersedes. The same text at its path writes nothing.
 
     Raises:
-        BadInputError: the draft, the author or the branch is not what it must be.
-        UnknownFactError: nothing stands where it supersedes something.
-        UnknownBranchError: there is no such branch, or it takes no writes.
+        BadInputError: the draft, the author or the branch is invalid.
+        UnknownFactError: the fact to supersede does not exist.
+        UnknownBranchError: the branch does not exist, or is closed.
     """
     now = store.clock()
     writer = clean_author(store.gate, author)
@@ -172,12 +167,12 @@ def write_prepared(  # noqa: PLR0913 - how it is written
     operation: Operation | None = None,
     uid: str = "",
 ) -> Written:
-    """Write what `prepare` gave, within a transaction. The ledger calls it an add or a replace, if
-    no other `operation` is given; a new text gets the id `uid` where no fact has it.
+    """Write the result of `prepare`, within a transaction. The ledger records an add or a replace,
+    unless `operation` is given. A new text gets the id `uid` if it is unused.
 
     Raises:
-        BadInputError: it is of a session, and would take the place of a project's fact.
-        UnknownFactError: nothing stands where it supersedes something.
+        BadInputError: it is a session's, and would replace a project's fact.
+        UnknownFactError: the fact to supersede does not exist.
     """
     old = _find_standing(db, draft, branch, now)
     wanted = draft.supersedes
@@ -187,8 +182,8 @@ def write_prepared(  # noqa: PLR0913 - how it is written
     is_nearer = old is not None and draft.scope == "session" and old.scope != "session"
     if old is not None and is_nearer and not is_expired(old, now):
         raise BadInputError(
-            f"a fact of the {old.scope} stands at {old.path}, and this one is a session's",
-            "Give another key, or the scope of the fact that stands there.",
+            f"{old.path} has a fact of the {old.scope}, and this one is a session's",
+            "Use another key, or the scope of the existing fact.",
         )
     if old is not None and other is None and _is_same(old, draft, now):
         return Written(old.id, old.path, old.seq, True, redactions=draft.redactions)
@@ -225,10 +220,10 @@ def write_prepared(  # noqa: PLR0913 - how it is written
 def forget(
     store: FactStore, wanted: str, author: Author, *, branch: str = MAIN, why: str = ""
 ) -> Fact:
-    """Retract a fact by its id or path, and return it as it stood. Its history stays.
+    """Retract a fact by its id or path, and return it. Its history stays.
 
     Raises:
-        UnknownFactError: nothing of it stands on the branch.
+        UnknownFactError: no current fact of the branch has this name.
     """
     return _change(store, wanted, author, "retract", branch, why)
 
@@ -236,10 +231,10 @@ def forget(
 def pin(
     store: FactStore, wanted: str, author: Author, *, branch: str = MAIN, why: str = ""
 ) -> Fact:
-    """Pin a fact, with which each recall begins; return it as it stands then.
+    """Pin a fact, so that each recall begins with it; return the pinned fact.
 
     Raises:
-        UnknownFactError: nothing of it stands on the branch, or it is expired.
+        UnknownFactError: no current fact of the branch has this name, or it is expired.
     """
     return _change(store, wanted, author, "pin", branch, why)
 
@@ -247,10 +242,10 @@ def pin(
 def unpin(
     store: FactStore, wanted: str, author: Author, *, branch: str = MAIN, why: str = ""
 ) -> Fact:
-    """Undo `pin`; return the fact as it stands then.
+    """Undo `pin`; return the unpinned fact.
 
     Raises:
-        UnknownFactError: nothing of it stands on the branch, or it is expired.
+        UnknownFactError: no current fact of the branch has this name, or it is expired.
     """
     return _change(store, wanted, author, "unpin", branch, why)
 
@@ -264,7 +259,7 @@ def retract(  # noqa: PLR0913, PLR0917 - what a row of the ledger says
     why: str,
     operation: Operation = "retract",
 ) -> None:
-    """Add the row after which nothing stands any more where a fact did."""
+    """Add the row that removes the fact from its path."""
     change = _describe_change(fact, branch, operation, author, at, why)
     append(db, replace(change, supersedes=fact.id, expires_at=None))
 
@@ -272,7 +267,7 @@ def retract(  # noqa: PLR0913, PLR0917 - what a row of the ledger says
 def _describe_change(  # noqa: PLR0913, PLR0917 - what a row of the ledger says
     fact: Fact, branch: str, operation: Operation, author: Author, at: float, why: str
 ) -> Change:
-    """Build a row about a fact whose text stays as it is."""
+    """Build a row about a fact whose text is unchanged."""
     by = (author.agent, author.session, fact.scope, fact.category)
     change = Change(branch, fact.path, "", operation, at, *by, why, fact.confidence)
     return replace(change, source=fact.source, expires_at=fact.expires_at)
@@ -282,10 +277,10 @@ def check_branch_name(branch: object) -> str:
     """Return the name of a branch if it is a text.
 
     Raises:
-        BadInputError: it is none.
+        BadInputError: it is not a text.
     """
     if not isinstance(branch, str):
-        raise BadInputError("the branch is no text", "Give the name of a branch.")
+        raise BadInputError("the branch is not a text", "Give the name of a branch.")
     return branch
 
 
@@ -315,23 +310,23 @@ def _change(  # noqa: PLR0913, PLR0917 - as the caller gave it
 def find_wanted(
     db: sqlite3.Connection, branch: str, wanted: str, context: str = DEFAULT_CONTEXT
 ) -> Fact:
-    """Return what stands on a branch by its id, its path, or its key in a context.
+    """Return the fact of a branch by its id, its path, or its key in a context.
 
     Raises:
-        BadInputError: it is none of these.
-        UnknownFactError: nothing of it stands on the branch.
+        BadInputError: the name has another form.
+        UnknownFactError: no current fact of the branch has this name.
     """
     return find_fact(db, branch, name_fact(wanted, context))
 
 
 def is_expired(fact: Fact, now: float) -> bool:
-    """Return whether a fact's time is over."""
+    """Return whether a fact is expired."""
     return fact.expires_at is not None and fact.expires_at <= now
 
 
 def _find_standing(db: sqlite3.Connection, draft: Prepared, branch: str, now: float) -> Fact | None:
-    """Return what stands at the draft's path. A draft without a key has none of its own: it is the
-    same fact as one with the same text in its folder."""
+    """Return the fact at the draft's path. A draft without a key has no path yet: it equals a fact
+    with the same text in its folder."""
     if not draft.path.endswith("/"):
         return find_at(db, branch, draft.path)
     paths = db.execute(
@@ -347,13 +342,13 @@ def _find_standing(db: sqlite3.Connection, draft: Prepared, branch: str, now: fl
 
 
 def _stays_pinned(old: Fact | None, author: Author, is_same_text: bool) -> bool:
-    """Return whether what is written at a pinned path is pinned. A person's correction is. An
-    agent's is not: what reaches every conversation is asked for each time."""
+    """Return whether a text written at a pinned path is pinned. A user's correction is; an agent's
+    is not, since pins reach every conversation."""
     return old is not None and old.is_pinned and (is_same_text or author.agent == "user")
 
 
 def _is_same(old: Fact, draft: Prepared, now: float) -> bool:
-    """Return whether writing a draft would change nothing that can be seen."""
+    """Return whether writing a draft would change nothing visible."""
     return (
         has_same_text(old, draft)
         and not draft.is_expiry_given
@@ -381,6 +376,6 @@ def purge_expired(store: FactStore, author: Author) -> tuple[Fact, ...]:
         branches = db.execute("SELECT name FROM branch WHERE state = 'open' ORDER BY name")
         for (branch,) in branches.fetchall():
             for fact in list(read_facts(db, branch, now=now, expired=True)):
-                retract(db, fact, branch, writer, now, "its time is over", "expire")
+                retract(db, fact, branch, writer, now, "expired", "expire")
                 gone.append(fact)
     return tuple(gone)

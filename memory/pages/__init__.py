@@ -1,4 +1,4 @@
-"""Pages of knowledge: drafts in the project, versions in a git repository, changes by section."""
+"""Pages of project knowledge: drafts in the project, versions in git, changes by section."""
 
 from base.lazy_exports import lend_names
 

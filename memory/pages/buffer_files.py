@@ -1,9 +1,9 @@
-"""The files of buffers: turns as lines, and notes of a turn under way. Writers hold their lock.
+"""The files of buffers: turns as lines, and notes of the current turn. Writers hold their lock.
 
-Beside a session's buffer lie `SESSION.prompt` with one object of JSON, and `SESSION.tools` with a
-name a line. What is noted has passed the gate. No folder on the way may be a link, whatever others
-exchange meanwhile. Hooks load this at every turn's end, so that nothing costly is imported: paths
-are plain texts, since `pathlib` takes 6 ms.
+Next to a session's buffer are `SESSION.prompt`, one JSON object, and `SESSION.tools`, a name per
+line. Notes are cleaned. No folder of the path may be a link, even if it is replaced at the same
+time. Hooks load this at the end of every turn, so nothing costly is imported: paths are plain
+texts, since `pathlib` takes 6 ms.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ANSWER_BYTES_MAX = 4096
 TOOLS_MAX = 64
 TOOL_CHARS = 100
 LOOKED_AT = 4
-"""How many times its bound of a text is cleaned: what is redacted makes it shorter."""
+"""Multiple of a text's limit that is cleaned: redaction makes it shorter."""
 
 TURN_MAX = 1 << 53
 BUFFER_CAP = "buffer_cap"
@@ -47,7 +47,7 @@ TURNS_MAX = 500
 TURNS_DROPPED = 100
 KEPT_S = 30 * 86_400.0
 FILE_BYTES_MAX = 16 << 20
-"""Of a larger file, which is not of these hooks alone, the end is read."""
+"""Size from which only the end of a file is read: it was not written by these hooks alone."""
 
 NAME_CHARS_MAX = 128
 ARCHIVE = "_archive"
@@ -56,17 +56,17 @@ _NAME_CHARS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 
 def make_folder(folder: StrPath, name: str) -> None:
-    """Make a folder for its owner alone, where it is missing."""
+    """Make a folder for its owner alone, if it is missing."""
     with suppress(FileExistsError):
         os.mkdir(os.path.join(folder, name), 0o700)
 
 
 @contextmanager
 def enter_folder(base: StrPath, *parts: str) -> Iterator[str]:
-    """Open a folder part by part, none of which may be a link; give a path by the descriptor.
+    """Open a folder part by part, without links; yield a path by its descriptor.
 
     Raises:
-        OSError: a part is missing, a link, or no folder.
+        OSError: a part is missing, a link, or not a folder.
     """
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     descriptor = os.open(base, flags)
@@ -81,10 +81,10 @@ def enter_folder(base: StrPath, *parts: str) -> Iterator[str]:
 
 
 class TurnRecord(NamedTuple):
-    """A turn, with Contexo's names. Texts may be empty."""
+    """A turn, with Contexo's field names. Texts may be empty."""
 
     turn: int
-    ts: str = ""  # a text of ISO 8601
+    ts: str = ""  # in ISO 8601
     user: str = ""
     assistant: str = ""
     tools: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class TurnRecord(NamedTuple):
 def make_record(  # noqa: PLR0913 - the fields of a record
     gate: Gate, *, turn: int, ts: str, user: str, assistant: str, tools: Iterable[str]
 ) -> TurnRecord:
-    """Make a record of what a hook told: cleaned first, then cut."""
+    """Make a record from the data of a hook: cleaned first, then cut."""
     named = (gate.clean_head(tool, TOOL_CHARS) for tool in tools)
     return TurnRecord(
         turn,
@@ -109,7 +109,7 @@ def _fit(gate: Gate, text: str, bytes_max: int) -> str:
 
 
 def write_line(record: TurnRecord) -> bytes:
-    """Write a record as a line; what is empty is left out."""
+    """Write a record as a line, without empty fields."""
     fields = {
         "ts": record.ts,
         "turn": record.turn,
@@ -122,12 +122,12 @@ def write_line(record: TurnRecord) -> bytes:
 
 
 def write_mark(dropped: int) -> bytes:
-    """Write the line that says how many turns went before those that follow."""
+    """Write the line with the number of turns dropped before the following ones."""
     return b'{"truncated":{"dropped":%d,"reason":"%s"}}\n' % (dropped, BUFFER_CAP.encode())
 
 
 def read_line(line: bytes) -> TurnRecord | int | None:
-    """Read a line: a record, how many turns a mark counts, or None of a damaged one."""
+    """Read a line: a record, the number of dropped turns, or None if it is damaged."""
     try:
         told = json.loads(line)
     except (ValueError, RecursionError):
@@ -145,7 +145,7 @@ def read_line(line: bytes) -> TurnRecord | int | None:
 
 
 def _read_record(turn: int, told: Mapping[str, Any]) -> TurnRecord:
-    """Read the fields of a record; others may have written it, so its bounds are kept here, too."""
+    """Read the fields of a record, with their limits: another program may have written it."""
     tools = told.get("tools")
     named = tools[:TOOLS_MAX] if isinstance(tools, list) else []
     return TurnRecord(
@@ -158,19 +158,19 @@ def _read_record(turn: int, told: Mapping[str, Any]) -> TurnRecord:
 
 
 def _text(value: object) -> str:
-    """Return a text without what UTF-8 cannot have."""
+    """Return a text without characters that UTF-8 cannot encode."""
     return value.encode(errors="ignore").decode() if isinstance(value, str) else ""
 
 
 Note = tuple[str, str, int]
-"""Knowledge of a turn before its end: what the user asked, the host's own name of the turn, and the
-turn's number once it has a record. Later answers of the same name amend that."""
+"""Data of a turn before its end: the user's request, the host's name of the turn, and the turn's
+number once it has a record. Later answers with the same name amend that record."""
 
 _NO_NOTE: Note = ("", "", 0)
 
 
 def read_note(folder: StrPath, name: str) -> Note:
-    """Read a session's note; one that is missing or damaged has nothing."""
+    """Read a session's note; empty if it is missing or damaged."""
     data = _read(os.path.join(folder, f"{name}{PROMPT}"), NOTE_BYTES_MAX)
     try:
         told = json.loads(data)
@@ -190,7 +190,7 @@ def find_noted_at(folder: StrPath, name: str) -> float:
 
 
 def write_note(folder: StrPath, name: str, note: Note) -> None:
-    """Note a turn in place of the one before.
+    """Write the note of a turn, replacing that of the previous one.
 
     Raises:
         OSError: it cannot be written.
@@ -207,7 +207,7 @@ def drop_note(folder: StrPath, name: str) -> None:
 
 
 def add_tool(folder: StrPath, name: str, tool: str) -> None:
-    """Note a tool; beyond 8 KiB none.
+    """Add a tool to the note, up to 8 KiB.
 
     Raises:
         OSError: it cannot be written.
@@ -222,7 +222,7 @@ def add_tool(folder: StrPath, name: str, tool: str) -> None:
 
 
 def take_tools(folder: StrPath, name: str) -> tuple[str, ...]:
-    """Return the tools that were noted, and delete the note of them."""
+    """Return the noted tools, and delete their note."""
     path = os.path.join(folder, f"{name}{TOOLS}")
     lines = _read(path, 2 * TOOLS_BYTES_MAX).decode(errors="ignore").split("\n")
     with suppress(OSError):
@@ -239,15 +239,15 @@ def _read(path: str, bytes_max: int) -> bytes:
 
 
 class Buffer(NamedTuple):
-    """The turns of a session that are not distilled.
+    """The turns of a session that are not distilled yet.
 
     Attributes:
-        session: its id; empty of what is read for another purpose than showing it.
-        dropped: the number of older turns that went.
+        session: its id; empty if it is read for a purpose other than showing it.
+        dropped: the number of older turns that were dropped.
         at: its last change, in seconds since the epoch.
-        path: where it lies; None where the turns are a transcript's.
+        path: its file; None for the turns of a transcript.
         upto: the value of the trailer `Buffer:`, SESSION:TURN.
-        is_whole: whether the last line of its file is.
+        is_whole: whether the last line of its file is complete.
     """
 
     session: str = ""
@@ -260,12 +260,12 @@ class Buffer(NamedTuple):
 
     @property
     def last(self) -> int:
-        """The highest number of its turns."""
+        """Return the highest number of its turns."""
         return max((one.turn for one in self.turns), default=0)
 
 
 def name_buffer(session: str) -> str:
-    """Name a session's file: by its id, or what cannot be a name by a digest of it."""
+    """Name a session's file: its id, or a digest of an id that cannot be a file name."""
     if 0 < len(session) <= NAME_CHARS_MAX and _NAME_CHARS.issuperset(session):
         return session
     from base.digests import sha256  # noqa: PLC0415 - hosts' own ids are names
@@ -274,10 +274,10 @@ def name_buffer(session: str) -> str:
 
 
 def read_buffer(folder: str, name: str) -> Buffer:
-    """Read a file; a damaged line costs itself alone.
+    """Read a file; damaged lines are skipped.
 
     Raises:
-        OSError: it is a link or no plain file, or cannot be read.
+        OSError: it is a link or not a plain file, or cannot be read.
     """
     try:
         file = open_plain(f"{folder}/{name}{BUFFER}", follow=False)
@@ -300,7 +300,7 @@ def read_buffer(folder: str, name: str) -> Buffer:
 
 
 def try_read(folder: str, name: str) -> Buffer:
-    """Read a file of several; one that cannot be read counts as empty, and hides no other."""
+    """Read a file; an unreadable one counts as empty, so that others are still read."""
     try:
         return read_buffer(folder, name)
     except OSError:
@@ -308,7 +308,7 @@ def try_read(folder: str, name: str) -> Buffer:
 
 
 def write_buffer(path: str, turns: tuple[TurnRecord, ...], dropped: int) -> None:
-    """Write a file anew, with the mark of the turns that went before.
+    """Rewrite a file, with the number of turns dropped before.
 
     Raises:
         OSError: it cannot be written.
@@ -318,7 +318,7 @@ def write_buffer(path: str, turns: tuple[TurnRecord, ...], dropped: int) -> None
 
 
 def add_turn(folder: str, name: str, read: Buffer, record: TurnRecord) -> None:
-    """Add a turn to what was read of a file; beyond its bound the oldest go.
+    """Add a turn to the content read from a file; beyond its limit, drop the oldest turns.
 
     Raises:
         OSError: it cannot be written.
@@ -341,7 +341,7 @@ def add_turn(folder: str, name: str, read: Buffer, record: TurnRecord) -> None:
 
 
 def find_archived(folder: str, name: str) -> int:
-    """Return the last turn of a session that was archived."""
+    """Return the last archived turn of a session."""
     numbers = [0]
     with suppress(OSError), enter_folder(folder, ARCHIVE) as archive:
         for entry in os.listdir(archive):
@@ -363,8 +363,8 @@ def list_buffers(folder: str) -> list[tuple[float, str]]:
 
 
 def prune_files(folder: str, now: float) -> None:
-    """Delete buffers, notes and archived ones of more than thirty days. By a clock that may have
-    leapt none is as old."""
+    """Delete buffers, notes and archives older than thirty days. If the clock may have jumped,
+    delete none."""
     found = list(_list_files(folder))
     if not is_confirmed(now, KEPT_S, (stamp for _, _, stamp in found)):
         return
@@ -375,7 +375,7 @@ def prune_files(folder: str, now: float) -> None:
 
 
 def _list_files(folder: str) -> Iterator[tuple[tuple[str, ...], str, float]]:
-    """Yield each buffer, note and archived one: its folder, its name, its last change."""
+    """Yield each buffer, note and archive: its folder, its name, its last change."""
     for parts in ((), (ARCHIVE,)):
         with suppress(OSError), enter_folder(folder, *parts) as at:
             for entry in os.scandir(at):

@@ -1,8 +1,8 @@
 """Buffers: the last turns of each session, as lines of a file below `.contexo/`.
 
-Hooks append at a turn's end; a push that asks for distilling reads them, and archives what was
-distilled. All files are opened below folders that are no links, so nothing is written elsewhere. A
-line of the repository's own file of exclusions keeps buffers out of the user's commits.
+Hooks append when a turn ends; a push that asks for distilling reads them, then archives the
+distilled turns. Files are opened below folders that are not links, so nothing is written elsewhere.
+A line in the repository's own exclude file keeps buffers out of the user's commits.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ PATTERN = "**/.contexo/raw/sessions/_pending/"
 BYTES_MAX = 1 << 20
 
 FRESH_S = 6 * 3600.0
-"""A buffer that is older is of work that is over: nothing asks to distil it."""
+"""Age from which nothing asks to distil a buffer: its work is over."""
 
 LOCK_WAIT_S = 5.0
 PENDING = ("raw", "sessions", "_pending")
@@ -60,11 +60,11 @@ LOCK = ".lock"
 
 
 def exclude_from_git(drafts: StrPath) -> bool:
-    """Name the buffers in `info/exclude` of the repository that a folder of drafts lies in; tell
-    whether they stand there now. Of a worktree the file is the main repository's.
+    """Add the buffers to `info/exclude` of the repository around a folder of drafts; return whether
+    they are listed. A worktree uses the file of the main repository.
 
     Raises:
-        OSError: the file is a link, no plain file, or cannot be written.
+        OSError: the file is a link, not a plain file, or cannot be written.
     """
     common = _find_common(os.path.abspath(drafts))
     if not common:
@@ -88,7 +88,7 @@ def exclude_from_git(drafts: StrPath) -> bool:
 
 
 def _find_common(drafts: str) -> str:
-    """Find the folder of the repository that has what its worktrees share; empty if none."""
+    """Find the repository folder that worktrees share; empty if there is no repository."""
     folder = os.path.dirname(drafts)
     while True:
         entry = os.path.join(folder, ".git")
@@ -119,7 +119,7 @@ def _is_repository(folder: str) -> bool:
 
 
 class BufferStatus(NamedTuple):
-    """A buffer as it is listed: how many turns it has, and how long ago the last was added."""
+    """The status of a buffer: its number of turns, and the age of the last one."""
 
     session: str
     turns: int
@@ -152,9 +152,9 @@ class Buffers:
         tools: Iterable[str] = (),
         ts: str = "",
     ) -> bool:
-        """Add a turn; tell whether anything was written. Without a number it gets the next one, and
-        what was noted; the answer that came last is then not written again. A later answer of the
-        same `key`, the host's own name of a turn, takes the place of the one before.
+        """Add a turn; return whether anything was written. A turn without a number gets the next
+        one, and the noted data; the same answer is then not written twice. A later answer with the
+        same `key`, the host's own name of the turn, replaces the earlier one.
 
         Raises:
             OSError: a folder is missing or a link, or the buffer cannot be written.
@@ -192,7 +192,7 @@ class Buffers:
         return True
 
     def note_prompt(self, session: str, text: str, key: str = "") -> None:
-        """Note what was asked, for the turn whose end follows.
+        """Note the request of the turn that follows.
 
         Raises:
             OSError: a folder is missing or a link, or the note cannot be written.
@@ -206,14 +206,14 @@ class Buffers:
             before = read_note(folder, name)
             _, key_before, turn_before = before
             if note[1] and note[1] == key_before and turn_before:
-                return  # it is told again, after the turn's end
+                return  # reported again, after the turn's end
             if before != note:
                 take_tools(folder, name)
                 write_note(folder, name, note)
 
     def find_prompted_at(self, session: str) -> float:
-        """Return when the prompt of the turn under way was noted, in seconds since the epoch; 0
-        where none is."""
+        """Return when the prompt of the current turn was noted, in seconds since the epoch; 0 if it
+        was not."""
         with suppress(OSError), self._opened() as folder:
             name = name_buffer(session)
             asked, _, turn = read_note(folder, name)
@@ -222,7 +222,7 @@ class Buffers:
         return 0.0
 
     def note_tool(self, session: str, tool: str) -> None:
-        """Note that a tool was used in the turn under way. Not all hosts tell its prompt before.
+        """Note that a tool was used in the current turn. Not all hosts report its prompt first.
 
         Raises:
             OSError: a folder is missing or a link, or it cannot be written.
@@ -234,7 +234,7 @@ class Buffers:
                 add_tool(folder, name_buffer(session), name)
 
     def read(self, session: str) -> Buffer | None:
-        """Read a session's buffer; None where there is none, or it has no turn."""
+        """Read a session's buffer; None if it is missing or has no turns."""
         name = name_buffer(session)
         with suppress(OSError), self._opened() as folder:
             read = read_buffer(folder, name)
@@ -243,8 +243,8 @@ class Buffers:
         return None
 
     def find(self, session: str, now: float) -> Buffer | None:
-        """Find what a push may have to distil: the session's own buffer, else the newest; not an
-        empty one, and none of more than six hours."""
+        """Find the buffer that a push may have to distil: the session's own, else the newest; not
+        an empty one, and not one older than six hours."""
         own = self.read(session) if session else None
         if own is not None and _is_fresh(own.at, now):
             return own
@@ -268,7 +268,7 @@ class Buffers:
         return listed
 
     def archive(self, buffer: Buffer) -> None:
-        """Put away what was distilled.
+        """Archive the distilled turns.
 
         Raises:
             OSError: it cannot be written.
@@ -276,9 +276,9 @@ class Buffers:
         self.archive_upto(buffer.upto)
 
     def archive_upto(self, upto: str) -> None:
-        """Put away the turns that a trailer `Buffer:` names; later ones stay. Of a transcript's
-        turns, whose session has its agent before it, the whole buffer goes: the transcript has what
-        is later. Where nothing is left, nothing is done.
+        """Archive the turns that a trailer `Buffer:` names; later ones stay. If the session's id
+        has its agent before it, the turns are a transcript's: the whole buffer is archived, since
+        the transcript has the later ones. Without turns, do nothing.
 
         Raises:
             OSError: it cannot be written.
@@ -322,7 +322,7 @@ class Buffers:
 
     @contextmanager
     def _opened(self) -> Iterator[str]:
-        """Open the folder of buffers, and give a path that leads to it whatever is renamed."""
+        """Open the folder of buffers; yield a path that stays valid if folders are renamed."""
         base, name = os.path.split(os.path.abspath(self._drafts))
         with enter_folder(base, name, *PENDING) as folder:
             yield folder
@@ -342,7 +342,7 @@ class Buffers:
 def _was_told(
     record: TurnRecord, read: Buffer, archived: int, *, is_numbered: bool, is_noted: bool
 ) -> bool:
-    """Return whether a turn was written before, as where a hook is registered twice."""
+    """Return whether a turn was written before, as when a hook is registered twice."""
     if is_numbered:
         is_dropped = bool(read.dropped and read.turns) and record.turn < read.turns[0].turn
         return is_dropped or record.turn <= archived or record.turn in {o.turn for o in read.turns}
@@ -353,7 +353,7 @@ def _was_told(
 
 
 def _amend(folder: str, name: str, read: Buffer, record: TurnRecord) -> bool:
-    """Put what is new of a turn into its record, the last one; tell whether there was anything."""
+    """Add the new parts of a turn to its record, the last one; return whether there were any."""
     last = read.turns[-1]
     made = last._replace(
         user=last.user or record.user,
@@ -371,5 +371,5 @@ def _is_fresh(at: float, now: float) -> bool:
 
 
 def write_time(at: float) -> str:
-    """Return a time as pages and turns have it."""
+    """Return a time in the form of pages and turns."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

@@ -1,8 +1,7 @@
-"""Cleaning of pages: of secrets for a commit, and of unseen characters for an agent (C20).
+"""Cleaning of pages: secrets before a commit, invisible characters before an agent reads (C20).
 
-Secrets go out of each field by name and value, and out of the body; what joins letters stays.
-
-A page is divided first: a text with its secrets replaced might not be YAML any longer.
+Secrets are removed from each field, by name and value, and from the body; joiners of letters stay.
+A page is divided into fields first: with secrets replaced, its text might not be YAML any longer.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from memory.errors import BadInputError
 from memory.gate import FindSecrets, drop_private
 from memory.pages.model import Frontmatter, Page
 
-# Controls but tab and line feed; zero-width space and BOM; bidirectional marks, embeddings,
-# overrides and isolates with their deprecated kin; tags, which spell out unseen ASCII.
-# ZWNJ and ZWJ (U+200C, U+200D) stay: scripts and emoji are written with them.
+# Controls except tab and line feed; zero-width space and BOM; bidirectional marks, embeddings,
+# overrides, isolates and their deprecated variants; tags, which spell out invisible ASCII. ZWNJ and
+# ZWJ (U+200C, U+200D) stay: scripts and emoji need them.
 _HIDDEN = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u206f\ufeff"
     "\U000e0000-\U000e007f]+"
@@ -32,17 +31,15 @@ DEPTH_MAX = 64
 
 
 def sanitize(text: str) -> str:
-    """Return a text as an agent may read it.
-
-    A carriage return is a control, too: with or without its line feed it becomes a line feed, so
-    that no two lines become one. A lone surrogate, which no answer can hold, becomes U+FFFD.
-    """
+    """Return a text that is safe for an agent to read. A carriage return is a control, too: with or
+    without its line feed, it becomes a line feed, so that lines stay separate. A lone surrogate,
+    which cannot be encoded, becomes U+FFFD."""
     text = _HIDDEN.sub("", _LINE_END.sub("\n", text))
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def redact(text: str, find_secrets: FindSecrets) -> tuple[str, int]:
-    """Return a text with each secret replaced by its kind, and how many there were."""
+    """Return a text with each secret replaced by its kind, and the number of secrets."""
     pieces, at = [], 0
     found = find_secrets(text)
     for secret in found:
@@ -52,22 +49,22 @@ def redact(text: str, find_secrets: FindSecrets) -> tuple[str, int]:
 
 
 def clean_page(page: Page, find_secrets: FindSecrets) -> tuple[Page, int]:
-    """Return a page with its secrets replaced, and how many they were.
+    """Return a page with its secrets replaced, and the number of secrets.
 
     Raises:
-        BadInputError: its slug is a secret, or one stands across several fields.
+        BadInputError: its slug is a secret, or a secret spans several fields.
     """
     front = page.front
     if redact(front.slug, find_secrets)[1]:
-        message = "the slug of a page is a secret; it would stand in paths and in the index"
-        raise BadInputError(message, "rename the page, and choose another secret")
+        message = "the page's slug looks like a secret and would be visible in paths and the index"
+        raise BadInputError(message, "Rename the page, and replace the secret where it is used.")
     front, in_fields = _clean_front(front, find_secrets)
     body, in_body = redact(page.body, find_secrets)
     return Page(front, body), in_fields + in_body
 
 
 def drop_private_parts(page: Page) -> Page:
-    """Return a page without what stands between `<private>` marks: it stays in the draft."""
+    """Return a page without the text between `<private>` marks, which stays in the draft."""
     changes: dict[str, Any] = {}
     for name in _FREE_NAMES:
         value = getattr(page.front, name)
@@ -89,7 +86,7 @@ def _clean_front(front: Frontmatter, find_secrets: FindSecrets) -> tuple[Frontma
         nonlocal count
         text, found = redact(text, find_secrets)
         count += found
-        # Some values are secrets only by the names that they have.
+        # Some values are secrets only because of their names.
         before, after = (f"{name} = ", "") if '"' in text else (f'"{name}": "', '"')
         named, found = redact(before + text + after, find_secrets)
         if found and named.startswith(before) and named.endswith(after):
@@ -99,13 +96,13 @@ def _clean_front(front: Frontmatter, find_secrets: FindSecrets) -> tuple[Frontma
     changes = {name: _map_texts(getattr(front, name), clean, name) for name in _FREE_NAMES}
     front = replace(front, **changes)
     if redact(_join(front), find_secrets)[1]:
-        message = "the fields of a page hold a secret that cannot be told from what is around it"
-        raise BadInputError(message, "take it out by hand")
+        message = "a secret spans several fields of the page"
+        raise BadInputError(message, "Remove it by hand.")
     return front, count
 
 
 def _join(front: Frontmatter) -> str:
-    """Return the fields as lines, for one look at all."""
+    """Return the fields as lines, to examine all of them at once."""
     lines = []
     for field in fields(front):
         if field.name in _FREE_NAMES:
@@ -127,7 +124,7 @@ def _texts(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, st
 
 
 def _map_texts(value: Any, change: Any, name: str, depth: int = 0) -> Any:  # noqa: ANN401
-    """Return a value with each of its texts changed; a number only where that changes it."""
+    """Return a value with each of its texts changed; a number only if its text changes."""
     if value is None or isinstance(value, bool) or depth > DEPTH_MAX:
         return value
     if isinstance(value, str):

@@ -1,6 +1,7 @@
-"""Directives: what a push that pauses tells the agent to do, and how to merge pages.
+"""Directives: instructions to an agent for distilling a paused push and merging pages.
 
-They are bounded. What pages and sessions say stands in a frame as quoted lines, cleaned.
+They are limited in size. Texts of pages and sessions are cleaned, and quoted line by line in a
+frame.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ _LIST_BYTES_MAX = 2048
 _CALL_BYTES_MAX = 1024
 _FIRST_LINE_CHARS = 140
 TEMPLATE = (
-    ("Decision", "What was decided, in one or two sentences."),
-    ("Why this approach", "The reasons that carried it."),
-    ("Rejected alternatives", "What else was weighed, and why it fell."),
-    ("Path of inquiry", "The steps that led there, in order."),
-    ("Dead-ends", "What was tried and failed, so that nobody tries it again."),
-    ("Open questions", "What is not settled."),
-    ("Sources", "Files, commits, documents and people it rests upon."),
+    ("Decision", "The decision, in one or two sentences."),
+    ("Why this approach", "The main reasons."),
+    ("Rejected alternatives", "Rejected alternatives, with reasons."),
+    ("Path of inquiry", "The steps that led to the decision, in order."),
+    ("Dead-ends", "Failed attempts, so that nobody repeats them."),
+    ("Open questions", "Open questions."),
+    ("Sources", "Files, commits, documents and people it is based on."),
 )
 _SECRETS_LINE = (
     "Leave out keys, tokens, passwords and personal data; what is known as a secret is replaced "
@@ -55,14 +56,14 @@ _SECRETS_LINE = (
 
 
 class Framer:
-    """Writes directives: everything that is quoted has passed the gate."""
+    """Writer of directives; all quoted texts are cleaned."""
 
     def __init__(self, find_secrets: FindSecrets) -> None:
         self._find_secrets = find_secrets
         self._gate = Gate(find_secrets)
 
     def clean(self, text: str) -> str:
-        """Return a text that can neither open nor close a frame, without what may not be shown."""
+        """Return a cleaned text that can neither open nor close a frame."""
         return _FRAMES.sub("&lt;", self._gate.clean(text))
 
     def clean_line(self, text: str, chars_max: int) -> str:
@@ -70,17 +71,17 @@ class Framer:
         return one_line(self.clean(text), chars_max)
 
     def quote(self, text: str, bytes_max: int) -> str:
-        """Return a text as quoted lines that take at most so many bytes; what is cut is marked."""
+        """Return a text as quoted lines of up to `bytes_max` bytes; a cut is marked."""
         return quote(self.clean(text), bytes_max)
 
     def frame(self, name: str, attributes: str, lines: str) -> str:
-        """Return the whole directive, in which no secret is left that its parts made together."""
+        """Return the whole directive; secrets formed by joining its parts are redacted, too."""
         text = f"<{name} {attributes}>".replace(" >", ">") + f"\n{lines}</{name}>\n"
         return redact(text, self._find_secrets)[0]
 
 
 def quote(text: str, bytes_max: int) -> str:
-    """Return a clean text as quoted lines within a bound."""
+    """Return a clean text as quoted lines within a limit."""
     pieces, size = list[str](), 0
     for line in text.splitlines():
         quoted = f"> {line}\n" if line else ">\n"
@@ -103,10 +104,8 @@ def distill_directive(
     slug: str,
     call: Mapping[str, object],
 ) -> str:
-    """Return what to do before pages are pushed: distil the session that they came from.
-
-    `slug` is suggested for the source page, `call` are the arguments of the push that waits.
-    """
+    """Return the instructions to distil the session before its pages are pushed. `slug` is
+    suggested for the source page; `call` has the arguments of the waiting push."""
     framer = Framer(find_secrets)
     names = "".join(f"{one.front.type}/{one.front.slug}: {_title(one)}\n" for one in pages)
     tags = ", ".join(sorted({tag for one in pages for tag in one.front.tags}))
@@ -131,14 +130,14 @@ def distill_directive(
 def capture_template(
     buffer: Buffer | None, *, find_secrets: FindSecrets, slug: str = "session"
 ) -> str:
-    """Return the template of a source page, and the session that it is to be written from."""
+    """Return the template of a source page, with the session to write it from."""
     framer = Framer(find_secrets)
     lines = [
         f"Write down how this session came to its result, as a source page. {QUOTED}\n",
         f"   {_write_call(slug)}\n",
         *_template(),
         f"{_SECRETS_LINE}\n",
-        _session(framer, buffer) if buffer else "No turns of a session were kept.\n",
+        _session(framer, buffer) if buffer else "No turns of a session are stored.\n",
     ]
     return framer.frame("CAPTURE_TEMPLATE", "", "".join(lines))
 
@@ -146,7 +145,7 @@ def capture_template(
 def drift_notice(
     *, slug: str, parent: str, theirs: Commit | None, is_edited: bool, find_secrets: FindSecrets
 ) -> str:
-    """Return a notice that a draft is upon an older version of its page."""
+    """Return a notice that a draft is based on an older version of its page."""
     framer = Framer(find_secrets)
     sha = theirs.sha if theirs else ""
     told = "its draft was changed, too" if is_edited else "its draft was not"
@@ -158,7 +157,7 @@ def drift_notice(
 
 
 def suggest_slug(pages: Sequence[Page], now: float, taken: Sequence[str]) -> str:
-    """Return a free slug for the source page of a session: its day, and what it is about."""
+    """Return a free slug for the source page of a session, from its day and subject."""
     about = next((one.front.slug for one in pages if one.front.type in KNOWLEDGE), "session")
     day = time.strftime("%Y-%m-%d", time.gmtime(now))
     slug = f"{day}-{about}"[: SLUG_CHARS_MAX - 6].rstrip(".-")
@@ -205,10 +204,10 @@ def _title(page: Page) -> str:
 
 
 def _session(framer: Framer, buffer: Buffer) -> str:
-    """Return what a session said: the newest turns whole, older ones by their first lines."""
+    """Return the turns of a session: the newest in full, older ones by their first lines."""
     shown: list[str] = []
     size, number, bound = 0, len(buffer.turns), BUFFER_BYTES_MAX - 512
-    # Only as many turns are cleaned as may be shown: there are hundreds.
+    # Only as many turns are cleaned as may be shown: there may be hundreds.
     wholes, total = list[str](), 0
     while len(wholes) < number and total <= bound:
         wholes.append(_clean_turn(framer, buffer.turns[number - 1 - len(wholes)]))
@@ -228,10 +227,10 @@ def _session(framer: Framer, buffer: Buffer) -> str:
         shown.append(text)
         size, number = size + size_bytes(text), number - 1
     left = [f"{number} older turns are not shown here"] if number else []
-    left += [f"{buffer.dropped} went before that"] if buffer.dropped else []
-    more = f"{', '.join(left)}; ctx_search finds what was said.\n" if left else ""
+    left += [f"{buffer.dropped} earlier ones were dropped"] if buffer.dropped else []
+    more = f"{', '.join(left)}; find them with ctx_search.\n" if left else ""
     count = f"{len(shown)} turn{'s' * (len(shown) != 1)}"
-    return f"What the session said, {count}. {QUOTED}\n{more}{''.join(shown[::-1])}"
+    return f"The session, {count}. {QUOTED}\n{more}{''.join(shown[::-1])}"
 
 
 def _clean_turn(framer: Framer, turn: TurnRecord) -> str:
@@ -256,7 +255,7 @@ def _first_lines(framer: Framer, turn: TurnRecord) -> str:
 def merge_directive(
     repository: Repository, diverged: Sequence[Standing], *, find_secrets: FindSecrets
 ) -> str:
-    """Return what to do about pages that were changed on both sides, within 32 KiB."""
+    """Return the instructions to merge pages that were changed on both sides, up to 32 KiB."""
     framer = Framer(find_secrets)
     share = (DIRECTIVE_BYTES_MAX - 512) // min(len(diverged), SHOWN_MAX)
     blocks = [_block(framer, repository, one, share) for one in diverged[:SHOWN_MAX]]
@@ -270,7 +269,7 @@ def _block(framer: Framer, repository: Repository, standing: Standing, share: in
     one, mine = standing.draft, render_page(standing.draft.committed)
     base, upstream = repository.read_objects([standing.base, standing.head])
     last = repository.last_commit(one.path)
-    theirs = last.sha if last else ""  # none where the page was erased
+    theirs = last.sha if last else ""  # empty if the page was erased
     call = {
         "action": "write",
         "type": one.type,
@@ -282,14 +281,14 @@ def _block(framer: Framer, repository: Repository, standing: Standing, share: in
     what = "changed" if upstream is not None else "removed"
     lines = [
         f"Nothing was committed: {one.type}/{one.slug} was {what} since the version that its draft "
-        f"is upon. {QUOTED}\n"
+        f"is based on. {QUOTED}\n"
     ]
     if last:
         lines.append(framer.quote(f"{last.author}: {last.subject}", 600))
     if upstream is None:
         lines.append("To leave it removed, delete the draft. To bring it back:\n")
     else:
-        lines.append("Write a page that has what both sides say, then push again:\n")
+        lines.append("Write a page that combines both sides, then push again:\n")
     lines.append(f"   ctx_pages {json.dumps(call, ensure_ascii=False)}\n")
     left = share - _HEAD_BYTES
     if upstream is None:
@@ -305,8 +304,8 @@ def _block(framer: Framer, repository: Repository, standing: Standing, share: in
 def _merge(
     framer: Framer, name: str, theirs: str, texts: tuple[str, str, str], bytes_max: int
 ) -> list[str]:
-    """Return the conflicts, and the text in which everything else is merged. The texts are those of
-    the base, mine and theirs, which is a commit."""
+    """Return the conflicts, and the text with everything else merged. `texts` are the base, mine
+    and theirs; `theirs` is a commit."""
     text, conflicts = merge_sections(*texts)
     page = try_parse(text)
     text = text if page is None else render_page(with_fields(page, parent_sha=theirs))
@@ -317,13 +316,13 @@ def _merge(
         quoted = [f"{side}:\n{framer.quote(said, share // 3 - 32)}" for side, said in sides]
         block = [framer.quote(where, 300), *quoted]
         if sum(map(size_bytes, [*lines, *block])) > bytes_max // 2:
-            lines.append("The conflicts that follow are not shown.\n")
+            lines.append("Further conflicts are not shown.\n")
             break
         lines += block
-    lines.append("All else merged; of a section in conflict both sides stand in it:\n")
+    lines.append("Everything else is merged; a section in conflict has both sides:\n")
     left = bytes_max - sum(map(size_bytes, lines))
     lines.append(framer.quote(text, left - 256))
     if size_bytes(text) > left - 256:
         call = json.dumps({"action": "read", "slug": name, "from": theirs})
-        lines.append(f"It is longer than can be shown; read theirs with: ctx_pages {call}\n")
+        lines.append(f"It is too long to show; read their version with: ctx_pages {call}\n")
     return lines

@@ -1,7 +1,7 @@
-"""The drafts below `.contexo/`: their files, and drafts as they may be committed.
+"""The drafts below `.contexo/`: their files, and their preparation for a commit.
 
-Files are opened without following a link, and written as a whole. All problems of all drafts are
-told at once.
+Files are opened without following links, and replaced whole. All problems of all drafts are
+reported together.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _SUFFIX = ".md"
 _SHA = re.compile(r"[0-9a-f]{7,64}")
 _SHOWN_MAX = 50
 _MERGE_REMEDY = (
-    f"write what both sides say in place of each conflict, without the lines "
-    f"`{MERGE_MARKS[0]}`, `{MERGE_MARKS[1]}` and `{MERGE_MARKS[2]}`"
+    "Replace each conflict by a merged text, without the lines "
+    f"`{MERGE_MARKS[0]}`, `{MERGE_MARKS[1]}` and `{MERGE_MARKS[2]}`."
 )
 
 
@@ -50,7 +50,8 @@ class Drafts:
     """The drafts of a project. Paths are those of the repository, such as `wiki/concepts/x.md`."""
 
     def __init__(self, project: Path, hides: Callable[[str], bool] = lambda _: False) -> None:
-        """Take the project, and what says of an absolute path whether rules deny to read it."""
+        """Initialize from the project, and a function that says if rules deny reading an absolute
+        path."""
         self.folder = project / DRAFTS_FOLDER
         self._hides = hides
 
@@ -68,13 +69,16 @@ class Drafts:
                 pass
 
     def read(self, path: str) -> str | None:
-        """Return a draft's text; None if there is none.
+        """Return a draft's text; None if it is missing.
 
         Raises:
-            BadInputError: it is a link, no regular file, too large, no UTF-8, or a rule denies it.
+            BadInputError: it is a link, not a regular file, too large, not UTF-8, or denied by a
+                rule.
         """
         if self._hides(f"{self.folder}/{path}"):
-            raise self._bad(path, "is not read: a rule denies it", "context-mode policy list")
+            raise self._bad(
+                path, "cannot be read: a rule denies it", "List the rules: context-mode policy list"
+            )
         with self._translated(path):
             try:
                 with self._open_folder(path) as place, open_plain(place, follow=False) as file:
@@ -82,15 +86,15 @@ class Drafts:
             except FileNotFoundError:
                 return None
         if len(data) > PAGE_BYTES_MAX:
-            raise self._bad(path, f"is larger than {PAGE_BYTES_MAX >> 20} MiB", "divide it")
+            raise self._bad(path, f"is larger than {PAGE_BYTES_MAX >> 20} MiB", "Divide it.")
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            message = f"is no UTF-8 text (byte {error.start})"
-            raise self._bad(path, message, "save it as UTF-8") from None
+            message = f"is not UTF-8 (byte {error.start})"
+            raise self._bad(path, message, "Save it as UTF-8.") from None
 
     def write(self, path: str, text: str) -> None:
-        """Write a draft: whoever reads it finds the old text or the new one.
+        """Write a draft; readers get either the old text or the new one.
 
         Raises:
             BadInputError: a link or another kind of file is in the way, or it is too large.
@@ -99,14 +103,14 @@ class Drafts:
         try:
             data = text.encode()
         except UnicodeEncodeError:
-            raise self._bad(path, "has a lone surrogate", "take it out") from None
+            raise self._bad(path, "has a lone surrogate", "Remove it.") from None
         if len(data) > PAGE_BYTES_MAX:
-            raise self._bad(path, f"is larger than {PAGE_BYTES_MAX >> 20} MiB", "divide it")
+            raise self._bad(path, f"is larger than {PAGE_BYTES_MAX >> 20} MiB", "Divide it.")
         with self._translated(path), self._open_folder(path, make=True) as place:
             with suppress(FileNotFoundError):
                 if not stat.S_ISREG(os.lstat(place).st_mode):
                     raise OSError(errno.ELOOP, "it is not a regular file")
-            # A short name of its own: that of the longest slug would be too long with more.
+            # A short temporary name: the longest slug leaves no room for more.
             replace_file(place, data, mode=0o644 & new_file_mode(), prefix=".")
 
     def remove(self, path: str) -> bool:
@@ -120,7 +124,7 @@ class Drafts:
         return True
 
     def remove_leftovers(self) -> None:
-        """Remove what writers that died left of new texts."""
+        """Remove the unfinished texts of writers that died."""
         for below in FOLDERS.values():
             opened = self._open_folder(f"{below}/x")
             with self._translated(below), suppress(FileNotFoundError), opened as place:
@@ -132,7 +136,7 @@ class Drafts:
         """Return the paths of all drafts, sorted, whatever kind of file each is.
 
         Raises:
-            BadInputError: a folder of them is a link or a file.
+            BadInputError: a folder of drafts is a link or a file.
         """
         found = []
         for below in FOLDERS.values():
@@ -148,12 +152,12 @@ class Drafts:
 
     @contextmanager
     def _open_folder(self, path: str, *, make: bool = False) -> Iterator[str]:
-        """Open a draft's folder step by step, since any of them may become a link meanwhile; give
-        the draft's path in it."""
+        """Open a draft's folder step by step, since a part may become a link; yield the draft's
+        path in it."""
         *parents, name = path.split("/")
-        path.encode()  # a lone surrogate stands in no path of a page
+        path.encode()  # no page path has a lone surrogate
         if any(part in ("", ".", "..") or "\0" in part for part in (*parents, name)):
-            raise OSError(errno.EINVAL, "it is no path of a page")
+            raise OSError(errno.EINVAL, "invalid page path")
         if make:
             for depth, part in enumerate((DRAFTS_FOLDER, *parents)):
                 above = enter_folder(self.folder.parent, *(DRAFTS_FOLDER, *parents)[:depth])
@@ -169,13 +173,13 @@ class Drafts:
         except FileNotFoundError:
             raise
         except (ValueError, UnicodeEncodeError):
-            raise self._bad(path, "is no path of a page", "choose another slug") from None
+            raise self._bad(path, "is not a page path", "Choose another slug.") from None
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EPERM, errno.EDQUOT):
                 message = f"{DRAFTS_FOLDER}/{path} cannot be opened: {error.strerror}"
                 raise StoreUnavailableError(message) from error
-            message = f"is no regular file without links ({error.strerror})"
-            raise self._bad(path, message, "put a plain file or folder in its place") from error
+            message = f"is a link or not a regular file ({error.strerror})"
+            raise self._bad(path, message, "Replace it by a plain file or folder.") from error
 
     @staticmethod
     def _bad(path: str, what: str, remedy: str) -> BadInputError:
@@ -187,10 +191,10 @@ class Draft:
     """A draft that was read."""
 
     path: str
-    text: str  # that of its file
+    text: str  # redactions of its file
     page: Page  # without secrets
     committed: Page  # without secrets and private parts
-    front: Front  # what `committed` says of itself
+    front: Front  # description of `committed`
     redactions: int = 0
 
     @property
@@ -205,7 +209,7 @@ class Draft:
 def read_drafts(
     drafts: Drafts, paths: Iterable[str], find_secrets: FindSecrets
 ) -> tuple[list[Draft], list[Problem]]:
-    """Return the drafts of paths, and what is wrong with those that cannot be read."""
+    """Return the drafts at paths, and the problems of those that cannot be read."""
     read, problems = list[Draft](), list[Problem]()
     for path in paths:
         try:
@@ -220,15 +224,15 @@ def read_drafts(
 
 
 def read_draft(drafts: Drafts, path: str, find_secrets: FindSecrets) -> Draft | None:
-    """Return the draft at a path; None if there is none.
+    """Return the draft at a path; None if it is missing.
 
     Raises:
         BadInputError: it cannot be committed.
     """
     named = slug_of(path)
     if named is None:
-        message = "its name cannot be the slug of a page"
-        raise BadInputError(message, "rename the file: letters, digits, `_`, `-` and `.`")
+        message = "its name is not a valid slug"
+        raise BadInputError(message, "Rename the file: use letters, digits, `_`, `-` and `.`.")
     text = drafts.read(path)
     if text is None:
         return None
@@ -239,7 +243,7 @@ def read_draft(drafts: Drafts, path: str, find_secrets: FindSecrets) -> Draft | 
 
 
 def prepare_draft(path: str, text: str, page: Page, find_secrets: FindSecrets) -> Draft:
-    """Return a page as a draft: checked, without its secrets and its private parts.
+    """Return a page as a draft: checked, without secrets and private parts.
 
     Raises:
         BadInputError: it cannot be committed.
@@ -248,60 +252,60 @@ def prepare_draft(path: str, text: str, page: Page, find_secrets: FindSecrets) -
     cleaned, redactions = clean_page(page, find_secrets)
     committed, public = cleaned, drop_private_parts(cleaned)
     if public is not cleaned:
-        # What stood on both sides of a private part may be a secret together.
+        # The texts around a removed private part may form a secret together.
         committed, further = clean_page(public, find_secrets)
         redactions += further
     if redactions or public is not cleaned:
         committed = parse_page(render_page(committed))
     if size_bytes(text) > PAGE_BYTES_MAX:
-        raise BadInputError(f"it is larger than {PAGE_BYTES_MAX >> 20} MiB", "divide it")
+        raise BadInputError(f"it is larger than {PAGE_BYTES_MAX >> 20} MiB", "Divide it.")
     return Draft(path, text, cleaned, committed, describe_page(committed), redactions)
 
 
 def check_marks(text: str) -> None:
-    """Refuse a text in which a merge is not finished. A line `=======` alone may be a heading's.
+    """Refuse a text with an unfinished merge. A line `=======` alone may belong to a heading.
 
     Raises:
-        BadInputError: a line of it is one of the marks around a conflict.
+        BadInputError: a line is one of the marks around a conflict.
     """
     marks = (MERGE_MARKS[0], MERGE_MARKS[2])
     if any(mark in text for mark in marks):
         for number, line in enumerate(text.splitlines(), 1):
             if line.rstrip() in marks:
-                message = (
-                    f"line {number} is a mark of a merge that is not finished: `{line.rstrip()}`"
-                )
+                message = f"line {number} is a mark of an unfinished merge: `{line.rstrip()}`"
                 raise BadInputError(message, _MERGE_REMEDY)
 
 
 def bad_pages(problems: Sequence[Problem]) -> BadPagesError:
-    """Return the error that tells all problems."""
+    """Build the error that reports all problems."""
     lines = [f"{DRAFTS_FOLDER}/{path}: {error.message}" for path, error in problems[:_SHOWN_MAX]]
     if len(problems) > _SHOWN_MAX:
         lines.append(f"… and {len(problems) - _SHOWN_MAX} more")
     count = f"{len(problems)} pages have problems" if len(problems) > 1 else "a page has a problem"
-    remedies = "; ".join(dict.fromkeys(filter(None, (error.remedy for _, error in problems))))
-    message = "\n  ".join([f"{count}, and nothing was committed:", *lines])
-    return BadPagesError(message, remedies[:1000] or "mend them, then push again", problems)
+    remedies = " ".join(dict.fromkeys(filter(None, (error.remedy for _, error in problems))))
+    message = "\n  ".join([f"{count}; nothing was committed:", *lines])
+    return BadPagesError(message, remedies[:1000] or "Fix them, then push again.", problems)
 
 
 def with_fields(page: Page, **changes: object) -> Page:
-    """Return a page with some of its fields changed."""
+    """Return a page with some fields changed."""
     return replace(page, front=replace(page.front, **changes))  # type: ignore[arg-type]
 
 
 def _check_place(page: Page, page_type: PageType, slug: str) -> None:
     front = page.front
     if front.slug != slug:
-        message = f"its field `slug` is {front.slug[:80]!r}, and its file is named {slug[:80]!r}"
-        raise BadInputError(message, "make both the same")
+        message = f"its field `slug` is {front.slug[:80]!r}, but its file is named {slug[:80]!r}"
+        raise BadInputError(message, "Make both the same.")
     if front.type != page_type:
-        message = f"its field `type` is {front.type}, and it lies in {FOLDERS[page_type]}"
-        raise BadInputError(message, f"move it to {FOLDERS[front.type]}, or change the field")
+        message = f"its field `type` is {front.type}, but it is in {FOLDERS[page_type]}"
+        raise BadInputError(message, f"Move it to {FOLDERS[front.type]}, or change the field.")
 
 
 def _check_parent(page: Page) -> None:
     parent = page.front.parent_sha
     if parent and not _SHA.fullmatch(parent):
-        message = f"its field `parent_sha` is {parent[:80]!r}, which names no commit"
-        raise BadInputError(message, "give the commit it was written upon, or leave it out")
+        message = f"its field `parent_sha` is {parent[:80]!r}, not a commit"
+        raise BadInputError(
+            message, "Set it to the commit that the draft is based on, or remove it."
+        )

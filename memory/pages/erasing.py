@@ -1,8 +1,8 @@
-"""Takes a page out of the history: the commits are written anew without it, and its objects go.
+"""Erasing of a page from the history: commits are rewritten without it, its objects deleted.
 
-This is done to all branches, tags and notes. The index pages go out of all older commits, too,
-since they quote the pages. A file beside the objects says what is being erased, so that whoever
-comes after a crash finishes it.
+This covers all branches, tags and notes. Index pages are removed from all older commits, too, since
+they quote the pages. A file next to the objects names the erasing in progress, so that the next
+process finishes it after a crash.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _ERASED_SUBJECT = "Push pages, of which one was erased"
 
 
 _Commit = tuple[list[bytes], bytes, list[bytes]]
-"""A commit of an export: its lines before its message, the message, and its changes."""
+"""A commit of an export: the lines before its message, the message, and its changes."""
 
 
 _Ref = tuple[str, str, str]
-"""A branch, a tag or another name: what it names, and to which object tags lead from there."""
+"""A branch, a tag or another name, with the object it names and the object a tag resolves to."""
 
 
 def rewrite_without(repository: Repository, path: str) -> int:
-    """Write the history of all branches and tags anew without a page, and delete its objects;
-    return how many commits changed. The repository is locked by the caller.
+    """Rewrite the history of all branches and tags without a page, and delete its objects; return
+    the number of changed commits. The caller locks the repository.
 
     Raises:
-        GitError: git failed, or something of the page is still there. The next push goes on.
+        GitError: git failed, or a part of the page remains. The next push continues.
     """
     marker = repository.folder / MARKER
     blobs = _list_blobs(repository, path) | _read_blobs(marker)
@@ -59,13 +59,13 @@ def rewrite_without(repository: Repository, path: str) -> int:
     left = blobs & _list_objects(repository) - _list_reachable(repository)
     if left or _list_blobs(repository, path):
         message = f"{max(len(left), 1)} versions of {path} could not be deleted: something else "
-        raise GitError(f"{message}in {repository.folder} holds them", _left_remedy(repository))
+        raise GitError(f"{message}in {repository.folder} uses them", _left_remedy(repository))
     marker.unlink(missing_ok=True)
     return count
 
 
 def read_marker(repository: Repository) -> str:
-    """Return the path of a page whose erasing was not finished; empty if there is none."""
+    """Return the path of a page whose erasing is unfinished; empty if none is."""
     try:
         return (repository.folder / MARKER).read_text().partition("\n")[0]
     except FileNotFoundError:
@@ -73,7 +73,7 @@ def read_marker(repository: Repository) -> str:
 
 
 def _read_blobs(marker: Path) -> set[str]:
-    """Return the contents that an erasing before this one had still to delete."""
+    """Return the contents that an earlier erasing still had to delete."""
     try:
         return set(marker.read_text().split("\n")[1:])
     except FileNotFoundError:
@@ -83,13 +83,13 @@ def _read_blobs(marker: Path) -> set[str]:
 def _left_remedy(repository: Repository) -> str:
     command = f"git -C {repository.folder} worktree list"
     return (
-        f"see `{command}`, remove each with `git -C {repository.folder} worktree remove --force "
-        "FOLDER`, then push again, which finishes the erasing"
+        f"List them with `{command}`, remove each with `git -C {repository.folder} worktree "
+        "remove --force FOLDER`, then push again, which finishes the erasing."
     )
 
 
 def _delete_refs(repository: Repository, blobs: set[str]) -> None:
-    """Delete refs that are ours, those of remotes, and tags that name a content of the page."""
+    """Delete own refs, those of remotes, and tags that name a content of the page."""
     for name, _, target in _list_refs(repository):
         if name.startswith(("refs/context-mode/", "refs/remotes/")) or target in blobs:
             repository.git.run("update-ref", "--no-deref", "-d", name)
@@ -113,13 +113,13 @@ def _list_refs(repository: Repository, kind: str = "") -> list[_Ref]:
 
 
 def delete_unreachable(repository: Repository) -> None:
-    """Delete whatever the branch does not lead to: other refs of ours, logs, packs, loose objects,
-    and what processes that died left behind."""
+    """Delete everything that the branch does not reach: own other refs, logs, packs, loose objects,
+    and files of processes that died."""
     git, folder = repository.git, repository.folder
     _delete_refs(repository, set())
     for name in ("FETCH_HEAD", "ORIG_HEAD", CACHE, _MARKS, *_names(folder, "fast_import_crash_*")):
         (folder / name).unlink(missing_ok=True)
-    # Git's own lists of commits and objects would name those that go.
+    # Git's own lists of commits and objects would name the deleted ones.
     shutil.rmtree(folder / "objects/info/commit-graphs", ignore_errors=True)
     for pattern in (
         "objects/info/commit-graph",
@@ -157,7 +157,7 @@ def _list_objects(repository: Repository) -> set[str]:
 
 
 def _list_reachable(repository: Repository) -> set[str]:
-    """Return what all refs lead to: the same text may stand in another page."""
+    """Return the objects that all refs reach: another page may have the same text."""
     said = repository.git.run("rev-list", "--objects", "--no-object-names", "--all")
     return set(said.decode().split())
 
@@ -204,8 +204,8 @@ def _rewrite(repository: Repository, path: str) -> int:
 
 
 def _move_refs(repository: Repository, refs: Sequence[_Ref], changes: Mapping[str, str]) -> None:
-    """Let all refs name the new commits, or none. A tag with a message becomes one without: that
-    may quote the page, too."""
+    """Move all refs to the new commits, or none. A tag with a message loses it: that may quote the
+    page, too."""
     orders = []
     for name, sha, target in refs:
         new = changes.get(target, target)
@@ -217,7 +217,8 @@ def _move_refs(repository: Repository, refs: Sequence[_Ref], changes: Mapping[st
 
 
 def _read_commits(stream: bytes) -> Iterator[_Commit]:
-    """Divide an export into its commits. Data are counted, so that no message can be a command."""
+    """Divide an export into its commits. Data are read by their length, so that no message can be a
+    command."""
     at = 0
     current: _Commit | None = None
     while at < len(stream):
@@ -227,7 +228,7 @@ def _read_commits(stream: bytes) -> Iterator[_Commit]:
         if line.startswith((b"commit ", b"reset ", b"tag ")):
             if current:
                 yield current
-            # Refs are moved by their old commits, whatever the export says of them.
+            # Refs are moved by their old commits, not by those of the export.
             current = ([], b"", []) if line.startswith(b"commit ") else None
         elif line.startswith(b"data "):
             size = int(line[5:])
@@ -263,7 +264,7 @@ def _write(
         (b"merge " if number else b"from ") + one
         for number, one in enumerate(dict.fromkeys(parents))
     ]
-    # Without a parent the branch of the import must not lend its own.
+    # Without a parent, the import's branch must not supply its own.
     begin = [] if links else [b"reset " + _NEW.encode()]
     lines = [*begin, b"commit " + _NEW.encode(), b"mark " + mark, *names]
     data = b"data %d\n" % len(message) + message
@@ -271,7 +272,7 @@ def _write(
 
 
 def _hide_subject(message: bytes) -> bytes:
-    """Return a message that says nothing of the page, with the trailers of the old one."""
+    """Return a message that does not mention the page, with the trailers of the old one."""
     last = message.decode("utf-8", "replace").strip().rpartition("\n\n")[2]
     found = dict(line.split(": ", 1) for line in last.splitlines() if ": " in line)
     return message_of(_ERASED_SUBJECT, found).encode()
@@ -301,11 +302,11 @@ def forget_page(  # noqa: PLR0913 - what the surface decides
     why: str = "",
     agent: str = "",
 ) -> Forgotten:
-    """Remove a page and its draft by a commit; erased, it goes out of the history, too. A draft
-    with edits that were never pushed is removed only if erased or forced.
+    """Remove a page and its draft by a commit; with erasing, also from the history. A draft with
+    unpushed edits is removed only if erased or forced.
 
     Raises:
-        BadInputError: there is no such page, or its draft has edits that were never pushed.
+        BadInputError: the page does not exist, or its draft has unpushed edits.
     """
     pages.require_ready()
     path = find_page(pages, name)
@@ -333,7 +334,7 @@ def forget_page(  # noqa: PLR0913 - what the surface decides
 
 
 def finish_erasing(pages: Pages) -> None:
-    """Finish an erasing that was killed. The repository is locked by the caller."""
+    """Finish an erasing that was killed. The caller locks the repository."""
     if path := read_marker(pages.repository):
         rewrite_without(pages.repository, path)
         pages.fronts.drop()

@@ -1,4 +1,4 @@
-"""The versions of a page compared, and who wrote a section: walked through renames (C16)."""
+"""Comparison of a page's versions, and the author of each section across renames (C16)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,8 @@ _SECTIONS_CACHED_MAX = 200
 
 
 def blame_sections(versions: Sequence[tuple[Commit, str]]) -> tuple[SectionChange, ...]:
-    """Return the sections of the last version with who wrote them; the oldest comes first. White
-    space does not count.
-
-    A version whose fields cannot be read is left out, as if it had not been.
-    """
+    """Return the sections of the last version with their authors; the oldest version comes first.
+    White space does not count. Versions with unreadable fields are skipped."""
     known: tuple[SectionChange, ...] = ()
     before: tuple[Section, ...] = ()
     for commit, text in versions:
@@ -47,11 +44,8 @@ def blame_sections(versions: Sequence[tuple[Commit, str]]) -> tuple[SectionChang
 
 
 def with_blame(diff: SectionDiff, versions: Sequence[tuple[Commit, str]]) -> SectionDiff:
-    """Return a difference that also says who wrote its sections.
-
-    Those of the new side are looked for in its commit; where that is none of the versions, since
-    it is a draft, in what the old side knows of them.
-    """
+    """Return a difference with the authors of its sections. Sections of the new side are looked up
+    in its commit. If the new side is a draft, the authors come from the old side."""
     at = {commit.sha: place for place, (commit, _) in enumerate(versions)}
     from_at = at.get(diff.from_sha, len(versions) - 1 if not diff.from_sha else -1)
     to_at = at.get(diff.to_sha, -1)
@@ -110,11 +104,11 @@ def _carry_on(known: SectionChange | None, section: Section, commit: Commit) -> 
 
 
 _CACHE: OrderedDict[bytes, tuple[int, ...]] = OrderedDict()
-"""What was matched lately, by the digests of both versions: their texts would take too much."""
+"""Recent matches by the digests of both versions: their texts would take too much memory."""
 
 
 def _partners(old: Sequence[Section], new: Sequence[Section]) -> tuple[int, ...]:
-    """Return the place in the old version of each section of the new one, else -1."""
+    """Return, for each section of the new version, its place in the old one, or -1."""
     key = _digest(old) + _digest(new)
     found = _CACHE.get(key)
     if found is None:
@@ -145,11 +139,11 @@ def compare_versions(  # noqa: PLR0913 - the ends of a comparison
     has_blame: bool = False,
     is_local: bool = False,
 ) -> SectionDiff:
-    """Compare two versions of a page: the last two, else those of two commits; `is_local`: the
-    newest, or that of `start`, and the draft.
+    """Compare two versions of a page: the last two, or those of two commits. With `is_local`,
+    compare the newest, or that of `start`, with the draft.
 
     Raises:
-        BadInputError: there is no such page or commit.
+        BadInputError: the page or a commit does not exist.
     """
     path = find_page(pages, name)
     slug = _slug(path)
@@ -161,7 +155,7 @@ def compare_versions(  # noqa: PLR0913 - the ends of a comparison
     else:
         if not commits:
             message = f"{name[:80]!r} was not pushed yet"
-            raise BadInputError(message, "compare its draft, or push it first")
+            raise BadInputError(message, "Compare its draft, or push it first.")
         to_sha = pages.repository.resolve(end) if end else commits[0].sha
         if start:
             from_sha = pages.repository.resolve(start)
@@ -178,19 +172,20 @@ def compare_versions(  # noqa: PLR0913 - the ends of a comparison
 
 
 def blame_page(pages: Pages, name: str) -> SectionDiff:
-    """Return a page's newest version compared with itself, so that each section has its blame."""
+    """Return the comparison of a page's newest version with itself, so that each section has its
+    blame."""
     path = find_page(pages, name)
     versions = pages.repository.versions(path)
     if not versions:
         message = f"{name[:80]!r} was not pushed yet"
-        raise BadInputError(message, "push it first")
+        raise BadInputError(message, "Push it first.")
     commit, text = versions[-1]
     diff = compare_texts(_slug(path), text, text, from_sha=commit.sha, to_sha=commit.sha)
     return with_blame(diff, versions)
 
 
 def list_evolution(pages: Pages, name: str, limit: int = EVOLUTION_MAX) -> tuple[Version, ...]:
-    """List a page's versions with what changed in each and why, newest first."""
+    """List the versions of a page with their changes and reasons, newest first."""
     path = find_page(pages, name)
     commits = pages.repository.history(path, limit + 1)
     texts = pages.repository.read_each([(path, one.sha) for one in commits])

@@ -1,8 +1,8 @@
-"""The YAML of a page's fields: what its text says is kept, and what could grow without end refused.
+"""The YAML of a page's fields: texts are kept exactly, and unlimited growth is refused.
 
-Values are read from the parser's events, so that no nesting becomes recursion. Without quotes, a
-number is one only if it is written the way it would be written again; `true`, `false` and `null`
-are what they say. All else is text: dates, `yes`, `12:30` and `1.10` stay as they are.
+Values are read from the parser's events, so that nesting does not become recursion. Without quotes,
+a number is one only in the form it would be written in; `true`, `false` and `null` have their
+meaning. All else is text: dates, `yes`, `12:30` and `1.10` stay as they are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import yaml
 from memory.errors import BadInputError
 
 DEPTH_MAX = 16
-"""How deep lists and mappings may lie in each other."""
+"""Most levels of nested lists and mappings."""
 
 _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -26,7 +26,7 @@ _FLOAT = re.compile(r"-?[0-9]{1,30}\.[0-9]{1,30}(?:e[+-][0-9]{1,3})?")
 _NULLS = ("", "~", "null", "Null", "NULL")
 _TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _TAGS = (None, "!", "tag:yaml.org,2002:str")
-# Line breaks, and what YAML escapes: emitters differ in them, but not between double quotes.
+# Line breaks and characters that YAML escapes: emitters differ in them, except in double quotes.
 _UNUSUAL = re.compile(
     "[^ -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufdff\ufe00-\ufefe\uff00-\uffef\U00010000-\U0010ffff]"
 )
@@ -36,7 +36,7 @@ _WIDTH = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A value that is no list and no mapping, as it is written."""
+    """A value other than a list or a mapping, as it is written."""
 
     text: str
     is_plain: bool
@@ -61,7 +61,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A mapping of names to values, in the order they are written in."""
+    """A mapping of names to values, in written order."""
 
     items: dict[str, Value]
     lines: dict[str, int]
@@ -76,27 +76,31 @@ Value = Scalar | Listing | Fields
 
 
 def read_fields(text: str, line: int = 1) -> Fields:
-    """Read the fields of a page from YAML that begins at a line of it.
+    """Read the fields of a page from YAML that begins at a given line.
 
     Raises:
-        BadInputError: it is no mapping, or has what is refused: aliases, anchors, tags, names that
-            stand twice, nesting beyond `DEPTH_MAX`. The message names the line.
+        BadInputError: it is not a mapping, or has aliases, anchors, tags, duplicate names, or
+            nesting beyond `DEPTH_MAX`. The message names the line.
     """
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise _bad(line, "has a lone surrogate", "take it out") from None
+        raise _bad(line, "has a lone surrogate", "Remove it.") from None
     try:
         root = _build(yaml.parse(text, Loader=_PARSER), line)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         at = line + mark.line if mark else line + text.count("\n", 0, _position(error))
         told = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
-        raise _bad(at, f"is no YAML: {told}"[:200], "quote texts with `: ` or `#`") from None
+        raise _bad(
+            at, f"is not valid YAML: {told}"[:200], "Quote texts that contain `: ` or `#`."
+        ) from None
     if root is None:
         return Fields({}, {}, line)
     if not isinstance(root, Fields):
-        raise _bad(root.line, "must be `name: value`", "write a name and a colon before each value")
+        raise _bad(
+            root.line, "must be `name: value`", "Write a name and a colon before each value."
+        )
     return root
 
 
@@ -104,7 +108,8 @@ def write_fields(fields: Mapping[str, Any]) -> str:
     """Return fields as YAML that reads as the same, one below the other.
 
     Raises:
-        BadInputError: a value is none of text, number, truth, nothing, list and mapping of such.
+        BadInputError: a value is not a text, number, truth value, null, or a list or mapping of
+            these.
     """
     if not fields:
         return ""
@@ -119,12 +124,12 @@ def write_fields(fields: Mapping[str, Any]) -> str:
             width=_WIDTH,
         )
     except UnicodeEncodeError:
-        raise BadInputError("a field has a lone surrogate", "take it out") from None
+        raise BadInputError("a field has a lone surrogate", "Remove it.") from None
     return written
 
 
 class _Builder:
-    """Puts events together to values."""
+    """Builder of values from events."""
 
     def __init__(self, line: int) -> None:
         self.line = line
@@ -148,10 +153,12 @@ class _Builder:
 
     def enter(self, value: Listing | Fields) -> None:
         if len(self._open) >= DEPTH_MAX:
-            message = f"lies deeper than {DEPTH_MAX} lists and mappings"
-            raise _bad(value.line, message, "write it flatter")
+            message = f"is nested deeper than {DEPTH_MAX} lists and mappings"
+            raise _bad(value.line, message, "Reduce the nesting.")
         if self._open and isinstance(self._open[-1], Fields) and self._name is None:
-            raise _bad(value.line, "has a name that is no text", "write a text before the colon")
+            raise _bad(
+                value.line, "has a name that is not a text", "Write a text before the colon."
+            )
         name = self._name
         self.add(value)
         self._names.append(name)
@@ -164,11 +171,11 @@ class _Builder:
         self._name = None
 
     def _take_name(self, parent: Fields, value: Value) -> None:
-        assert isinstance(value, Scalar)  # `enter` refused all else
+        assert isinstance(value, Scalar)  # `enter` refused everything else
         if value.text in parent.lines:
             first = parent.lines[value.text]
             message = f"has {value.text[:80]!r} again (first in line {first})"
-            raise _bad(value.line, message, "keep one of the two")
+            raise _bad(value.line, message, "Remove one of the two.")
         parent.lines[value.text] = value.line
         self._name = value.text
 
@@ -180,7 +187,7 @@ def _build(events: Iterable[Any], first: int) -> Value | None:
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
-                raise _bad(line, "begins a second document", "close the fields with `---` alone")
+                raise _bad(line, "begins a second document", "Close the fields with a line `---`.")
         elif isinstance(event, yaml.NodeEvent):
             _take_node(builder, event, line)
         elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
@@ -190,9 +197,9 @@ def _build(events: Iterable[Any], first: int) -> Value | None:
 
 def _take_node(builder: _Builder, event: Any, line: int) -> None:  # noqa: ANN401 - untyped library
     if event.anchor is not None:
-        raise _bad(line, f"has an anchor or alias ({event.anchor[:80]})", "write the value out")
+        raise _bad(line, f"has an anchor or alias ({event.anchor[:80]})", "Write the value itself.")
     if event.tag not in _TAGS:
-        raise _bad(line, f"has a tag ({event.tag[:80]})", "take it out")
+        raise _bad(line, f"has a tag ({event.tag[:80]})", "Remove it.")
     if isinstance(event, yaml.ScalarEvent):
         is_plain = event.style in (None, "") and event.tag is None
         builder.add(Scalar(event.value, is_plain, line))
@@ -215,15 +222,15 @@ def _value_of(text: str) -> str | int | float | bool | None:
 
 
 def _float_text(number: float) -> str:
-    """Return a number as YAML 1.1 wants it, which has a point in each."""
+    """Return a number in the form of YAML 1.1, which requires a point."""
     text = repr(number)
     return text.replace("e", ".0e", 1) if "e" in text and "." not in text else text
 
 
 def _check_value(name: str, value: Any, depth: int) -> Any:  # noqa: ANN401 - what YAML holds
     if depth > DEPTH_MAX:
-        message = f"the field {name[:80]!r} lies deeper than {DEPTH_MAX} lists and mappings"
-        raise BadInputError(message, "write it flatter")
+        message = f"the field {name[:80]!r} is nested deeper than {DEPTH_MAX} lists and mappings"
+        raise BadInputError(message, "Reduce the nesting.")
     if isinstance(value, str | bool) or value is None:
         return value
     if isinstance(value, int | float) and isinstance(_value_of(_number_text(value)), int | float):
@@ -232,8 +239,8 @@ def _check_value(name: str, value: Any, depth: int) -> Any:  # noqa: ANN401 - wh
         return [_check_value(name, item, depth + 1) for item in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {key: _check_value(name, item, depth + 1) for key, item in value.items()}
-    message = f"the field {name[:80]!r} has a value that no page can hold"
-    raise BadInputError(message, "use texts, numbers, true, false, lists and mappings of them")
+    message = f"the field {name[:80]!r} has a value that pages cannot store"
+    raise BadInputError(message, "Use texts, numbers, true, false, or lists and mappings of them.")
 
 
 def _number_text(number: float) -> str:
@@ -243,7 +250,7 @@ def _number_text(number: float) -> str:
 
 
 class _Dumper(_DUMPER):  # type: ignore[misc]  # untyped library
-    """Writes texts that only a reader with dates would read otherwise without quotes."""
+    """Writer of YAML that quotes no text unless readers with dates would misread it."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - as the library has it
         first: [(tag, pattern) for tag, pattern in rows if not tag.endswith(":timestamp")]

@@ -1,7 +1,7 @@
-"""A page's text: its fields in YAML between two lines `---`, and its Markdown (C10).
+"""The text of a page: its fields in YAML between two lines `---`, and its Markdown (C10).
 
-The Markdown is kept byte for byte, with whatever ends its lines. The fields are read whatever ends
-their lines, and written with line feeds; a byte order mark before them is left out.
+The Markdown is kept byte for byte, line ends included. Fields are read with any line ends, and
+written with line feeds; a byte order mark before them is dropped.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from memory.texts import size_bytes
 _TEXTS = ("schema", "slug", "type", "author", "agent", "created", "updated", "parent_sha")
 _LISTS = ("sources", "related", "tags")
 FIELD_NAMES = (*_TEXTS, *_LISTS, "reasoning_summary")
-"""The fields of `ctx.page.v1`, in the order they are written in."""
+"""The fields of `ctx.page.v1`, in written order."""
 
 REQUIRED = ("schema", "slug", "type", "author", "created")
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*(?:\r\n|\r|\n|\Z)")
 _CLOSING = re.compile(r"(?<=[\r\n])---[ \t]*(?:\r\n|\r|\n|\Z)")
-# In what is written no line but that of a field of its own begins with its name.
+# In written pages, only the line of a known field begins with its name.
 _PARENT_LINE = re.compile("^parent_sha: .*\n", re.MULTILINE)
 _UPDATED_LINE = re.compile("^updated: .*\n", re.MULTILINE)
-_SKELETON = "begin the page with a line `---`, its fields, and another line `---`"
+_SKELETON = "Begin the page with a line `---`, its fields, and another line `---`."
 
 
 def split_page(text: str) -> tuple[str, str]:
-    """Divide a page's text into the YAML of its fields and the Markdown below.
+    """Split a page's text into the YAML of its fields and the Markdown below.
 
     Raises:
         BadInputError: it does not begin with fields, or they do not end within
@@ -47,11 +47,11 @@ def split_page(text: str) -> tuple[str, str]:
     opening = _OPENING.match(text)
     if not opening:
         raise BadInputError("line 1 of the page must be `---`: it has no fields", _SKELETON)
-    limit = opening.end() + FRONTMATTER_BYTES_MAX + 16  # so many bytes are at most so many chars
+    limit = opening.end() + FRONTMATTER_BYTES_MAX + 16  # a character has at least a byte
     closing = _CLOSING.search(text, opening.end(), limit)
     if not closing and len(text) <= limit:
         raise BadInputError("the fields that begin in line 1 do not end", _SKELETON)
-    # A line that the limit cuts may only look like the closing one.
+    # A line cut by the limit may only look like the closing one.
     if closing and closing.end() == limit < len(text):
         closing = None
     fields = text[opening.end() : closing.start()] if closing else text[opening.end() : limit]
@@ -64,15 +64,15 @@ def parse_page(text: str) -> Page:
     """Read a page.
 
     Raises:
-        BadInputError: its fields cannot be read, or are none of a page. The message names each
-            field that is wrong, and its line.
+        BadInputError: its fields cannot be read, or are not those of a page. The message names each
+            wrong field and its line.
     """
     yaml, body = split_page(text)
     return Page(_read_front(read_fields(yaml, 2)), body)
 
 
 def try_parse(text: str) -> Page | None:
-    """Read a page; None if that cannot be done."""
+    """Read a page; None if it is invalid."""
     try:
         return parse_page(text)
     except BadInputError:
@@ -93,8 +93,8 @@ def render_page(page: Page) -> str:
             fields[name] = list(value) if name in _LISTS else value
     for name, value in front.unknown.items():
         if name in FIELD_NAMES:
-            message = f"`{name}` is a field of its own and cannot be among the unknown ones"
-            raise BadInputError(message, "give it as that field")
+            message = f"`{name}` is a known field and cannot be among the unknown ones"
+            raise BadInputError(message, "Set the known field.")
         fields[name] = value
     written = write_fields(fields)
     if size_bytes(written) > FRONTMATTER_BYTES_MAX:
@@ -103,11 +103,11 @@ def render_page(page: Page) -> str:
 
 
 def set_parent(rendered: str, parent: str) -> str | None:
-    """Return a text that `render_page` wrote with another `parent_sha`; None where it has no place
-    for one line of it. That reads as rendering it anew would."""
+    """Return a text from `render_page` with another `parent_sha`, as if rendered again; None if the
+    field does not fit one line of it."""
     end = rendered.index("\n---\n", 3) + 1
     line = _PARENT_LINE.search(rendered, 4, end) or _UPDATED_LINE.search(rendered, 4, end)
-    if line is None or rendered[line.end()] == " ":  # the value goes on
+    if line is None or rendered[line.end()] == " ":  # the value continues
         return None
     start = line.start() if line[0].startswith("parent_sha") else line.end()
     return f"{rendered[:start]}parent_sha: {parent}\n{rendered[line.end() :]}"
@@ -148,7 +148,7 @@ def _check_known(name: str, value: str, line: int) -> list[str]:
         try:
             check_slug(value)
         except BadInputError as error:
-            return [f"`slug`{_at(line)}: {error.message}; {error.remedy}"]
+            return [f"`slug`{_at(line)}: {error.message}. {error.remedy}"]
     return []
 
 
@@ -179,10 +179,10 @@ def _at(line: int | None) -> str:
 
 def _remedy(problems: list[str]) -> str:
     if any("must be a list" in one for one in problems):
-        return "write a list as `tags: [one, two]`, a text as `author: name`"
-    return f"a page needs {', '.join(REQUIRED)}; its types are {', '.join(PAGE_TYPES)}"
+        return "Write a list as `tags: [one, two]`, a text as `author: name`."
+    return f"A page needs {', '.join(REQUIRED)}; its types are {', '.join(PAGE_TYPES)}."
 
 
 def _too_large() -> BadInputError:
     message = f"the fields of the page take more than {FRONTMATTER_BYTES_MAX >> 10} KiB"
-    return BadInputError(message, "close them with `---`, and write long texts below")
+    return BadInputError(message, "Close them with `---`, and write long texts below.")

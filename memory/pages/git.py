@@ -1,6 +1,6 @@
-"""The real git, run with its own configuration, no hooks, no prompts, a deadline, bounded output.
+"""Runs of the real git: own configuration, no hooks or prompts, time limit, bounded output.
 
-Also the text of a commit: what is written into one for fast-import, and what is read from a log.
+Also the text of commits: written for fast-import, and read from a log.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ENVIRONMENT = {**UNATTENDED, "GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
 _ALLOWED = frozenset(
     ["SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "http_proxy", "no_proxy", "NO_PROXY", "TMPDIR"]
 )
-"""What is taken over from the environment: a pull over the network may need it."""
+"""Environment variables that git gets: a pull over the network may need them."""
 
 _SETTINGS = (
     *NEUTRAL_SETTINGS,
@@ -46,7 +46,7 @@ _SETTINGS = (
     "commit.gpgSign=false",
     "protocol.ext.allow=never",
     "gc.auto=0",
-    # Each commit is one pack, which is written faster than its objects one by one.
+    # Each commit is one pack: that is faster than writing its objects one by one.
     "fastimport.unpackLimit=1",
     "maintenance.auto=false",
     "fetch.fsckObjects=true",
@@ -54,13 +54,14 @@ _SETTINGS = (
 
 
 def one_line(text: str, chars_max: int) -> str:
-    """Return a text as a line of its own: no control character, no lone surrogate."""
+    """Return a text as one line, without control characters and lone surrogates."""
     plain = _UNSAFE.sub(" ", text).encode("utf-8", "replace").decode()
     return " ".join(plain.split())[:chars_max].strip()
 
 
 def identity(author: str) -> str:
-    """Return a name, perhaps with its address, as git writes it. Neither can hold `<` or `>`."""
+    """Return a name, with its address if there is one, as git writes it. Neither can contain `<` or
+    `>`."""
     line = one_line(author, _NAME_CHARS_MAX)
     match = re.fullmatch(r"([^<>]*)<([^<>\s]*)>", line)
     name, address = (match[1], match[2]) if match else (line, "")
@@ -69,7 +70,7 @@ def identity(author: str) -> str:
 
 
 def message_of(subject: str, trailers: Mapping[str, str]) -> str:
-    """Return the whole message. The last paragraph is ours alone, whatever stands before it."""
+    """Return the whole message. Its last paragraph is always our own trailers."""
     text = _UNSAFE_IN_LINES.sub(" ", subject.replace("\r\n", "\n").replace("\r", "\n"))
     text = text.encode("utf-8", "replace").decode()[:_MESSAGE_CHARS_MAX].strip()
     first, _, rest = text.partition("\n")
@@ -91,7 +92,7 @@ def import_stream(  # noqa: PLR0913 - what a commit is made of
     message: str,
     at: int,
 ) -> bytes:
-    """Return one commit for fast-import: files with their texts, None where one is deleted."""
+    """Return one commit for fast-import: files with their texts, None for deleted ones."""
     text = message.encode()
     pieces = [
         f"commit {branch}\n".encode(),
@@ -113,7 +114,7 @@ def import_stream(  # noqa: PLR0913 - what a commit is made of
 
 
 def parse_log(said: bytes) -> Iterator[Commit]:
-    """Read what `log -z --format=LOG_FORMAT` prints."""
+    """Parse the output of `log -z --format=LOG_FORMAT`."""
     fields = said.decode("utf-8", "replace").split("\0")
     for at in range(0, len(fields) - 3, 4):
         sha, author, seconds, message = fields[at : at + 4]
@@ -123,7 +124,7 @@ def parse_log(said: bytes) -> Iterator[Commit]:
 def _commit(sha: str, author: str, seconds: str, message: str) -> Commit:
     found: dict[str, str] = {}
     paragraphs = message.strip().split("\n\n")
-    if len(paragraphs) > 1:  # a subject is no trailer
+    if len(paragraphs) > 1:  # a subject is not a trailer
         for line in paragraphs[-1].split("\n"):
             name, mark, value = line.partition(": ")
             if mark and name in TRAILERS:
@@ -146,22 +147,22 @@ def _quote(path: str) -> bytes:
 
 
 def find_git() -> str:
-    """Return where git is.
+    """Return the path of git.
 
     Raises:
-        GitError: there is none.
+        GitError: git is missing.
     """
     git = shutil.which("git", path=GIT_PATH)
     if git is None:
         raise GitError(
-            "pages are kept in a git repository, and there is no git here",
-            f"install git, so that it is found in {GIT_PATH.replace(':', ', ')}",
+            "pages are kept in a git repository, and git was not found",
+            f"Install git in one of {GIT_PATH.replace(':', ', ')}.",
         )
     return git
 
 
 class Git:
-    """Runs git upon one bare repository."""
+    """Runner of git in one bare repository."""
 
     def __init__(
         self, folder: Path, environ: Mapping[str, str], *, seconds_max: float = SECONDS_MAX
@@ -174,7 +175,7 @@ class Git:
         }
 
     def run(self, *arguments: str, given: bytes = b"", bytes_max: int = OUTPUT_BYTES_MAX) -> bytes:
-        """Return what a command of git prints.
+        """Return the output of a git command.
 
         Raises:
             GitError: it fails, prints more than `bytes_max`, or takes too long.
@@ -187,7 +188,7 @@ class Git:
     def try_run(
         self, *arguments: str, given: bytes = b"", bytes_max: int = OUTPUT_BYTES_MAX
     ) -> tuple[int, bytes, bytes]:
-        """Return the exit code of a command of git, its output and its errors.
+        """Return the exit code of a git command, its output and its errors.
 
         Raises:
             GitError: git is missing, prints more than `bytes_max`, or takes too long.
@@ -202,18 +203,20 @@ class Git:
                 given=given,
             )
         except CannotStartError as error:
-            raise GitError(f"git cannot be started: {error}") from error
+            raise GitError(f"cannot start git: {error}") from error
         except TookTooLongError as error:
             raise GitError(
-                f"git took longer than {self._seconds_max:g} s, and was ended", "try it once more"
+                f"git took longer than {self._seconds_max:g} s, and was stopped", "Try again."
             ) from error
         except TooMuchOutputError as error:
-            raise GitError(f"git printed more than {bytes_max >> 20} MiB, and was ended") from error
+            raise GitError(
+                f"git printed more than {bytes_max >> 20} MiB, and was stopped"
+            ) from error
         return done.returncode, done.stdout, done.stderr
 
 
 def _shorten(errors: bytes) -> str:
-    """Return the lines that tell what is wrong, for a message."""
+    """Return the lines that describe the failure, for a message."""
     lines = errors.decode("utf-8", "replace").splitlines()
     told = [one for one in lines if one.startswith(("fatal:", "error:", "warning:"))] or lines
     return "; ".join(told[:3])[:600]

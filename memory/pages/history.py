@@ -1,6 +1,6 @@
-"""The history of pages: commits, the versions that the search has, and commits that were rewritten.
+"""The history of pages: commits, versions for search, and rewritten commits.
 
-Erasing writes the history again, and drafts name the old commits.
+Erasing rewrites the history, while drafts still name the old commits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LINE = re.compile(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}|-)")
 _BYTES_MAX = 64 << 20
 
 VERSIONS_MAX = 20
-"""So many of the newest versions of a page are found."""
+"""Newest versions of a page that search covers."""
 
 HISTORY_MAX = 50
 
@@ -27,7 +27,7 @@ LogEntry = tuple[Commit, tuple[str, ...]]
 
 
 def read_rewritten(repository: Repository) -> dict[str, str]:
-    """Return what became of commits that are no more; empty of one that nothing is left of."""
+    """Return the new names of rewritten commits; empty for one that was dropped."""
     found: dict[str, str] = {}
     with suppress(OSError), open(repository.folder / FILE, "rb") as file:
         for line in file.read(_BYTES_MAX).decode("ascii", "replace").splitlines():
@@ -38,7 +38,7 @@ def read_rewritten(repository: Repository) -> dict[str, str]:
 
 
 def add_rewritten(repository: Repository, changes: Mapping[str, str]) -> None:
-    """Keep what became of commits, also of those that were written anew before.
+    """Store the new names of rewritten commits, also of those rewritten before.
 
     Raises:
         OSError: it cannot be written.
@@ -51,7 +51,7 @@ def add_rewritten(repository: Repository, changes: Mapping[str, str]) -> None:
 
 
 def follow_rewritten(parent: str, rewritten: Mapping[str, str]) -> str:
-    """Return what a commit is named now; the draft of one that is no more has no parent."""
+    """Return the present name of a commit; a draft of a dropped commit has no parent."""
     if parent in rewritten:
         return rewritten[parent]
     if rewritten and len(parent) < 40:
@@ -61,14 +61,14 @@ def follow_rewritten(parent: str, rewritten: Mapping[str, str]) -> str:
 
 
 def name_page(path: str) -> str:
-    """Return how a page is called: its type and slug; empty where no page lies."""
+    """Return the name of a page: its type and slug; empty if the path is not a page's."""
     named = slug_of(path)
     return f"{named[0]}/{named[1]}" if named else ""
 
 
 def list_changed(repository: Repository, since: str, head: str) -> list[str] | None:
-    """List the paths that changed between two commits. None where the history was written anew:
-    then everything is to be compared."""
+    """List the paths that changed between two commits. None if the history was rewritten: then
+    everything must be compared."""
     if not since:
         return None
     code, _, _ = repository.git.try_run("merge-base", "--is-ancestor", since, head)
@@ -93,8 +93,8 @@ def read_newest(repository: Repository, head: str) -> Mapping[str, str]:
 def read_versions(
     repository: Repository, paths: Sequence[str], head: str
 ) -> Mapping[str, list[tuple[Commit, str]]]:
-    """Read the versions of pages up to a commit, the oldest first: those since each was last not
-    there. One that is not there now has none."""
+    """Read the versions of pages up to a commit, the oldest first, since the page was last absent.
+    A page that is absent now has none."""
     histories = {path: repository.history(path, VERSIONS_MAX, at=head) for path in paths}
     wanted = [(path, one.sha) for path, commits in histories.items() for one in commits]
     texts = dict(zip(wanted, repository.read_each(wanted), strict=True))

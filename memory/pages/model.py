@@ -1,4 +1,4 @@
-"""Pages: their names and fields, commits, what differs between two versions, what can be wrong."""
+"""Data types of pages: names, fields, commits, differences, errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memory.errors import BadInputError, MemoryRoomError
 PageType = Literal["concept", "entity", "source", "analysis"]
 PAGE_TYPES: tuple[PageType, ...] = get_args(PageType)
 KNOWLEDGE: tuple[PageType, ...] = ("concept", "analysis")
-"""The types that are distilled from a session: a push of them asks for its source."""
+"""Types of pages distilled from a session: pushing them asks for their source."""
 
 SCHEMA = "ctx.page.v1"
 FOLDERS: Mapping[PageType, str] = {
@@ -21,7 +21,7 @@ FOLDERS: Mapping[PageType, str] = {
     "entity": "wiki/entities",
     "analysis": "wiki/analyses",
 }
-"""Where pages of each type lie, below `.contexo/` and in the repository alike."""
+"""Folders of each page type, both below `.contexo/` and in the repository."""
 
 DRAFTS_FOLDER = ".contexo"
 PAGE_BYTES_MAX = 1 << 20
@@ -35,19 +35,19 @@ _SUFFIX = ".md"
 
 
 class GitError(MemoryRoomError):
-    """git is missing, failed, printed too much or took too long."""
+    """Error: git is missing, failed, printed too much or took too long."""
 
 
 class MovedError(MemoryRoomError):
-    """The branch has moved since its head was read; nothing was committed."""
+    """Error: the branch has moved since its head was read; nothing was committed."""
 
 
 Problem = tuple[str, BadInputError]
-"""The path of a page, and what is wrong with it."""
+"""The path of a page, and its problem."""
 
 
 class BadPagesError(BadInputError):
-    """Pages cannot be committed; each of their problems is told."""
+    """Error: pages cannot be committed; it lists each problem."""
 
     def __init__(self, message: str, remedy: str, problems: Sequence[Problem]) -> None:
         super().__init__(message, remedy)
@@ -56,8 +56,8 @@ class BadPagesError(BadInputError):
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """The fields at the head of a page, as Contexo's `ctx.page.v1` has them, in this order. Times
-    are texts of ISO 8601."""
+    """The fields at the head of a page, in the order of Contexo's `ctx.page.v1`. Times are texts in
+    ISO 8601."""
 
     schema: str
     slug: str
@@ -66,12 +66,12 @@ class Frontmatter:
     agent: str = ""
     created: str = ""
     updated: str = ""
-    parent_sha: str = ""  # the commit that the draft was written upon
+    parent_sha: str = ""  # the commit that the draft is based on
     sources: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     reasoning_summary: str = ""
-    unknown: Mapping[str, Any] = field(default_factory=dict)  # further fields, kept; written last
+    unknown: Mapping[str, Any] = field(default_factory=dict)  # preserved; written last
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,33 +96,33 @@ class Commit:
 
 
 Hunk = tuple[Literal["=", "-", "+"], str]
-"""A run of words with its mark: kept, only in the old text, or only in the new one."""
+"""A run of words with its mark: unchanged, only in the old text, or only in the new one."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """A field of the frontmatter that differs. Lists are compared as sets, all others by value."""
+    """A field of the frontmatter that differs. Lists are compared as sets, others by value."""
 
     field: str
-    old: Any = None  # the value; not of lists
-    new: Any = None  # the value; not of lists
-    added: tuple[Any, ...] = ()  # what only the new list has
-    removed: tuple[Any, ...] = ()  # what only the old list has
+    old: Any = None  # the value; unused for lists
+    new: Any = None  # the value; unused for lists
+    added: tuple[Any, ...] = ()  # items only in the new list
+    removed: tuple[Any, ...] = ()  # items only in the old list
 
 
 @dataclass(frozen=True, slots=True)
 class SectionChange:
     """The change of a section of level 2, or of the text before the first."""
 
-    heading: str  # that of the new side, else of the old one
+    heading: str  # heading of the new side, else of the old one
     status: Status
-    old: str = ""  # text; empty where it is missing
-    new: str = ""  # text; empty where it is missing
-    old_heading: str = ""  # set where it was renamed
-    is_moved: bool = False  # whether its place among the matched ones changed
-    is_reflowed: bool = False  # whether only white space differs, so that it counts as unchanged
-    hunks: tuple[Hunk, ...] = ()  # the words of a changed one
-    introduced_by: Commit | None = None  # the commit that it first came with, through renames
+    old: str = ""  # text; empty if missing
+    new: str = ""  # text; empty if missing
+    old_heading: str = ""  # set if it was renamed
+    is_moved: bool = False  # whether its order among the matched ones changed
+    is_reflowed: bool = False  # whether only white space differs, which counts as unchanged
+    hunks: tuple[Hunk, ...] = ()  # the words of a changed section
+    introduced_by: Commit | None = None  # its first commit, followed through renames
     heading_since: Commit | None = None  # the commit that gave it its heading
     changed_by: Commit | None = None  # the last commit that changed its text
 
@@ -132,12 +132,12 @@ class SectionDiff:
     """The difference of two versions of a page. A missing side is an empty page."""
 
     slug: str
-    from_sha: str  # empty of a missing side
-    to_sha: str  # empty of a missing side
+    from_sha: str  # empty for a missing side
+    to_sha: str  # empty for a missing side
     fields: tuple[FieldChange, ...]
     preamble: SectionChange | None
     sections: tuple[SectionChange, ...]
-    parse_fallback: bool = False  # whether a side's frontmatter cannot be read: all of it is body
+    parse_fallback: bool = False  # whether a side's frontmatter is unreadable: all of it is body
 
 
 def is_slug(text: str) -> bool:
@@ -149,32 +149,32 @@ def check_slug(slug: str) -> str:
     """Return a slug that can name a page.
 
     Raises:
-        BadInputError: it cannot.
+        BadInputError: it is not valid.
     """
     if not is_slug(slug):
         raise BadInputError(
-            f"{slug[:80]!r} cannot be the slug of a page",
-            f"use 1 to {SLUG_CHARS_MAX} of A-Z, a-z, 0-9, `_`, `-` and `.`, beginning with a "
-            "letter, a digit or `_`, without `..`",
+            f"invalid slug {slug[:80]!r}",
+            f"Use 1 to {SLUG_CHARS_MAX} of A-Z, a-z, 0-9, `_`, `-` and `.`, beginning with a "
+            "letter, a digit or `_`, without `..`.",
         )
     return slug
 
 
 def page_path(page_type: PageType, slug: str) -> str:
-    """Return where a page lies, below `.contexo/` and in the repository alike.
+    """Return the path of a page, both below `.contexo/` and in the repository.
 
     Raises:
-        BadInputError: there is no such type, or the slug cannot name a page.
+        BadInputError: the type is unknown, or the slug is not valid.
     """
     folder = FOLDERS.get(page_type)
     if folder is None:
-        message = f"{page_type[:80]!r} is no type of a page"
-        raise BadInputError(message, f"use {', '.join(sorted(FOLDERS))}")
+        message = f"unknown page type {page_type[:80]!r}"
+        raise BadInputError(message, f"Choose from: {', '.join(sorted(FOLDERS))}.")
     return f"{folder}/{check_slug(slug)}{_SUFFIX}"
 
 
 def slug_of(path: str) -> tuple[PageType, str] | None:
-    """Return the type and the slug of the page at a path; None if none can lie there."""
+    """Return the type and the slug of the page at a path; None if it cannot be a page's."""
     folder, _, name = path.rpartition("/")
     slug = name.removesuffix(_SUFFIX)
     if slug == name or not is_slug(slug):

@@ -1,4 +1,4 @@
-"""Requests to the pages of a project, and the answers."""
+"""Requests for the pages of a project, and the answers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from memory.pages.buffers import BufferStatus
 from memory.pages.model import Commit, PageType, SectionDiff
 
 DraftState = Literal["new", "edited", "unchanged", "behind", "diverged", "removed", "broken"]
-"""How a draft stands to the repository: not in it; changed since; the same; the same as an older
-version; changed since an older version; the same as a version that was removed; cannot be read."""
+"""States of a draft against the repository: not in it; changed since; equal; equal to an older
+version; changed since an older version; equal to a removed version; unreadable."""
 
 Source = Literal["draft", "repository"]
 PushReason = Literal["", "merge_required", "distill_required", "nothing", "from_run"]
@@ -20,13 +20,13 @@ PushReason = Literal["", "merge_required", "distill_required", "nothing", "from_
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A page that was written as a draft, or is of a push."""
+    """A page that was written as a draft, or pushed."""
 
     path: str
     slug: str
     type: PageType
-    is_new: bool  # whether no draft and no commit had it before
-    redactions: int = 0  # how many secrets were taken out
+    is_new: bool  # whether it was in no draft and no commit before
+    redactions: int = 0  # number of secrets removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ReadPage:
     type: PageType | Literal[""]
     text: str  # without control or bidirectional characters
     source: Source
-    commit: Commit | None = None  # that of the version shown; None of a draft
+    commit: Commit | None = None  # commit of the version shown; None for a draft
     notice: str = ""  # the drift notice, or empty
 
 
@@ -52,18 +52,18 @@ class PageRow:
     title: str
     summary: str = ""
     tags: tuple[str, ...] = ()
-    state: DraftState | Literal[""] = ""  # empty where there is no draft of it
+    state: DraftState | Literal[""] = ""  # empty without a draft
 
 
 @dataclass(frozen=True, slots=True)
 class PagesStatus:
-    """How the pages of a project stand: its drafts, its buffers, its repository's newest commit."""
+    """The status of a project's pages: drafts, buffers, the repository's newest commit."""
 
     is_ready: bool
     repository: Path
     head: str = ""
-    drafts: Mapping[str, DraftState] = field(default_factory=dict)  # by path, how each stands
-    # By path, why a draft is broken: `path`, `message` and `remedy`.
+    drafts: Mapping[str, DraftState] = field(default_factory=dict)  # states by path
+    # Reasons why a draft is broken, by path: `path`, `message` and `remedy`.
     problems: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     pages: int = 0
     buffers: tuple[BufferStatus, ...] = ()
@@ -71,7 +71,7 @@ class PagesStatus:
 
 @dataclass(frozen=True, slots=True)
 class PushRequest:
-    """A wish to push changed drafts: all, or those of some slugs or of a type."""
+    """A request to push changed drafts: all, or those of some slugs or of a type."""
 
     slugs: tuple[str, ...] = ()
     message: str = ""
@@ -89,20 +89,20 @@ class PushRequest:
 class Pushed:
     """The outcome of a push."""
 
-    commit: str = ""  # empty where nothing was committed, and of a dry run
+    commit: str = ""  # empty if nothing was committed, and for a dry run
     pages: tuple[Written, ...] = ()
     redactions: int = 0
-    reason: PushReason = ""  # why nothing was committed; else empty
-    directive: str = ""  # what to do where there is a reason
-    archived: str = ""  # the buffer that was put away
+    reason: PushReason = ""  # why nothing was committed, or empty
+    directive: str = ""  # instructions, if there is a reason
+    archived: str = ""  # the buffer that was archived
     is_dry_run: bool = False
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PulledPages:
-    """What a pull brought: the newest commit before and after, the pages that changed, the drafts
-    that were brought up to date, and those that are behind since they were edited."""
+    """The result of a pull: the newest commit before and after, the changed pages, the updated
+    drafts, and the edited drafts that are now outdated."""
 
     before: str
     after: str
@@ -113,14 +113,14 @@ class PulledPages:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """The outcome of forgetting a page."""
+    """The outcome of deleting a page."""
 
     path: str
     commit: str = ""
     had_draft: bool = False
     is_erased: bool = False
-    commits: int = 0  # how many commits erasing wrote anew
-    notes: tuple[str, ...] = ()  # where the text may still be
+    commits: int = 0  # number of commits that erasing rewrote
+    notes: tuple[str, ...] = ()  # places where the text may remain
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,6 @@ class Version:
     """A version of a page."""
 
     commit: Commit
-    reasoning_summary: str  # why it was written
-    diff: SectionDiff  # what changed
+    reasoning_summary: str  # reason of the change
+    diff: SectionDiff  # list of changes
     is_removal: bool = False  # whether the commit removed the page

@@ -1,6 +1,6 @@
-"""Fronts: what index pages and comparisons need of a page, read once per content.
+"""Fronts: page data for index pages and comparisons, read once per content.
 
-The index of all pages and that of their tags are made of them at each push.
+Each push builds the index of pages and the index of tags from them.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _MARKS = re.compile(r"([\\`*_\[\]<>|#~&])")
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """A page's own words about itself."""
+    """The data that a page gives about itself."""
 
-    key: str  # a digest of all but `parent_sha`, `updated` and `sources`, which a push writes
-    type: str = ""  # empty of a page that cannot be read
+    key: str  # digest of all but `parent_sha`, `updated` and `sources`, which a push writes
+    type: str = ""  # empty if the page cannot be read
     slug: str = ""
     title: str = ""
     summary: str = ""
@@ -53,7 +53,7 @@ class Front:
 
 
 def describe_page(page: Page) -> Front:
-    """Return what a page says of itself."""
+    """Return the front of a page."""
     front = page.front
     compared = asdict(replace(front, parent_sha="", updated="", sources=()))
     told = json.dumps([compared, page.body], sort_keys=True, default=str)
@@ -72,7 +72,7 @@ def describe_page(page: Page) -> Front:
 
 
 def describe_text(text: str) -> Front:
-    """Return what the text of a page says of itself."""
+    """Return the front of the text of a page."""
     page = try_parse(text)
     if page is None:
         return Front(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
@@ -80,10 +80,8 @@ def describe_text(text: str) -> Front:
 
 
 def are_same(draft: Front, pushed: Front) -> bool:
-    """Return whether a draft says what a version in the repository does.
-
-    A push that was killed may have added sources to the version, and not yet to the draft.
-    """
+    """Return whether a draft has the same content as a version in the repository. A killed push may
+    have added sources to the version, and not yet to the draft."""
     if draft.key != pushed.key:
         return False
     mine, theirs = set(draft.sources), set(pushed.sources)
@@ -91,7 +89,7 @@ def are_same(draft: Front, pushed: Front) -> bool:
 
 
 class Fronts:
-    """What pages of a repository say of themselves, by the names of their contents."""
+    """The fronts of the pages of a repository, by the names of their contents."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
@@ -101,7 +99,7 @@ class Fronts:
         self._is_loaded = False
 
     def read(self, blobs: Iterable[str]) -> Mapping[str, Front]:
-        """Return what contents say of themselves; one that is no text counts as unreadable."""
+        """Return the fronts of contents; a content that is not text counts as unreadable."""
         self._load()
         wanted = [blob for blob in dict.fromkeys(blobs) if blob]
         missing = [blob for blob in wanted if blob not in self._known]
@@ -112,13 +110,13 @@ class Fronts:
         return {blob: self._known[blob] for blob in wanted}
 
     def read_tree(self, tree: Mapping[str, str]) -> dict[str, Front]:
-        """Return what all pages of a commit say of themselves, by their paths."""
+        """Return the fronts of all pages of a commit, by path."""
         pages = {path: blob for path, blob in tree.items() if slug_of(path)}
         read = self.read(pages.values())
         return {path: read[blob] for path, blob in pages.items()}
 
     def list_entries(self, commit: str) -> Mapping[str, str]:
-        """Return the files of a commit, which is known by its full name; those of none are none."""
+        """Return the files of a commit, given by its full name; empty without a commit."""
         self._load()
         if commit and commit != self._commit:
             self._entries = self._repository.list_entries(commit)
@@ -126,8 +124,8 @@ class Fronts:
         return self._entries if commit else {}
 
     def save(self, commit: str, tree: Mapping[str, str], fronts: Mapping[str, Front]) -> None:
-        """Keep the files of the newest commit for the next process, and what its pages say of
-        themselves, by their paths. That they cannot be kept costs time alone."""
+        """Store the files of the newest commit and the fronts of its pages for the next process. A
+        failure only costs time."""
         self._load()
         self._commit = commit
         self._entries = dict(sorted(tree.items()))
@@ -140,7 +138,7 @@ class Fronts:
             replace_file(self._repository.folder / CACHE, data)
 
     def drop(self) -> None:
-        """Forget everything, also what was kept."""
+        """Forget everything, also the stored data."""
         self._known.clear()
         self._commit, self._entries = "", {}
         self._is_loaded = True
@@ -167,7 +165,7 @@ def _front(row: list[object]) -> Front:
 
 
 def make_index_pages(fronts: Mapping[str, Front]) -> dict[str, str]:
-    """Return the texts of `index.md` and `tags.md`. The same pages give the same bytes."""
+    """Return the texts of `index.md` and `tags.md`. Equal pages give equal bytes."""
     return {INDEX: _make_index(fronts), TAGS: _make_tags(fronts)}
 
 
@@ -204,5 +202,5 @@ def _summary(front: Front) -> str:
 
 
 def _escape(text: str) -> str:
-    """Return a text as Markdown shows it, that can be no link, heading or mark of its own."""
+    """Return a text as Markdown displays it, without links, headings or marks."""
     return _MARKS.sub(r"\\\1", text)

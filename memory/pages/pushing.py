@@ -1,8 +1,8 @@
-"""A push: changed drafts become one commit, or nothing does.
+"""Push of pages: all changed drafts become one commit, or nothing is committed.
 
-In this order: all drafts are checked, and their secrets go; drafts upon an older version stop it;
-a session that is not distilled lets it pause; then everything is one commit. What follows the
-commit, the drafts' new parent and the buffer's archiving, the next push does after a crash.
+Order: all drafts are checked, and secrets removed; drafts based on an older version stop the push;
+a session that is not distilled may pause it; then one commit is made. After a crash, the next push
+does what follows a commit: it updates the drafts' parents and archives the buffer.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _SUBJECT_SLUGS = 5
 
 
 def push(pages: Pages, asked: PushRequest, buffer: Buffer | None = None) -> Pushed:
-    """Commit changed drafts. Without a buffer that of the session's folder is looked at.
+    """Commit changed drafts. Without a buffer, that of the session's folder is used.
 
     Raises:
-        BadPagesError: drafts cannot be committed; all their problems are told.
-        BadInputError: what is asked cannot be done.
-        MovedError: others pushed again and again meanwhile.
+        BadPagesError: drafts cannot be committed; all their problems are reported.
+        BadInputError: the request is invalid.
+        MovedError: others pushed again and again during the call.
         MemoryRoomError: git, the drafts or the repository cannot be used.
     """
     pages.require_ready()
@@ -86,7 +86,7 @@ def _push_locked(
     standings = compare_drafts(pages.repository, pages.fronts, head, tree, drafts)
     diverged = [one for one in standings if one.state == "diverged"]
     if not asked.is_dry_run:
-        _mend_drafts(pages, standings)
+        _repair_drafts(pages, standings)
         _archive_distilled(pages)
     if diverged:
         directive = merge_directive(pages.repository, diverged, find_secrets=pages.find_secrets)
@@ -126,7 +126,8 @@ def _commit(  # noqa: PLR0913, PLR0917 - what a push stands upon
     tree: Mapping[str, str],
     buffer: Buffer | None,
 ) -> Pushed:
-    """Make the commit, and what follows it. `head` is the newest before, `tree` has its files."""
+    """Make the commit and its follow-up. `head` is the newest commit before, `tree` has its
+    files."""
     source = asked.source_slug if asked.distill_done else ""
     written = [_finish_page(pages, one, source, asked.author) for one in changed]
     files = {one.path: render_page(one.committed) for one in written}
@@ -155,8 +156,8 @@ def _commit(  # noqa: PLR0913, PLR0917 - what a push stands upon
 
 
 def _finish_page(pages: Pages, standing: Standing, source: str, author: str) -> Draft:
-    """Return a draft with the fields that a push writes: its sources, and when it was changed; its
-    author, if the push names one."""
+    """Return a draft with the fields that a push writes: its sources, and when it was changed; also
+    its author, if the push names one."""
     draft = standing.draft
     changes: dict[str, object] = {"parent_sha": standing.parent}
     front = draft.page.front
@@ -170,7 +171,7 @@ def _finish_page(pages: Pages, standing: Standing, source: str, author: str) -> 
     page = with_fields(draft.page, **changes)
     if author or "sources" in changes:
         return prepare_draft(draft.path, draft.text, page, pages.find_secrets)
-    # A commit and a time are no secrets: the draft is clean as it was.
+    # A commit and a time contain no secrets: the draft is as clean as before.
     is_public = draft.committed is draft.page
     committed = page if is_public else with_fields(draft.committed, **changes)
     described = replace(draft.front, parent_sha=standing.parent, updated=page.front.updated)
@@ -180,7 +181,7 @@ def _finish_page(pages: Pages, standing: Standing, source: str, author: str) -> 
 def _follow(
     pages: Pages, sha: str, written: Sequence[Draft], files: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Write what follows a commit into the drafts; what cannot be is told, and done later."""
+    """Update the drafts after a commit; report failures, which the next push repeats."""
     warnings = []
     for one in written:
         try:
@@ -197,7 +198,7 @@ def _follow(
 
 
 def _set_parent(pages: Pages, pushed: Draft, committed: str, sha: str) -> None:
-    """Let a draft stand upon the commit that it became, also where it was edited meanwhile."""
+    """Set the parent of a draft to its new commit, also if it was edited during the push."""
     text = pages.drafts.read(pushed.path)
     if text == pushed.text and pushed.committed is pushed.page:
         written = set_parent(committed, sha)
@@ -213,8 +214,8 @@ def _set_parent(pages: Pages, pushed: Draft, committed: str, sha: str) -> None:
     pages.drafts.write(pushed.path, render_page(changed))
 
 
-def _mend_drafts(pages: Pages, standings: Sequence[Standing]) -> None:
-    """Give drafts the commit that they became in a push that was killed after it."""
+def _repair_drafts(pages: Pages, standings: Sequence[Standing]) -> None:
+    """Set the parents of drafts that a push committed before it was killed."""
     for one in standings:
         if one.is_stale:
             last = pages.repository.last_commit(one.draft.path)
@@ -230,7 +231,7 @@ def _mend_drafts(pages: Pages, standings: Sequence[Standing]) -> None:
 
 
 def _archive_distilled(pages: Pages) -> None:
-    """Put away buffers that a commit says were distilled: a push may have died after it."""
+    """Archive buffers that a commit names as distilled: a push may have died after it."""
     if not pages.buffers.status():
         return
     for commit in pages.repository.history("", _TRAILERS_READ):
@@ -243,16 +244,16 @@ def _with_archived(pages: Pages, answer: Pushed, buffer: Buffer) -> Pushed:
     try:
         pages.buffers.archive(buffer)
     except OSError as error:
-        told = f"the session's buffer was not put away: {error.strerror or error}"
+        told = f"cannot archive the session's buffer: {error.strerror or error}"
         return replace(answer, warnings=(*answer.warnings, told))
     return replace(answer, archived=buffer.upto)
 
 
 def _select(pages: Pages, asked: PushRequest) -> list[str]:
-    """Return the paths of the drafts that are asked for."""
+    """Return the paths of the requested drafts."""
     if asked.type and asked.type not in PAGE_TYPES:
-        message = f"{asked.type[:80]!r} is no type of a page"
-        raise BadInputError(message, f"use {', '.join(PAGE_TYPES)}")
+        message = f"unknown page type {asked.type[:80]!r}"
+        raise BadInputError(message, f"Choose from: {', '.join(PAGE_TYPES)}.")
     there = pages.drafts.list_paths()
     if asked.slugs:
         chosen = [path for slug in asked.slugs for path in pages.find_drafts(slug, there)]
@@ -262,25 +263,36 @@ def _select(pages: Pages, asked: PushRequest) -> list[str]:
         chosen = [one for one in chosen if (slug_of(one) or ("",))[0] == asked.type]
     if asked.distill_done:
         if not asked.source_slug:
-            message = "distill_done needs the slug of the page that the session was distilled into"
-            raise BadInputError(message, _next_call(asked, "SLUG"))
+            flags = ("distill_done", "source_slug")
+            needs, needed = flags if asked.agent else map(_to_flag, flags)
+            raise BadInputError(f"{needs} needs {needed}", _next_call(asked, "SLUG"))
         source = page_path("source", check_slug(asked.source_slug))
         chosen += [source] if source in there else []
     return list(dict.fromkeys(chosen))
 
 
 def _check_source(asked: PushRequest, paths: Collection[str]) -> None:
-    """See that the source page is there, or comes with this push."""
+    """Check that the source page exists or is part of this push."""
     if page_path("source", asked.source_slug) in paths:
         return
-    call = f'ctx_pages {{"action": "write", "type": "source", "slug": "{asked.source_slug}"'
+    slug = asked.source_slug
+    call = f'ctx_pages {{"action": "write", "type": "source", "slug": "{slug}", "text": "…"}}'
+    if not asked.agent:
+        call = f"context-mode pages write {slug} FILE --type source"
     raise BadInputError(
-        f"there is no source page {asked.source_slug!r}",
-        f'write it: {call}, "text": "…"}}; then: {_next_call(asked, asked.source_slug)}',
+        f"no source page {slug!r}", f"Write it: {call}. Then: {_next_call(asked, slug)}"
     )
 
 
+def _to_flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def _next_call(asked: PushRequest, source_slug: str) -> str:
+    """Write the push that follows, as the caller types it: a user at a terminal has no name."""
+    if not asked.agent:
+        words = ["context-mode pages push", *asked.slugs, "--distill-done --source-slug"]
+        return f"{' '.join(words)} {source_slug}"
     return f"ctx_pages {json.dumps(next_push(asked.slugs, asked.message, source_slug))}"
 
 
@@ -306,7 +318,7 @@ def _pause(
 
 
 def _store_redacted(pages: Pages, draft: Draft) -> Draft:
-    """Take secrets out of a draft's file, too."""
+    """Remove secrets from a draft's file, too."""
     if draft.redactions:
         text = render_page(draft.page)
         pages.drafts.write(draft.path, text)
@@ -355,8 +367,9 @@ def needs_distilling(  # noqa: PLR0913 - a truth table of its conditions
     is_disabled: bool,
     now: float,
 ) -> bool:
-    """Return whether a batch of pages must wait: it has a concept or an analysis, the session's
-    buffer has turns of the last six hours, and nobody said that it is distilled or need not be."""
+    """Return whether pages must wait for distilling. They must if one is a concept or an analysis,
+    the session's buffer has turns of the last six hours, and the request does not say that it is
+    distilled or need not be."""
     if distill_done or no_distill or is_disabled:
         return False
     has_knowledge = any(one in KNOWLEDGE for one in types)

@@ -1,4 +1,4 @@
-"""Finds pages by their names, shows them, lists them, and tells how drafts stand."""
+"""Reading of pages: finding by name, showing, listing, states of drafts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def name_paths(name: str) -> list[str]:
     """Return the paths that a name may mean: a slug, `concept/SLUG` or a path.
 
     Raises:
-        BadInputError: it can name no page.
+        BadInputError: it is not a valid page name.
     """
     for path in (name, f"{name}.md"):
         if slug_of(path):
@@ -41,10 +41,10 @@ def name_paths(name: str) -> list[str]:
 
 
 def find_page(pages: Pages, name: str) -> str:
-    """Return the path of the page that a name means: a draft, a page, or one that was removed.
+    """Return the path of the page that a name means: a draft, a page, or a removed page.
 
     Raises:
-        BadInputError: there is none, or several have the name.
+        BadInputError: there is no page of this name, or several have it.
     """
     candidates = name_paths(name)
     there = {*pages.drafts.list_paths(), *pages.repository.list_paths()}
@@ -56,16 +56,16 @@ def find_page(pages: Pages, name: str) -> str:
     if len(found) > 1:
         named = [one for path in found if (one := slug_of(path))]
         names = ", ".join(f"{one[0]}/{one[1]}" for one in named)
-        raise BadInputError(f"several pages are named {name[:80]!r}", f"say which: {names}")
+        raise BadInputError(f"several pages are named {name[:80]!r}", f"Choose from: {names}.")
     return found[0]
 
 
 def read_page(pages: Pages, name: str, commit: str = "") -> ReadPage:
-    """Return a page as it is shown: its draft, else the newest version, else that of a commit.
-    `index` and `tags` are the pages that are made.
+    """Return a page for showing: its draft, else the newest version, or that of a commit. `index`
+    and `tags` are the generated pages.
 
     Raises:
-        BadInputError: there is no such page, or no such commit.
+        BadInputError: the page or the commit does not exist.
     """
     if name in _MADE:
         sha = pages.repository.resolve(commit)
@@ -80,12 +80,12 @@ def read_page(pages: Pages, name: str, commit: str = "") -> ReadPage:
     sha = pages.repository.resolve(commit)
     version = pages.repository.read(path, sha)
     if version is None:
-        remedy = f"`context-mode pages history {slug}` lists its versions"
+        remedy = f"List its versions: context-mode pages history {slug}"
         raise BadInputError(f"{name[:80]!r} is not in that version", remedy)
     last = next(iter(pages.repository.history(path, 1, at=sha)), None)
     page, text = None if commit else try_parse(version), version
     if page is not None and last is not None:
-        # Whoever writes upon what is shown writes upon this commit.
+        # Edits of the shown text are based on this commit.
         text = render_page(with_fields(page, parent_sha=last.sha))
     return ReadPage(path, slug, page_type, _show(pages, text), "repository", last)
 
@@ -94,7 +94,7 @@ def list_pages(pages: Pages, of_type: str = "", tag: str = "") -> tuple[PageRow,
     """List the pages of the repository and the drafts, by type and slug."""
     if of_type and of_type not in PAGE_TYPES:
         raise BadInputError(
-            f"{of_type[:80]!r} is no type of a page", f"use {', '.join(PAGE_TYPES)}"
+            f"unknown page type {of_type[:80]!r}", f"Choose from: {', '.join(PAGE_TYPES)}."
         )
     head = pages.repository.head()
     fronts = pages.fronts.read_tree(pages.fronts.list_entries(head))
@@ -116,7 +116,7 @@ def list_pages(pages: Pages, of_type: str = "", tag: str = "") -> tuple[PageRow,
 
 
 def tell_status(pages: Pages) -> PagesStatus:
-    """Return how drafts, buffers and the repository stand."""
+    """Return the states of drafts, buffers and the repository."""
     head = pages.repository.head()
     count = sum(1 for path in pages.repository.list_paths(head) if slug_of(path)) if head else 0
     states, problems = _status(pages)
@@ -132,7 +132,7 @@ def tell_status(pages: Pages) -> PagesStatus:
 
 
 def compare_all(pages: Pages, paths: list[str]) -> list[Standing]:
-    """Return how the drafts of paths stand; those that cannot be read are left out."""
+    """Return the states of the drafts at paths; unreadable ones are skipped."""
     drafts, _ = read_drafts(pages.drafts, paths, pages.find_secrets)
     head = pages.repository.head()
     tree = pages.fronts.list_entries(head)
@@ -140,7 +140,7 @@ def compare_all(pages: Pages, paths: list[str]) -> list[Standing]:
 
 
 def _status(pages: Pages) -> tuple[dict[str, DraftState], dict[str, dict[str, str]]]:
-    """Return by path how each draft stands, and why one is broken."""
+    """Return by path the state of each draft, and why one is broken."""
     paths = pages.drafts.list_paths()
     _, problems = read_drafts(pages.drafts, paths, pages.find_secrets)
     broken = {
@@ -171,18 +171,19 @@ def _show(pages: Pages, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The standing of a draft. `head` and `base` are names of the page's contents, empty where
-    there are none.
+    """The state of a draft. `head` and `base` are names of the page's contents, empty if there are
+    none.
 
     Attributes:
-        is_stale: whether `parent` isn't the newest version's, though the draft says the same.
+        is_stale: whether `parent` is not the newest version's, though the draft has the same
+            content.
     """
 
     draft: Draft
     state: DraftState
     head: str = ""  # of the newest version
-    base: str = ""  # of the version that the draft was written upon
-    parent: str = ""  # the commit that the draft names, as it is named now
+    base: str = ""  # of the version that the draft is based on
+    parent: str = ""  # the commit that the draft names, by its present name
     is_stale: bool = False
 
 
@@ -193,7 +194,7 @@ def compare_drafts(
     tree: Mapping[str, str],
     drafts: Sequence[Draft],
 ) -> list[Standing]:
-    """Return how drafts stand to a commit, whose paths and contents are given."""
+    """Return the states of drafts against a commit, whose paths and contents are given."""
     rewritten = read_rewritten(repository)
     parents = [follow_rewritten(one.page.front.parent_sha, rewritten) for one in drafts]
     heads = [tree.get(one.path, "") for one in drafts]
@@ -229,11 +230,10 @@ def _judge(draft: Front, base: Front | None, head: Front | None, *, is_drifted: 
 
 
 def _judge_lost(repository: Repository, path: str, parent: str, *, is_erased: bool) -> DraftState:
-    """Judge a draft that names a commit, though its page is neither there nor in the newest.
-
-    Whoever names the commit that removed the page knows of it. A page of another repository is
-    new here. One that was removed or erased meanwhile must not come back by itself.
-    """
+    """Return the state of a draft that names a commit, if its page is missing there and in the
+    newest. Naming the commit that removed the page shows that its removal is known. A page of
+    another repository is new here. A page removed or erased since then must not return by
+    itself."""
     last = repository.last_commit(path)
     if last is None:
         return "diverged" if is_erased else "new"

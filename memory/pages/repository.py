@@ -1,4 +1,4 @@
-"""The bare repository of pages: read by `cat-file` and `log`, written by `fast-import` alone."""
+"""The bare repository of pages: read by `cat-file` and `log`, written only by `fast-import`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from memory.pages.model import PAGE_BYTES_MAX, Commit, GitError, MovedError
 BRANCH = "refs/heads/main"
 LOCK_WAIT_S = 30.0
 PACKS_MAX = 50
-"""Each commit is a pack of its own. With more of them all objects are packed together."""
+"""Packs from which all objects are packed together; each commit adds one."""
 
 LOOSE_FILES_MAX = 24
-"""So many files in one of git's 256 folders of single objects, and all are packed together."""
+"""Loose objects in one of git's 256 folders from which all objects are packed together."""
 
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./~^@-]{0,199}")
 _READ_BYTES_MAX = 1 << 30
@@ -32,7 +32,7 @@ _SHA = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\n")
 
 
 class Repository:
-    """A bare repository of pages. Everything is on its branch `main`."""
+    """A bare repository of pages with one branch, `main`."""
 
     def __init__(
         self,
@@ -55,21 +55,21 @@ class Repository:
 
     @property
     def git(self) -> Git:
-        """Runs further commands, for what is rarely done."""
+        """Return the runner of rarely used git commands."""
         return self._git
 
     def init(self) -> bool:
-        """Make the repository where it is missing; return whether it was.
+        """Make the repository if it is missing; return whether it was.
 
         Raises:
             GitError: git is missing or failed.
-            StoreUnavailableError: something else lies there, or it cannot be written.
+            StoreUnavailableError: the folder has other content, or cannot be written.
         """
         with self.lock():
             if self.exists:
                 return False
             if self.folder.exists() and any(self.folder.iterdir()):
-                raise StoreUnavailableError(f"{self.folder} is not empty and no git repository")
+                raise StoreUnavailableError(f"{self.folder} is not empty and not a git repository")
             beside = self.folder.with_name(f"{self.folder.name}.new")
             shutil.rmtree(beside, ignore_errors=True)
             Git(beside, self._environ).run(
@@ -81,10 +81,10 @@ class Repository:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Let no other process change the branch meanwhile.
+        """Keep other processes from changing the branch.
 
         Raises:
-            StoreUnavailableError: another one held it all the while, or it cannot be made.
+            StoreUnavailableError: another process held the lock too long, or it cannot be made.
         """
         path = self.folder.with_name(f"{self.folder.name}.lock")
         try:
@@ -92,17 +92,17 @@ class Repository:
             held = hold_lock(path, self._lock_wait_s)
             held.__enter__()
         except BlockingIOError as error:
-            message = f"another process has been changing the pages for {self._lock_wait_s:g} s"
-            raise StoreUnavailableError(message, "try again when it is done") from error
+            message = f"another process has locked the pages for {self._lock_wait_s:g} s"
+            raise StoreUnavailableError(message, "Try again when it has finished.") from error
         except OSError as error:
-            raise StoreUnavailableError(f"{path} cannot be opened: {error.strerror}") from error
+            raise StoreUnavailableError(f"cannot open {path}: {error.strerror}") from error
         try:
             yield
         finally:
             held.__exit__(None, None, None)
 
     def head(self) -> str:
-        """Return the newest commit; empty if there is none.
+        """Return the newest commit; empty if there are no commits.
 
         Raises:
             GitError: its name is damaged, or git failed.
@@ -116,13 +116,13 @@ class Repository:
         if name is None:
             return ""
         if not name:
-            message = f"{self.folder / BRANCH} is damaged: it names no commit"
-            raise GitError(message, "write the newest commit's name there, or bring back a copy")
+            message = f"{self.folder / BRANCH} is damaged: it does not name a commit"
+            raise GitError(message, "Write the newest commit's name into it, or restore a copy.")
         return name
 
     def _read_head(self) -> str | None:
-        """Return the newest commit from the file that git keeps after each one. It is none where
-        all names are packed in another; what no commit's name is gives an empty text."""
+        """Return the newest commit from the file that git writes after each one. None if all names
+        are packed in another file; empty if the content is not a commit's name."""
         try:
             with open(self.folder / BRANCH, "rb") as file:
                 match = _SHA.fullmatch(file.read(100))
@@ -133,7 +133,7 @@ class Repository:
         return match[1].decode() if match else ""
 
     def _read_packed_head(self) -> str | None:
-        """Return the same where git has packed the names; None where they have it not."""
+        """Return the newest commit from git's packed names; None if they do not have it."""
         try:
             with open(self.folder / "packed-refs", "rb") as file:
                 rows = file.read(_REFS_BYTES_MAX).split(b"\n")
@@ -144,10 +144,10 @@ class Repository:
         return match[1].decode() if match else None
 
     def resolve(self, revision: str) -> str:
-        """Return the full name of a commit that is named in git's ways; empty names the newest.
+        """Return the full name of a commit from any form that git knows; empty names the newest.
 
         Raises:
-            BadInputError: there is no such commit.
+            BadInputError: the commit does not exist.
         """
         name = revision or BRANCH
         if self.exists and _REVISION.fullmatch(name):
@@ -156,11 +156,11 @@ class Repository:
             )
             if not code:
                 return said.decode().strip()
-        message = f"there is no commit {revision[:80]!r}" if revision else "there is no commit yet"
-        raise BadInputError(message, "`context-mode pages history SLUG` lists those of a page")
+        message = f"no commit {revision[:80]!r}" if revision else "no commits yet"
+        raise BadInputError(message, "List those of a page: context-mode pages history SLUG")
 
     def read(self, path: str, commit: str = "") -> str | None:
-        """Return a page's text in a commit, else in the newest; None if it is not there."""
+        """Return a page's text in a commit, else in the newest; None if it is missing."""
         return self.read_each([(path, commit)])[0]
 
     def read_each(self, wanted: Sequence[tuple[str, str]]) -> list[str | None]:
@@ -173,7 +173,8 @@ class Repository:
         return self.read_objects(safe)
 
     def read_objects(self, names: Sequence[str]) -> list[str | None]:
-        """Return the texts of objects by their names in git's ways; one that is no text is None."""
+        """Return the texts of objects, named in any form that git knows; None for one that is not
+        text."""
         if not names or not self.exists:
             return [None] * len(names)
         asked = [name or "0" * 40 for name in names]
@@ -187,7 +188,7 @@ class Repository:
         return [texts.get(blob) if blob else None for blob in blobs]
 
     def blobs(self, wanted: Sequence[tuple[str, str]]) -> list[str]:
-        """Return the names of the contents of paths in commits; empty where there is none."""
+        """Return the names of the contents of paths in commits; empty for a missing path."""
         if not wanted or not self.exists:
             return [""] * len(wanted)
         asked = [
@@ -242,8 +243,8 @@ class Repository:
         return {commit: tuple(paths) for commit, paths in found.items()}
 
     def list_entries(self, commit: str = "") -> dict[str, str]:
-        """Return the names of the contents of a commit's regular files, else of the newest's, by
-        their paths, which are sorted."""
+        """Return the names of the contents of a commit's regular files, or of the newest's, by
+        path, sorted."""
         if not (commit or self.head()):
             return {}
         said = self._git.run("ls-tree", "-r", "-z", "--full-tree", commit or BRANCH)
@@ -256,7 +257,7 @@ class Repository:
         return dict(sorted(entries.items()))
 
     def list_paths(self, commit: str = "") -> list[str]:
-        """Return where the regular files of a commit lie, else of the newest."""
+        """Return the paths of the regular files of a commit, or of the newest."""
         return list(self.list_entries(commit))
 
     def commit(
@@ -268,7 +269,7 @@ class Repository:
         message: str,
         trailers: Mapping[str, str],
     ) -> str:
-        """Commit files with their texts, deleting those of None; return the new commit.
+        """Commit files with their texts, deleting those with None; return the new commit.
 
         Raises:
             BadInputError: a path or a text cannot be stored.
@@ -296,27 +297,27 @@ class Repository:
             self._remove_leftovers()
             told = errors.decode("utf-8", "replace").strip().splitlines()
             message = f"git could not commit the pages: {(told or ['?'])[0][:300]}"
-            raise GitError(message, "free some space if the disk is full, then push again")
+            raise GitError(message, "Free space if the disk is full, then push again.")
         return self.head()
 
     def _remove_leftovers(self) -> None:
-        """Remove what a commit that failed began to write: it fills the disk further."""
+        """Remove the partial data of a failed commit, which would fill the disk further."""
         for pattern in ("objects/pack/tmp_*", "fast_import_crash_*"):
             for one in self.folder.glob(pattern):
                 with suppress(OSError):
                     one.unlink()
 
     def tidy(self) -> None:
-        """Pack all objects together when there are many packs or many single objects."""
+        """Pack all objects together if there are many packs or loose objects."""
         objects = self.folder / "objects"
         packs = sum(name.endswith(".pack") for name in _list_names(objects / "pack"))
-        # Git itself looks at this one of 256 folders, too.
+        # Git itself also checks this one of the 256 folders.
         if packs > PACKS_MAX or len(_list_names(objects / "17")) > LOOSE_FILES_MAX:
             self._git.try_run("gc", "--quiet")
 
 
 def name_content(text: str, commit: str) -> str:
-    """Return what git names a content in the repository of a commit, without running it."""
+    """Return git's name for a content in the repository of a commit, without running git."""
     data = text.encode()
     make = hashlib.sha256 if len(commit) == 64 else hashlib.sha1
     return make(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
@@ -327,7 +328,9 @@ def _list_names(folder: Path) -> list[str]:
 
 
 def _moved() -> MovedError:
-    return MovedError("other pages were pushed meanwhile; nothing was committed", "push again")
+    return MovedError(
+        "other pages were pushed at the same time; nothing was committed", "Push again."
+    )
 
 
 def _lines(names: Sequence[str]) -> bytes:
@@ -335,7 +338,7 @@ def _lines(names: Sequence[str]) -> bytes:
 
 
 def _is_path(path: str) -> bool:
-    """Return whether a path can stand in a repository, and in a line."""
+    """Return whether a path can be in a repository, and in one line."""
     if not path or len(path) > 1024 or re.search("[\0-\x1f\x7f\ud800-\udfff]", path):
         return False
     return not any(part.lower() in ("", ".", "..", ".git") for part in path.split("/"))
@@ -343,20 +346,20 @@ def _is_path(path: str) -> bool:
 
 def _check_file(path: str, text: str | None) -> None:
     if not _is_path(path):
-        raise BadInputError(f"{path[:80]!r} cannot be the path of a page", "choose another slug")
+        raise BadInputError(f"invalid page path {path[:80]!r}", "Choose another slug.")
     if text is None:
         return
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        message = f"{path} has a lone surrogate, which no UTF-8 file can hold"
-        raise BadInputError(message, "take it out") from None
+        message = f"{path} has a lone surrogate, which is not valid UTF-8"
+        raise BadInputError(message, "Remove it.") from None
     if size > PAGE_BYTES_MAX and path not in ("index.md", "tags.md"):
-        raise BadInputError(f"{path} is larger than {PAGE_BYTES_MAX >> 20} MiB", "divide it")
+        raise BadInputError(f"{path} is larger than {PAGE_BYTES_MAX >> 20} MiB", "Divide it.")
 
 
 def _small_blob(line: bytes) -> str:
-    """Return the name of a content that `--batch-check` speaks of, unless it is none of ours."""
+    """Return the name of a content in a line of `--batch-check`, unless it is not a page's."""
     fields = line.split(b" ")
     if len(fields) != 3 or fields[1] != b"blob" or not fields[2].isdigit():
         return ""
@@ -364,7 +367,7 @@ def _small_blob(line: bytes) -> str:
 
 
 def _split_batch(said: bytes) -> Iterator[str | None]:
-    """Return the texts that `cat-file --batch` prints; one that is no UTF-8 is None."""
+    """Return the texts that `cat-file --batch` prints; None for one that is not UTF-8."""
     at = 0
     while at < len(said):
         end = said.index(b"\n", at)

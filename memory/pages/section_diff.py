@@ -1,6 +1,6 @@
 """Differences between two versions of a page: its fields and its sections (C14, C15).
 
-They are shown as people read them, and as JSON with Contexo's names (C17).
+They are written as text, and as JSON with Contexo's names (C17).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from memory.pages.word_hunks import Work, match_items, word_hunks
 
 MARKS = {"unchanged": "=", "added": "+", "removed": "-", "modified": "~", "renamed": "~>"}
 LINES_MAX = 60
-"""So many changed lines of a section are shown; the rest is counted."""
+"""Most changed lines of a section that are shown; the others are counted."""
 
 _LINE_CHARS = 400
 _AGES = ((86400.0, "d"), (3600.0, "h"), (60.0, "m"))
 
 
 def diff_text(diff: SectionDiff, *, now: float) -> str:
-    """Return a difference as text: what changed, and the changed lines of each section."""
+    """Return a difference as text: the changes, and the changed lines of each section."""
     return sanitize("\n".join(_write(diff, now)) + "\n")
 
 
 def diff_json(diff: SectionDiff) -> dict[str, Any]:
-    """Return a difference as JSON: Contexo's `SectionDiff`, and what ours knows beyond it."""
+    """Return a difference as JSON: Contexo's `SectionDiff` with additional fields."""
     found: dict[str, Any] = {
         "slug": diff.slug,
         "from_sha": diff.from_sha,
@@ -61,7 +61,7 @@ def _write(diff: SectionDiff, now: float) -> Iterator[str]:
     yield f"diff: {diff.slug}   {diff.from_sha[:7] or 'none'}..{diff.to_sha[:7] or 'draft'}"
     if diff.parse_fallback:
         yield "(the fields of a side cannot be read; the page is compared whole)"
-    # Each push writes the commit that it stands upon, which tells a reader nothing.
+    # Each push writes its parent commit, which is not informative.
     if fields := [one for one in diff.fields if one.field != "parent_sha"]:
         yield "\nFrontmatter"
         for change in fields:
@@ -105,7 +105,7 @@ def _write_section(change: SectionChange, name: str, now: float) -> Iterator[str
 
 
 def _changed_lines(change: SectionChange) -> Iterator[str]:
-    """Yield the lines that only one side has, shortened to where they differ."""
+    """Yield the lines that only one side has, shortened to their differences."""
     if change.status == "unchanged":
         return
     old = change.old.split("\n") if change.old else []
@@ -125,7 +125,7 @@ def _changed_lines(change: SectionChange) -> Iterator[str]:
 
 
 def _shorten(old: str, new: str) -> tuple[str, str]:
-    """Return two long lines from a little before the first difference on."""
+    """Return two long lines, starting shortly before their first difference."""
     if max(len(old), len(new)) <= _LINE_CHARS:
         return old, new
     same = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
@@ -200,12 +200,12 @@ def _commit_json(commit: Commit | None) -> dict[str, Any] | None:
 
 
 Version = tuple[Mapping[str, Any] | None, str]
-"""A version of a page as it is compared: its fields, None if they cannot be read, and its Markdown,
-which is then all of it."""
+"""A version of a page for comparison: its fields, or None if unreadable, and its Markdown, which is
+then the whole text."""
 
 
 def read_version(text: str | None) -> Version:
-    """Read a version. One that is missing, or begins with no `---`, has no fields."""
+    """Read a version. One that is missing or does not begin with `---` has no fields."""
     if not text or not text.removeprefix("\ufeff").startswith("---"):
         return {}, text or ""
     try:
@@ -218,10 +218,8 @@ def read_version(text: str | None) -> Version:
 def compare_texts(
     slug: str, old: str | None, new: str | None, *, from_sha: str = "", to_sha: str = ""
 ) -> SectionDiff:
-    """Compare two versions of a page; one that is missing is an empty page.
-
-    If the fields of one cannot be read, both are compared whole, as one text before any section.
-    """
+    """Compare two versions of a page; a missing one is an empty page. If the fields of one cannot
+    be read, both are compared whole, as one text before any section."""
     (before, old_body), (after, new_body) = read_version(old), read_version(new)
     if before is None or after is None:
         whole = _compare_preamble(old or "", new or "", Work())
@@ -235,7 +233,7 @@ def compare_texts(
 
 
 def field_values(fields: Fields) -> dict[str, Any]:
-    """Return the values of fields: those of known ones as the texts they are written as."""
+    """Return the values of fields; known ones as the texts in which they are written."""
     found: dict[str, Any] = {}
     for name, item in fields.items.items():
         if name in FIELD_NAMES and isinstance(item, Scalar):
@@ -255,7 +253,7 @@ def compare_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Fiel
 
 
 def value_key(value: Any) -> str:  # noqa: ANN401 - what YAML holds
-    """Return a text that is the same for the same values alone; 1 and true are two."""
+    """Return a text that is the same only for equal values; 1 and true differ."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -265,7 +263,7 @@ def is_list(value: Any) -> bool:  # noqa: ANN401 - what YAML holds
 
 
 def core_of(body: str) -> str:
-    """Return what of a section's text is compared: without blank lines around it."""
+    """Return the compared part of a section's text: without blank lines around it."""
     plain = plain_lines(body).rstrip(" \t\n")
     while plain.startswith("\n"):
         plain = plain[1:]
@@ -273,7 +271,7 @@ def core_of(body: str) -> str:
 
 
 def flow_of(text: str) -> str:
-    """Return a text as it is when white space and the spelling of accents do not count."""
+    """Return a text without differences of white space and of the spelling of accents."""
     flow = " ".join(text.split())
     return flow if flow.isascii() else unicodedata.normalize("NFC", flow)
 
@@ -313,7 +311,7 @@ def _compare_sections(
 
 
 def _compare_preamble(old_body: str, new_body: str, work: Work) -> SectionChange | None:
-    """Compare the texts before the first section; None where there are none."""
+    """Compare the texts before the first section; None if both are empty."""
     if not old_body and not new_body:
         return None
     change = _compare_bodies("", "", old_body, new_body, work)
@@ -325,7 +323,7 @@ def _compare_preamble(old_body: str, new_body: str, work: Work) -> SectionChange
 def _compare_bodies(
     old_heading: str, heading: str, old_body: str, new_body: str, work: Work
 ) -> SectionChange:
-    """Compare the texts of a section; its heading may be empty, as that of `##` is."""
+    """Compare the texts of a section; its heading may be empty, as in `##`."""
     old, new = core_of(old_body), core_of(new_body)
     is_same = flow_of(old) == flow_of(new)
     is_reflowed = is_same and old != new

@@ -1,7 +1,7 @@
-"""Merging two versions of a page that come from one: section by section, and field by field (C13).
+"""Three-way merge of two versions of a page, by section and by field (C13).
 
-What one side alone changed is taken. Where both changed the same, both stand in the text between
-the marks that git writes, and are told as a conflict.
+A change of one side is taken. If both changed the same part, the text has both sides between git's
+conflict marks, and the part is reported as a conflict.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from memory.pages.sections import (
 )
 
 MERGE_MARKS = ("<<<<<<< mine", "=======", ">>>>>>> theirs")
-"""The lines before, between and after what both sides have in place of the same text."""
+"""The lines before, between and after the two sides of a conflict."""
 
 _LATEST = ("updated", "parent_sha")
-"""Every push changes them: they are no conflict, and the later text stands for both."""
+"""Fields that every push changes: they never conflict, and the later text is used."""
 
 
 SectionConflict = tuple[str, tuple[str, str, str]]
-"""What both sides changed: the heading of a section, or the name of the field or of the text before
-the first; and the texts of the base, mine and theirs. A text that is missing there is empty."""
+"""A part that both sides changed: the heading of a section, the name of a field, or of the text
+before the first section; and the texts of base, mine and theirs, empty if missing."""
 
 _PREAMBLE = "text before the first"
 
 
 Merged = tuple[str, tuple[SectionConflict, ...]]
-"""A merged page, and its conflicts. In it, of a field in conflict mine stands, and of a section
-both."""
+"""A merged page, and its conflicts. It has mine of a field in conflict, and both sides of a
+section."""
 
 
 def merge_sections(base: str, mine: str, theirs: str) -> Merged:
-    """Merge two versions of a page with the one that both come from."""
+    """Merge two versions of a page with their common base."""
     if mine in (base, theirs):
         return (theirs, ())
     if theirs == base:
@@ -53,7 +53,7 @@ def merge_sections(base: str, mine: str, theirs: str) -> Merged:
     bodies = [plain_lines(body) if end else body for _, body in versions]
     fields, conflicts = _merge_fields(*[read or {} for read, _ in versions])
     sides = ((theirs, versions[2]), (mine, versions[1]))
-    # A side whose fields are the merged ones keeps them as they are written, with its remarks.
+    # A side whose fields equal the merged ones keeps its own spelling and comments.
     same = [
         plain_lines(text[: len(text) - len(body)])
         for text, (read, body) in sides
@@ -67,7 +67,7 @@ def merge_sections(base: str, mine: str, theirs: str) -> Merged:
 
 
 def _line_end(base: str, mine: str, theirs: str) -> str:
-    """Return what ends the merged lines; empty where a side mixes them."""
+    """Return the line end of the merged text; empty if a side mixes several."""
     ends = [_only_end(text) for text in (base, mine, theirs)]
     if "" in ends:
         return ""
@@ -130,13 +130,14 @@ def _merge_bodies(base: str, mine: str, theirs: str) -> Merged:
     text = _join(pieces)
     names = [name_of(one.heading) for one in split_sections(text)[1]]
     if not merger.conflicts and names != [name_of(one.heading) for one in pieces[1:]]:
-        # Something of one side is left open, such as a fence, and swallows what follows.
+        # One side leaves something open, such as a fence, which swallows the following text.
         return _conflict_whole(base, mine, theirs)
     return text, tuple(merger.conflicts)
 
 
 class _Merger:
-    """Merges the sections of three versions. Sections of the base go by their place in it."""
+    """Merger of the sections of three versions. Sections of the base are named by their place in
+    it."""
 
     def __init__(self, base: Sections, mine: Sections, theirs: Sections) -> None:
         self.base, self.mine, self.theirs = base, mine, theirs
@@ -179,7 +180,7 @@ class _Merger:
     def _merge_common(
         self, mine: Mapping[int, list[Section]], theirs: Mapping[int, list[Section]]
     ) -> dict[str, Section]:
-        """Return the sections that both sides added below the same heading."""
+        """Merge the sections that both sides added below the same heading."""
         a, b = (
             {name_of(one.heading): one for group in side.values() for one in group}
             for side in (mine, theirs)
@@ -215,7 +216,7 @@ class _Merger:
         return Section(heading, "", _marked(own, other))
 
     def _order(self, kept: Mapping[int, Section]) -> list[int]:
-        """Return the order of the base's sections: that of the side that changed it."""
+        """Return the order of the base's sections, from the side that changed it."""
         plain = sorted(kept)
         orders = [
             _fill([at for at in places if at in kept], plain)
@@ -226,7 +227,7 @@ class _Merger:
 
 
 def _places(base: Sections, side: Sections) -> dict[int, int]:
-    """Return where the base's sections are in a side, in the order of that side."""
+    """Return the places of the base's sections in a side, in the order of that side."""
     return dict(pair_sections(base[1], side[1]))
 
 
@@ -235,7 +236,7 @@ def _at(sections: Sequence[Section], place: int | None) -> Section | None:
 
 
 def _fill(order: list[int], plain: Sequence[int]) -> list[int]:
-    """Put what is missing in an order behind what it follows in the plain one."""
+    """Insert the missing items of an order after their predecessors in the plain one."""
     there = set(order)
     for rank, at in enumerate(plain):
         if at not in there:
@@ -248,7 +249,7 @@ def _fill(order: list[int], plain: Sequence[int]) -> list[int]:
 def _additions(
     side: Sections, places: Mapping[int, int], kept: Mapping[int, Section]
 ) -> dict[int, list[Section]]:
-    """Return what a side added, by the section of the base that stands before it."""
+    """Return the sections that a side added, by the section of the base before them."""
     of = {new: old for old, new in places.items()}
     found: dict[int, list[Section]] = {}
     before = -1
@@ -261,7 +262,7 @@ def _additions(
 
 
 def _choose(base: str | None, mine: str, theirs: str, *keys: Callable[[str], str]) -> str | None:
-    """Return what a text becomes, compared more and more loosely; None: both changed it."""
+    """Return the merged text, comparing more and more loosely; None if both changed it."""
     for key in (_exact, *keys):
         b = None if base is None else key(base)
         m, t = key(mine), key(theirs)
@@ -287,7 +288,7 @@ def _is_same(a: Section, b: Section) -> bool:
 
 
 def _join(pieces: Sequence[Section]) -> str:
-    """Put sections together. A heading keeps a blank line before it, unless it had none."""
+    """Join sections. A heading keeps the blank line before it, unless it had none."""
     text = ""
     for piece in pieces:
         if text and piece.text and not text.endswith(("\n\n", "\n\r\n\r\n")):

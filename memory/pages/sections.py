@@ -1,10 +1,10 @@
-"""The sections of a page: what stands below its headings of level 2, as CommonMark has them.
+"""The sections of a page: the texts below its headings of level 2, as in CommonMark.
 
-Where a heading is beyond doubt, no parser is asked: it begins its line, and nothing before it is
-left open. markdown-it decides the rest, up to so many lines that no text keeps it busy for long.
+A clear heading needs no parser: it begins its line, and nothing before it is open. markdown-it
+decides the others, up to a number of lines that limits its time.
 
-Of two versions the sections with the same heading and ordinal are paired first. Then of all others
-the pair that shares the most words, from `SIMILAR_PERCENT` on, ties by position.
+Sections of two versions are first paired by the same heading and ordinal. The others are paired by
+the largest share of common words, from `SIMILAR_PERCENT`; ties by position.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 
 PARSED_LINES_MAX = 40_000
-"""So many lines of a page the parser reads; headings in doubt after them divide nothing."""
+"""Most lines of a page for the parser; unclear headings after them do not divide."""
 
 _BLOCKS = MarkdownIt("commonmark").disable("inline")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
-# What may be a heading of level 2, or hide one: fences, HTML, other headings, underlines.
+# Possible headings of level 2, or what may hide one: fences, HTML, other headings, underlines.
 _EVENT = re.compile(r"^ {0,3}(?:#{1,6}(?=[ \t\n]|\Z)|`{3,}|~{3,}|<|-+[ \t]*$)", re.MULTILINE)
 _CERTAIN = re.compile(r"^#{1,6}(?=[ \t\n]|\Z)", re.MULTILINE)
 _ATX = re.compile(r" {0,3}##(?:[ \t]+(.*)|)\Z", re.DOTALL)
 _CLOSING_MARKS = re.compile(r"(?:^|[ \t]+)#+[ \t]*\Z")
 
 SIMILAR_PERCENT = 70
-"""So many of the words of both have to be in both."""
+"""Percentage of words that two similar sections must share."""
 
 WORK_MAX = 40_000_000
-"""How much is compared: pairs of sections times 64-bit pieces of their words. Beyond, a section is
-compared with those at nearly the same place alone."""
+"""Limit of comparisons: pairs of sections times 64-bit pieces of their words. Beyond, a section is
+compared only with those at nearly the same place."""
 
 PAIRS_MAX = 200_000
 
-# Scripts that put no spaces between words: two neighbouring signs stand for a word.
+# Scripts without spaces between words: two neighbouring signs count as a word.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]+"
@@ -49,12 +49,12 @@ _OUTER = (
 )
 
 Pair = tuple[int, int]
-"""The places of a section in the old version and in the new one."""
+"""The places of a section in the old and the new version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section: its heading in one line, the lines that make the heading, and those below."""
+    """A section: its heading in one line, the lines of the heading, and the lines below."""
 
     heading: str
     head: str
@@ -66,8 +66,8 @@ class Section:
 
 
 Sections = tuple[str, tuple[Section, ...]]
-"""A page's Markdown: what stands before the first section, and the sections. Their texts put
-together are the Markdown, byte for byte."""
+"""A page's Markdown: the text before the first section, and the sections. Joined, they are the
+Markdown, byte for byte."""
 
 
 def split_sections(markdown: str) -> Sections:
@@ -82,7 +82,7 @@ def split_sections(markdown: str) -> Sections:
     if offsets is None:
         edges = heads
     else:
-        for start, end in heads:  # counted on from the last one, not from the beginning
+        for start, end in heads:  # counted from the last one, not from the beginning
             count += plain.count("\n", last, start)
             first = offsets[count]
             count += plain.count("\n", start, end)
@@ -98,12 +98,12 @@ def split_sections(markdown: str) -> Sections:
 
 
 def plain_lines(text: str) -> str:
-    """Return a text with line feeds alone at its lines' ends."""
+    """Return a text whose lines end in line feeds only."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def name_of(heading: str) -> str:
-    """Return what two headings that are the same have in common."""
+    """Return the name that equal headings have in common."""
     return heading if heading.isascii() else unicodedata.normalize("NFC", heading)
 
 
@@ -120,10 +120,8 @@ def _heading_of(head: str) -> str:
 
 
 def _find_heads(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the lines of each heading of level 2 begin and end.
-
-    `fresh` is a place where nothing is open: no list, no fence, no paragraph.
-    """
+    """Yield the first line and the line after, for each heading of level 2. `fresh` is a place
+    where nothing is open: no list, no fence, no paragraph."""
     fresh, at, lines_left = 0, 0, PARSED_LINES_MAX
     while event := _EVENT.search(text, at):
         start, end = event.start(), _line_end(text, event.start())
@@ -135,9 +133,9 @@ def _find_heads(text: str) -> Iterator[tuple[int, int]]:
         elif mark[0] in "`~" and _is_fence(text[start:end], mark):
             fresh = at = _close_fence(text, end, mark)
         elif mark.lstrip()[0] == "-" and _follows_blank(text, start):
-            at = end  # a rule or an empty item: a blank line before leaves nothing to underline
+            at = end  # a rule or an empty item: after a blank line, it underlines nothing
         elif mark.lstrip()[0] == "#" and mark.lstrip() != "##":
-            at = end  # some other heading, perhaps inside a list
+            at = end  # another heading, perhaps inside a list
         else:
             found, stop, read = _parse(text, fresh, end, lines_left)
             yield from found
@@ -150,10 +148,8 @@ def _find_heads(text: str) -> Iterator[tuple[int, int]]:
 def _parse(
     text: str, start: int, least: int, lines_left: int
 ) -> tuple[list[tuple[int, int]], int | None, int]:
-    """Let the parser decide from a place where nothing is open up to the next such place.
-
-    Returns the headings, that place (None: the text is done with), and how many lines were read.
-    """
+    """Parse the text, from one place where nothing is open to the next. Return the headings, the
+    next place (None at the end), and how many lines were read."""
     size, read = 4096, 0
     while True:
         following = _CERTAIN.search(text, max(least, min(start + size, len(text))))
@@ -168,7 +164,7 @@ def _parse(
         last = top[-1] if top else None
         is_open = last is not None and last.type in ("fence", "html_block")
         if stop < len(text) and is_open and last and last.map and last.map[1] >= count - 1:
-            size = (stop - start) * 2  # it may reach further
+            size = (stop - start) * 2  # it may extend further
             continue
         edges = [0]
         for line in part.split("\n"):
@@ -191,7 +187,7 @@ def _is_fence(line: str, mark: str) -> bool:
 
 
 def _close_fence(text: str, at: int, mark: str) -> int:
-    """Return where the text goes on after a fence."""
+    """Return the line after a fence."""
     closing = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$", re.MULTILINE)
     found = closing.search(text, at)
     return _line_end(text, found.start()) if found else len(text)
@@ -216,7 +212,7 @@ def pair_sections(old: Sequence[Section], new: Sequence[Section]) -> tuple[Pair,
 
 
 def find_moved(pairs: Sequence[Pair]) -> frozenset[int]:
-    """Return the places in the new version of the fewest sections that were moved."""
+    """Return the places, in the new version, of the smallest set of moved sections."""
     ends: list[int] = []
     last: list[int] = []
     before = [-1] * len(pairs)
@@ -233,7 +229,7 @@ def find_moved(pairs: Sequence[Pair]) -> frozenset[int]:
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text, without case, accents' spelling and outer punctuation."""
+    """Return the words of a text, without case, spelling of accents and outer punctuation."""
     plain = text.casefold() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
     words = {word.strip(_OUTER) for word in plain.split()}
     if not plain.isascii():
@@ -260,7 +256,7 @@ def _keys(sections: Sequence[Section]) -> Iterator[tuple[str, int]]:
 
 def _pair_similar(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     a, b = [word_set(one) for one in old], [word_set(one) for one in new]
-    # Equal sets are the most similar of all, and each is equal to its own kind alone.
+    # Equal sets are the most similar, and each pairs only with its equals.
     waiting: dict[frozenset[str], deque[int]] = defaultdict(deque)
     for at, words in enumerate(b):
         waiting[words].append(at)
@@ -280,7 +276,7 @@ def _pair_similar(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int
 def _score(
     old: Mapping[int, frozenset[str]], new: Mapping[int, frozenset[str]]
 ) -> Iterator[tuple[float, int, int]]:
-    """Yield the pairs that are similar enough: how dissimilar, and their places."""
+    """Yield the pairs that are similar enough: their dissimilarity, and their places."""
     shared = frozenset().union(*old.values()) & frozenset().union(*new.values())
     bits = {word: at for at, word in enumerate(sorted(shared))}
     a = [(at, len(words), _mask(words, bits)) for at, words in old.items()]
@@ -295,7 +291,9 @@ def _score(
                 continue
             count = (mask & other_mask).bit_count()
             together = size + other_size - count
-            if count * 100 >= together * SIMILAR_PERCENT:  # in whole numbers: exactly is enough
+            if (
+                count * 100 >= together * SIMILAR_PERCENT
+            ):  # in whole numbers: exact equality is enough
                 yield -count / together, one, other
 
 

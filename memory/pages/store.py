@@ -1,4 +1,4 @@
-"""The pages of a project: one object over drafts, buffers and the repository."""
+"""The pages of a project: one object for drafts, buffers and the repository."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _REMOTE_CHARS_MAX = 2048
 
 
 def export_pages(repository: Repository, folder: Path) -> tuple[str, ...]:
-    """Write all pages into a folder that is empty or missing; return their paths.
+    """Write all pages into an empty or new folder; return their paths.
 
     Raises:
-        BadInputError: something is in the folder, or it is none.
+        BadInputError: the folder is not empty, or not a folder.
         StoreUnavailableError: it cannot be written.
     """
     entries = repository.list_entries()
     texts = repository.read_objects([*entries.values()])
     written = []
     try:
-        # Into an empty folder: there is no link that a page could be written through.
+        # Into an empty folder, which has no links that a page could be written through.
         if folder.exists() and any(folder.iterdir()):
-            raise BadInputError(f"{folder} is not empty", "name a folder that is empty or new")
+            raise BadInputError(f"{folder} is not empty", "Choose an empty or new folder.")
         for name, text in zip(entries, texts, strict=True):
             if text is None:
                 continue
@@ -52,29 +52,30 @@ def export_pages(repository: Repository, folder: Path) -> tuple[str, ...]:
                 file.write(text)
             written.append(name)
     except NotADirectoryError:
-        raise BadInputError(f"{folder} is no folder", "name one that is empty or new") from None
+        raise BadInputError(f"{folder} is not a folder", "Choose an empty or new folder.") from None
     except (OSError, ValueError) as error:
-        raise StoreUnavailableError(f"{folder} cannot be written: {error}") from error
+        raise StoreUnavailableError(f"cannot write to {folder}: {error}") from error
     return tuple(written)
 
 
 def pull(repository: Repository, remote: str = "origin") -> tuple[str, str, tuple[str, ...]]:
-    """Take over the commits of another repository that continue those here.
-
-    Return the newest commit before and after that, and the paths that changed.
+    """Fetch the commits of another repository that continue those here. Return the newest commit
+    before and after, and the changed paths.
 
     Raises:
-        BadInputError: the remote's name cannot be one, or there is no repository yet.
-        GitError: it cannot be reached, or has other commits than continue those here.
+        BadInputError: the remote's name is invalid, or there is no repository yet.
+        GitError: the remote cannot be reached, or its commits do not continue those here.
     """
     if not repository.exists:
-        raise BadInputError("there is no repository of pages yet", "context-mode pages init")
+        raise BadInputError(
+            "pages are not set up in this project", "Set them up: context-mode pages init"
+        )
     if (
         not remote
         or len(remote) > _REMOTE_CHARS_MAX
         or re.search("[\0-\x1f\x7f\ud800-\udfff]", remote)
     ):
-        raise BadInputError("that cannot be the name of a remote", "give a name, a path or a URL")
+        raise BadInputError("invalid name of a remote", "Give a name, a path or a URL.")
     with repository.lock():
         before = repository.head()
         try:
@@ -91,7 +92,7 @@ def pull(repository: Repository, remote: str = "origin") -> tuple[str, str, tupl
 
 
 def _forward(repository: Repository, remote: str, before: str) -> str:
-    """Fetch, and let the branch go on from a commit; return the newest one then."""
+    """Fetch, and move the branch to a commit that continues it; return the newest commit."""
     git = repository.git
     git.run(
         *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
@@ -102,21 +103,21 @@ def _forward(repository: Repository, remote: str, before: str) -> str:
         if after == before or _continues(repository, after, before):
             return before
         if not _continues(repository, before, after):
-            message = f"{remote} and this repository have both gone on since they were alike"
-            raise GitError(message, "merge them with git, then pull again")
+            message = f"{remote} and this repository have diverged"
+            raise GitError(message, "Merge them with git, then pull again.")
     git.run("update-ref", BRANCH, after, before or "0" * len(after))
     return after
 
 
 def _remedy(repository: Repository, remote: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_][\w.-]*", remote):
-        return "see that it is a repository of pages, and that it can be reached"
+        return "Check that it is a repository of pages, and that it can be reached."
     command = f"git -C {shlex.quote(str(repository.folder))} remote add {remote} URL"
-    return f"where it is not known yet: {command}"
+    return f"To add it: {command}"
 
 
 def _drop_fetched(repository: Repository) -> None:
-    """Delete what a refused pull fetched: what was erased here may be among it."""
+    """Delete the commits fetched by a refused pull: they may contain erased pages."""
     git = repository.git
     code, _, _ = git.try_run("rev-parse", "--verify", "--quiet", _PULLED)
     if not code:
@@ -131,11 +132,9 @@ def _continues(repository: Repository, older: str, newer: str) -> bool:
 
 
 class Pages:
-    """The pages of a project. A page is named by its slug, `concept/SLUG` or its path.
-
-    All methods raise `memory.errors.MemoryRoomError`, with a remedy; `BadInputError` means that
-    what was given cannot be taken, and nothing was written.
-    """
+    """The pages of a project. A page is named by its slug, `concept/SLUG` or its path. All methods
+    raise `memory.errors.MemoryRoomError`, with a remedy; after a `BadInputError`, nothing was
+    written."""
 
     def __init__(  # noqa: PLR0913 - what the surface decides
         self,
@@ -162,22 +161,24 @@ class Pages:
 
     @property
     def is_ready(self) -> bool:
-        """Return whether `init` was run here: the folder of drafts is there, and the repository."""
+        """Return whether `init` was run here: the drafts' folder and the repository exist."""
         return self.drafts.folder.is_dir() and self.repository.exists
 
     def init(self) -> bool:
-        """Make the folders of drafts and the repository; return whether anything was missing."""
+        """Make the folder of drafts and the repository; return whether anything was missing."""
         was_missing = not self.is_ready
         self.drafts.make_folders()
         self.repository.init()
         return was_missing
 
     def require_ready(self) -> None:
-        """Refuse what needs the pages where `init` was not run."""
+        """Refuse to work with pages before `init`."""
         if not self.is_ready:
-            raise BadInputError("pages are not begun here", "context-mode pages init")
+            raise BadInputError(
+                "pages are not set up in this project", "Set them up: context-mode pages init"
+            )
 
-    # Each has a module of its own.
+    # Each has its own module.
     finish_erasing = finish_erasing
     write = write_draft
     read = read_page
@@ -190,7 +191,7 @@ class Pages:
     forget = forget_page
 
     def pull(self, remote: str = "origin") -> PulledPages:
-        """Take over another repository's commits, also into drafts that were not edited."""
+        """Fetch another repository's commits, and update drafts that were not edited."""
         self.require_ready()
         before, after, paths = pull(self.repository, remote)
         drafts, diverged = refresh_drafts(self, paths)
@@ -209,17 +210,17 @@ class Pages:
         return export_pages(self.repository, folder)
 
     def capture_template(self, buffer: Buffer | None, *, slug: str = "") -> str:
-        """Return the template of a source page, and the buffer that it is to be written from."""
+        """Return the template of a source page, and the buffer to write it from."""
         return capture_template(buffer, find_secrets=self.find_secrets, slug=slug or "session")
 
     def path(self) -> Path:
-        """Return where the repository lies."""
+        """Return the path of the repository."""
         return self.repository.folder
 
     def find_drafts(self, slug: str, there: Sequence[str]) -> list[str]:
-        """Return the paths of the drafts that a name means, of those that are there."""
+        """Return the paths of the existing drafts that a name means."""
         found = [path for path in name_paths(slug) if path in there]
         if not found:
-            message = f"there is no draft of {slug[:80]!r}"
-            raise BadInputError(message, "`context-mode pages status` lists the drafts")
+            message = f"no draft of {slug[:80]!r}"
+            raise BadInputError(message, "List the drafts: context-mode pages status")
         return found

@@ -1,4 +1,4 @@
-"""Words or lines that two texts have in common, in order. No two texts make it work for long."""
+"""Common words or lines of two texts, in order. The work per text is limited."""
 
 from __future__ import annotations
 
@@ -14,35 +14,34 @@ from typing import Literal
 from memory.pages.model import Hunk
 
 STEPS_MAX = 150_000
-"""So many steps the search for the shortest differences of a page takes; what is left then differs
-whole."""
+"""Limit of steps in the search for a page's shortest differences; the rest differs as a whole."""
 
 WORDS_MAX = 40_000
-"""So many words of both sides of a page are compared; lines that differ after them differ whole."""
+"""Limit of words compared, of both sides of a page; later changed lines differ as a whole."""
 
 _ROUNDS_MAX = 12
 _EDITS_MAX = 200
 _ANCHOR_CHARS = 20
-"""A shorter line may stand once in each text by chance."""
+"""Length of a line from which its single occurrence in each text is not chance."""
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(rf"\s+|(?:[{_UNSPACED}]|[^\s{_UNSPACED}]+)\s*")
-# A line or a sentence. Blank lines and the next line's indentation go with it, as white space does
-# with a word.
+# A line or a sentence. Blank lines and the next line's indentation belong to it, like white space
+# to a word.
 _PIECE = re.compile(r"(?=[\s\S])[^\n.\u3002]*(?:\.(?!\s)[^\n.\u3002]*)*[\n.\u3002]?\s*")
 _Mark = Literal["=", "-", "+"]
 
 
 @dataclass(slots=True)
 class Work:
-    """How many steps and words are left for a page."""
+    """The remaining steps and words of a page."""
 
     steps: int = STEPS_MAX
     words: int = WORDS_MAX
 
 
 class _Hunks:
-    """Hunks that grow: neighbours of one mark become one."""
+    """A growing list of hunks: neighbours with the same mark are joined."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[_Mark, list[str]]] = []
@@ -60,12 +59,9 @@ class _Hunks:
 
 
 def word_hunks(old: str, new: str, work: Work | None = None) -> tuple[Hunk, ...]:
-    """Return what two texts share and what only one of them has, word by word.
-
-    Lines and sentences that both have are found first, and words are compared between them alone.
-    White space goes with the word before it and decides nothing. The texts of `=` and `+` are the
-    new text.
-    """
+    """Return the common parts of two texts, and the parts of one only, word by word. Common lines
+    and sentences are found first, and words are compared only between them. White space belongs to
+    the word before it and is not compared. The texts of `=` and `+` form the new text."""
     work, hunks = work or Work(), _Hunks()
     a, b = _PIECE.findall(old), _PIECE.findall(new)
     runs = match_items(_keys(a), _keys(b), Work(0), anchor_chars=_ANCHOR_CHARS)
@@ -76,8 +72,8 @@ def word_hunks(old: str, new: str, work: Work | None = None) -> tuple[Hunk, ...]
 
 
 def _compare_pieces(hunks: _Hunks, old: Sequence[str], new: Sequence[str], work: Work) -> None:
-    """Compare lines and sentences that were not found in the other text: in pairs, if each kept
-    most of its words at its ends."""
+    """Compare lines and sentences without an equal in the other text: in pairs, if each keeps most
+    of its words at its ends."""
     pairs = [*map(_find_middles, old, new)] if len(old) == len(new) else []
     if not pairs or None in pairs:
         _compare_words(hunks, "".join(old), "".join(new), work)
@@ -91,14 +87,14 @@ def _compare_pieces(hunks: _Hunks, old: Sequence[str], new: Sequence[str], work:
 
 
 def _find_middles(old: str, new: str) -> tuple[int, str, str] | None:
-    """Return what two lines do not share between the words at their ends, and where it begins in
-    the new one; None if they share less than a half."""
+    """Return the differing parts of two lines, between common words at their ends, and its start in
+    the new line; None if they share less than a half."""
     a, b = old.split(" "), new.split(" ")
     start, end = _shared_edges(a, b)
     if 2 * (start + end) <= max(len(a), len(b)):
         return None
     gone, came = a[start : len(a) - end], b[start : len(b) - end]
-    # The space after a piece belongs to it, but for the last one's.
+    # The space after a piece belongs to it, except after the last one.
     left, right = ((" ".join(it) + " " * bool(it and end)) for it in (gone, came))
     return len(" ".join(b[:start])) + bool(start), left, right
 
@@ -112,7 +108,7 @@ def _compare_words(hunks: _Hunks, old: str, new: str, work: Work) -> None:
         hunks.add("-", old)
         hunks.add("+", new)
         return
-    if _is_word(old) and _is_word(new) and old.rstrip() != new.rstrip():  # as mostly
+    if _is_word(old) and _is_word(new) and old.rstrip() != new.rstrip():  # as is usual
         hunks.add("-", old)
         hunks.add("+", new)
         return
@@ -126,14 +122,14 @@ def _compare_words(hunks: _Hunks, old: str, new: str, work: Work) -> None:
 
 
 def _is_word(text: str) -> bool:
-    """Return whether a text is one word beyond doubt."""
+    """Return whether a text is clearly one word."""
     return text.isascii() and len(text.split(None, 1)) == 1
 
 
 def _walk(
     runs: Sequence[Match], old: Sequence[str], new: Sequence[str]
 ) -> Iterator[tuple[Sequence[str], Sequence[str], Sequence[str]]]:
-    """Yield what only the old text has, only the new one, and then what the new one shares."""
+    """Yield the part only in the old text, the part only in the new one, then the common part."""
     at = last = 0
     for run in [*runs, Match(len(old), len(new), 0)]:
         yield old[at : run.a], new[last : run.b], new[run.b : run.b + run.size]
@@ -143,9 +139,8 @@ def _walk(
 def match_items(
     old: Sequence[str], new: Sequence[str], work: Work | None = None, *, anchor_chars: int = 0
 ) -> list[Match]:
-    """Return the runs that two sequences share, in order: where each begins in both, and its size.
-    Items of fewer than `anchor_chars` that
-    stand once in each do not hold these together."""
+    """Return the common runs of two sequences, in order: their starts in both, and their size.
+    Unique items shorter than `anchor_chars` do not anchor a run."""
     if len(old) < 2 or len(new) < 2:
         return [Match(at, other, 1) for at, other in _find_single(old, new)]
     work = work or Work()
@@ -176,7 +171,7 @@ def match_items(
 
 
 def _shared_edges(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """Return how many items two sequences share at the beginning, and after these at the end."""
+    """Return how many items two sequences share at the beginning, and then at the end."""
     start = end = 0
     for one, other in zip(old, new, strict=False):
         if one != other:
@@ -192,7 +187,7 @@ def _shared_edges(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
 
 
 def _find_single(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return what two sequences share of which one has at most one item."""
+    """Return the common items of two sequences; one has at most one item."""
     if len(old) == 1 and old[0] in new:
         return [(0, new.index(old[0]))]
     if len(new) == 1 and new[0] in old:
@@ -201,7 +196,7 @@ def _find_single(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]
 
 
 def _find_anchors(old: Sequence[str], new: Sequence[str], chars: int) -> list[tuple[int, int]]:
-    """Return the items that stand once in each, as many of them as are in the same order."""
+    """Return the items that occur once in each sequence, as many as are in the same order."""
     counts, others = Counter(old), Counter(new)
     places = {item: at for at, item in enumerate(old) if counts[item] == 1 and len(item) >= chars}
     ends: list[int] = []
@@ -225,7 +220,7 @@ def _find_anchors(old: Sequence[str], new: Sequence[str], chars: int) -> list[tu
 def _shortest(
     old: Sequence[str], new: Sequence[str], steps_max: int
 ) -> tuple[list[tuple[int, int]], int]:
-    """Return what is left of both by the fewest edits (Myers), and how many steps that took."""
+    """Return the matches by the fewest edits (Myers), and how many steps that took."""
     reached, trail, steps = {1: 0}, list[dict[int, int]](), 0
     for edits in range(min(len(old) + len(new), _EDITS_MAX) + 1):
         trail.append(dict(reached))
@@ -247,7 +242,7 @@ def _shortest(
 
 
 def _trace(trail: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
-    """Go back from the end to the beginning; return what was passed without an edit."""
+    """Go back from the end to the beginning; return the items passed without an edit."""
     found = []
     for edits in range(len(trail) - 1, -1, -1):
         reached, diagonal = trail[edits], x - y
@@ -265,7 +260,7 @@ def _trace(trail: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[int, i
 
 
 def _join(found: Sequence[tuple[int, int, int]]) -> Iterator[Match]:
-    """Yield runs, those that follow each other in both sequences as one."""
+    """Yield runs; those adjacent in both sequences are joined."""
     start, other, size = 0, 0, 0
     for one, at, count in found:
         if (one, at) == (start + size, other + size):
@@ -279,7 +274,7 @@ def _join(found: Sequence[tuple[int, int, int]]) -> Iterator[Match]:
 
 
 def _keys(texts: Sequence[str]) -> list[str]:
-    """Return texts as they are compared: without white space around them."""
+    """Return texts in the form that is compared: without white space around them."""
     keys = [*map(str.strip, texts)]
     if all(map(str.isascii, keys)):
         return keys

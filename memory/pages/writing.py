@@ -1,4 +1,4 @@
-"""Writes drafts: of what is given, and of newer versions where nobody edited them."""
+"""Writing of drafts: from given texts, and from newer versions if they were not edited."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NO_FIELDS: Mapping[str, Any] = {}
 PUSHED: tuple[DraftState, ...] = ("unchanged", "behind", "removed")
-"""States of drafts whose text some commit has."""
+"""States of drafts whose text is in a commit."""
 
 
 def write_draft(  # noqa: PLR0913 - what is said of a page
@@ -32,15 +32,13 @@ def write_draft(  # noqa: PLR0913 - what is said of a page
     agent: str = "",
     is_forced: bool = False,
 ) -> tuple[Written, str]:
-    """Write a page as a draft, without its secrets.
-
-    `text` is a whole page with its frontmatter, or its Markdown alone; without any the page keeps
-    its own. `fields` go before what stands in the frontmatter, and that before what the draft or
-    the repository has. A draft whose edits were never pushed is replaced if that `is_forced`.
-    Returns what was written, and the commit that it was written upon.
+    """Write a page as a draft, without its secrets; return it, and the commit it is based on.
+    `text` is a whole page with frontmatter, or only its Markdown; if missing, the page keeps its
+    own. `fields` override the frontmatter, which overrides the draft's or the repository's fields.
+    A draft with unpushed edits is replaced only if `is_forced`.
 
     Raises:
-        BadInputError: it can be no page, or its draft has edits that were never pushed.
+        BadInputError: it is not a valid page, or its draft has unpushed edits.
     """
     pages.require_ready()
     check_marks(text)
@@ -68,7 +66,7 @@ def write_draft(  # noqa: PLR0913 - what is said of a page
 
 
 def check_replaceable(pages: Pages, path: str) -> None:
-    """Refuse to lose a draft's text that no commit has.
+    """Refuse to lose a draft's text that is in no commit.
 
     Raises:
         BadInputError: the draft was edited since it was pushed, or cannot be read.
@@ -88,7 +86,7 @@ def check_replaceable(pages: Pages, path: str) -> None:
 
 
 def refresh_drafts(pages: Pages, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Bring drafts up to date that nobody edited; return their paths, and those that were."""
+    """Update drafts that were not edited; return their paths, and those of the edited ones."""
     fresh, diverged = [], []
     for one in compare_all(pages, [path for path in paths if slug_of(path)]):
         path = one.draft.path
@@ -109,12 +107,12 @@ def refresh_drafts(pages: Pages, paths: Sequence[str]) -> tuple[tuple[str, ...],
 def _find_old(
     pages: Pages, slug: str, of_type: str, given: Page | None
 ) -> tuple[str, Page | None, Page | None]:
-    """Return where the page lies, its last version and its draft."""
+    """Return the path of the page, its last version and its draft."""
     slug = slug or (given.front.slug if given else "")
     page_type = of_type or (given.front.type if given else "")
     if page_type and page_type not in PAGE_TYPES:
-        message = f"{page_type[:80]!r} is no type of a page"
-        raise BadInputError(message, f"use {', '.join(PAGE_TYPES)}")
+        message = f"unknown page type {page_type[:80]!r}"
+        raise BadInputError(message, f"Choose from: {', '.join(PAGE_TYPES)}.")
     if page_type and "/" not in slug:
         candidates = [page_path(page_type, check_slug(slug))]
     else:
@@ -127,8 +125,8 @@ def _find_old(
         if draft is not None or text is not None
     ]
     if len(there) != 1 and len(candidates) > 1:
-        message = "several pages have that slug" if there else "a new page needs its type"
-        raise BadInputError(message, f"say which: {', '.join(PAGE_TYPES)}")
+        message = "several pages have this slug" if there else "a new page needs its type"
+        raise BadInputError(message, f"Give its type. Choose from: {', '.join(PAGE_TYPES)}.")
     path, draft, text = there[0] if there else (candidates[0], None, None)
     parsed = try_parse(draft) if draft is not None else None
     return path, parsed or (try_parse(text) if text is not None else None), parsed
@@ -142,7 +140,7 @@ def _join_fields(
     for page in (old, given):
         if page is not None:
             front |= _told(page)
-    # A page that no draft is of was written upon nothing that is known.
+    # A page without a draft is based on no known version.
     parent = given.front.parent_sha if given else ""
     front["parent_sha"] = parent or (draft.front.parent_sha if draft else "")
     return {**front, "updated": now}
@@ -157,10 +155,11 @@ def _check_field(name: str, value: object) -> object:
     if name in ("sources", "related", "tags"):
         values = [value] if isinstance(value, str) else value
         if not isinstance(values, list | tuple) or not all(isinstance(o, str) for o in values):
-            raise BadInputError(f"the field {name} must be a list of texts", f'{name}: ["one"]')
+            message = f"the field {name} must be a list of texts"
+            raise BadInputError(message, f'Write {name}: ["one"].')
         return tuple(values)
     if name in FIELD_NAMES and not isinstance(value, str):
-        raise BadInputError(f"the field {name} must be a text", f'"{name}": "…"')
+        raise BadInputError(f"the field {name} must be a text", f'Write "{name}": "…".')
     if isinstance(value, Mapping | list | str | int | float | bool) or value is None:
         return value
-    raise BadInputError(f"the field {name[:80]} cannot be written", "give a text or a list")
+    raise BadInputError(f"cannot write the field {name[:80]}", "Give a text or a list.")

@@ -1,4 +1,4 @@
-"""Sessions of agents: read from the hosts' own transcripts, kept, and back after a compaction."""
+"""Sessions of agents: read from the hosts' transcripts, stored, and restored after a compaction."""
 
 from base.lazy_exports import lend_names
 

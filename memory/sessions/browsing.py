@@ -1,4 +1,4 @@
-"""Reading sessions a screen at a time, however many there are: by pages, and each by its index."""
+"""Listings of sessions by page, and the indexing of turns, for any number of sessions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from memory.sessions.events import COMMANDS
 from memory.sessions.model import compute_status
 from memory.texts import cut_bytes, unpack
 
-# Without full texts a turn is told by its events. Outputs of tools are never in it: they are found
-# where they were kept, and by the head of their errors here.
+# Without full texts, a turn is described by its events. It never has outputs of tools: those are
+# found where they are stored, and here by the head of their errors.
 
 TURN_BYTES_MAX = 4096
 LABEL_ID_CHARS = 8
@@ -32,16 +32,14 @@ _WORDS = {
 
 
 TurnState = tuple[str, int, int]
-"""A turn's session, its number, and how often it changed, which tells one state of it from the
-next."""
+"""A turn's session, its number, and its number of changes, which identifies a state of it."""
 
 ChangedTurn = tuple[TurnState, float | None, str]
-"""A turn that changed since it was last indexed, its time and its label."""
+"""A turn that changed since it was indexed, with its time and its label."""
 
 
 def list_changed_turns(db: sqlite3.Connection, limit: int) -> list[ChangedTurn]:
-    """List turns that are to be indexed, the latest sessions first. The first events of a session,
-    before any prompt, are turn 0."""
+    """List the turns to index, the latest sessions first. Events before any prompt are turn 0."""
     rows = db.execute(
         "SELECT t.session_id, t.number, t.at, t.changed, s.agent, s.host_id FROM turn t"
         " JOIN session s ON s.id = t.session_id WHERE t.changed"
@@ -55,12 +53,12 @@ def list_changed_turns(db: sqlite3.Connection, limit: int) -> list[ChangedTurn]:
 
 
 def count_changed_turns(db: sqlite3.Connection) -> int:
-    """Count the turns that are to be indexed."""
+    """Count the turns to index."""
     return int(db.execute("SELECT count(*) FROM turn WHERE changed").fetchone()[0])
 
 
 def mark_all_changed(db: sqlite3.Connection) -> None:
-    """Have all turns indexed anew: the index of before is gone."""
+    """Mark all turns for indexing, since the index was lost."""
     db.execute("UPDATE turn SET changed = 1 WHERE changed = 0")
 
 
@@ -75,7 +73,7 @@ def mark_indexed(db: sqlite3.Connection, state: TurnState) -> None:
 def read_turn(
     db: sqlite3.Connection, session_id: str, number: int, bytes_max: int = TURN_BYTES_MAX
 ) -> str:
-    """Read the text of a turn; empty where nothing worth finding happened in it."""
+    """Read the text of a turn; empty if it has nothing worth finding."""
     lines, size = list[str](), 0
     for line in _lines(db, session_id, number):
         room = bytes_max - size
@@ -114,7 +112,7 @@ def _lines(db: sqlite3.Connection, session_id: str, number: int) -> Iterator[str
 
 
 def _label(db: sqlite3.Connection, agent: str, host_id: str) -> str:
-    """Name a session by the beginning of its id, where no other begins so."""
+    """Name a session by the beginning of its id, if that is unique."""
     short = host_id[:LABEL_ID_CHARS]
     count = db.execute(
         "SELECT COUNT(*) FROM session WHERE agent = ? AND instr(host_id, ?) = 1", (agent, short)
@@ -123,7 +121,7 @@ def _label(db: sqlite3.Connection, agent: str, host_id: str) -> str:
 
 
 Row = dict[str, Any]
-"""A row by the names of its columns. Times are seconds since the epoch; None is not recorded."""
+"""A row by the names of its columns. Times are seconds since the epoch; None is unrecorded."""
 
 
 def list_rows(
@@ -151,13 +149,13 @@ def list_rows(
 
 
 def count_events(db: sqlite3.Connection, session_id: str) -> int:
-    """Count what is kept of what happened in a session."""
+    """Count the stored events of a session."""
     row = db.execute("SELECT COUNT(*) FROM event WHERE session_id = ?", (session_id,)).fetchone()
     return int(row[0])
 
 
 def list_events(db: sqlite3.Connection, session_id: str, *, offset: int, limit: int) -> list[Row]:
-    """List what happened in a session, in order."""
+    """List the events of a session, in order."""
     return _read(
         db,
         "SELECT turn, at, category, text, state FROM event WHERE session_id = ?"
@@ -167,8 +165,8 @@ def list_events(db: sqlite3.Connection, session_id: str, *, offset: int, limit: 
 
 
 def list_files(db: sqlite3.Connection, session_id: str, *, limit: int) -> list[Row]:
-    """List the files of a session and how often it did one thing to each: the latest first, those
-    that it only read after the others."""
+    """List the files of a session with the number of each action: the latest first, files that were
+    only read last."""
     return _read(
         db,
         "SELECT path, action, count AS times, last_at FROM file_touch WHERE session_id = ?"
@@ -178,7 +176,7 @@ def list_files(db: sqlite3.Connection, session_id: str, *, limit: int) -> list[R
 
 
 def list_compactions(db: sqlite3.Connection, session_id: str) -> list[Row]:
-    """List where a session was compacted, the latest first."""
+    """List the compactions of a session, the latest first."""
     return _read(
         db,
         'SELECT at, compaction_trigger AS "trigger", tokens_before, tokens_after FROM message'
@@ -200,7 +198,7 @@ def list_snapshots(db: sqlite3.Connection, session_id: str) -> list[Row]:
 def list_tools(
     db: sqlite3.Connection, session_id: str, *, limit: int
 ) -> list[tuple[str, int, int]]:
-    """Count a session's calls of each tool, and those that failed; the most used first."""
+    """Count a session's calls of each tool, and the failed ones; the most used first."""
     rows = db.execute(
         "SELECT tool_name, SUM(role = 'tool_call'), SUM(role = 'tool_result' AND is_error)"
         " FROM message WHERE session_id = ? AND tool_name IS NOT NULL"

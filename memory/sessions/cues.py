@@ -1,8 +1,7 @@
-"""Words by which a person binds the work: rules they set, choices they made, what they ruled out.
+"""Cue words of users' rules, decisions and exclusions.
 
-Only what the user typed is read, and only whole sentences are kept, as they stand: so no output,
-file or page can plant a rule. Each row of `cues.txt` has a sentence that it is for; a test tries
-them.
+Only the user's own text is read, and only whole sentences are stored, verbatim: so no output, file
+or page can plant a rule. Each row of `cues.txt` has an example sentence; a test tries them.
 """
 
 from __future__ import annotations
@@ -14,28 +13,28 @@ from base.wordlist import read_rows
 from memory.texts import cut_bytes
 
 SENTENCE_BYTES_MAX = 150
-"""A longer sentence is cut at this many bytes, between words."""
+"""Bytes at which a longer sentence is cut, between words."""
 
 BINDINGS_PER_PROMPT = 12
 PROMPT_CHARS_READ = 65_536
 END_CHARS_READ = 4096
-"""Of a longer prompt the beginning and so much of its end count: the middle is as a rule a pasted
-text, which a person's words stand before or behind."""
+"""Characters read from the end of a longer prompt, besides its beginning: the middle is usually
+pasted text, with the user's own words before or after it."""
 
 BINDINGS_PER_END = 6
 
 CUES = tuple(read_rows(__file__, "cues.txt"))
-# Looked for in lower case: an expression that ignores the case takes twice as long.
+# Searched in lower case: an expression that ignores the case takes twice as long.
 _COMPILED = tuple((binding, re.compile(pattern)) for binding, pattern, _ in CUES)
-# A sentence ends at a mark before a space, or with its line; a list's mark is none of its words.
+# A sentence ends at a mark before a space, or with its line; list marks are not words.
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*|\n+")  # noqa: RUF001 - wide marks
 _LIST_MARK = re.compile(r"^\s*(?:[-*+•>]|\d{1,3}[.)])\s+")
 _CODE_FENCE = "```"
 
 
 def find_bindings(prompt: str, end: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each binding sentence of a prompt, verbatim, with what it is. `end` is the end of a
-    prompt that is longer than what is read of it."""
+    """Yield each binding sentence of a prompt, verbatim, with its kind. `end` is the end of a
+    prompt that is too long to be read whole."""
     found: dict[str, str] = {}
     for sentence in _split(prompt[:PROMPT_CHARS_READ], is_code=False):
         if kind := _classify(sentence):
@@ -56,8 +55,8 @@ def _classify(sentence: str) -> str | None:
 
 
 def _split_end(end: str) -> Iterator[str]:
-    """Yield the sentences of a prompt's end, but for its first, which may lack its beginning; a
-    block of code that began before ends at the first of an odd number of fences."""
+    """Yield the sentences of a prompt's end, without the first, which may be incomplete. An odd
+    number of fences means that it begins in a block of code, which ends at the first."""
     begin = _SENTENCE_END.search(end)
     rest = end[begin.end() :] if begin else ""
     fences = sum(line.lstrip().startswith(_CODE_FENCE) for line in rest.split("\n"))
@@ -65,8 +64,8 @@ def _split_end(end: str) -> Iterator[str]:
 
 
 def _split(prompt: str, *, is_code: bool) -> Iterator[str]:
-    """Yield the sentences outside of fenced code; what is quoted or indented as code is none.
-    `is_code` says whether it begins within such code."""
+    """Yield the sentences outside fenced code, quotations and indented code. `is_code` says whether
+    the text begins in fenced code."""
     for line in prompt.split("\n"):
         if line.lstrip().startswith(_CODE_FENCE):
             is_code = not is_code

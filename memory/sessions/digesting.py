@@ -1,7 +1,7 @@
-"""A session as a bounded text: for a summary, for another agent that goes on, or to be distilled.
+"""A session as a text of limited size: for a summary, for another agent, or for distilling.
 
-All are pure: the same session and messages give the same text. The bounds of what is distilled are
-Contexo's: a text is cut, and of too many turns the oldest go.
+All functions are pure: the same session and messages give the same text. The limits for distilling
+are Contexo's: long texts are cut, and the oldest of too many turns dropped.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ USER_BYTES_MAX = 2048
 ANSWER_BYTES_MAX = 4096
 TURNS_MAX = 500
 TURNS_DROPPED = 100
-"""How many of the oldest turns go at once where there are more than `TURNS_MAX`."""
+"""Oldest turns dropped at once if there are more than `TURNS_MAX`."""
 
 BUFFER_CAP = "buffer_cap"
 
 RESUME_BYTES = 8192
 RESUME_BYTES_MIN = 512
 MESSAGE_BYTES_MAX = 2048
-"""Of one message, so that a long one leaves room for others."""
+"""Limit for one message, so that a long one leaves room for others."""
 
 HEAD_SHARE, SUMMARY_SHARE = 0.25, 0.5
 _MARK_BYTES = 80
@@ -35,7 +35,7 @@ DIGEST_BYTES_MAX = 32_768
 ANSWERS_SHOWN = 10
 LAST_BYTES_MAX = 1024
 SHARES = {
-    "What was asked": 6144,
+    "Requests": 6144,
     "The user's words": 2048,
     "Summaries of compactions": 8192,
     "Files": 3072,
@@ -43,16 +43,14 @@ SHARES = {
     "Errors": 3072,
     "Last answers": 6144,
 }
-"""Bytes that each part may take; together less than the whole, with room for the head."""
+"""Limits in bytes for each part; their sum leaves room for the head."""
 
 
 def capture_turns(messages: Iterable[Message], prompts: Mapping[int, str]) -> list[dict[str, Any]]:
-    """Gather a session's messages, which are in order, into a record a turn, with Contexo's names;
-    what is empty is left out. A mark of what was dropped comes first.
-
-    `prompts` says by the numbers of turns what was asked, where a message's own text is gone. What
-    came before the first prompt, and turns of which no text or tool is known, are left out.
-    """
+    """Gather a session's ordered messages into one record per turn, with Contexo's names and
+    without empty fields. A mark for dropped turns comes first. `prompts` has the requests by turn
+    number, for messages without text. Messages before the first prompt, and turns without text or
+    tool, are omitted."""
     by_turn: dict[int, list[Message]] = {}
     for message in messages:
         if message.turn and not message.is_compaction:
@@ -68,13 +66,13 @@ def capture_turns(messages: Iterable[Message], prompts: Mapping[int, str]) -> li
 
 
 def _count_dropped(count: int) -> int:
-    """Count what goes as if turns were added one by one: a hundred whenever there are too many."""
+    """Count the dropped turns as if turns were added one by one: a hundred at each excess."""
     excess = max(count - TURNS_MAX, 0)
     return -(-excess // TURNS_DROPPED) * TURNS_DROPPED
 
 
 def _gather(number: int, messages: list[Message], prompt: str) -> dict[str, Any]:
-    """Make the record of a turn. Its time is when it began; its tools are in the order of their
+    """Build the record of a turn. Its time is its beginning; its tools are in the order of their
     first calls."""
     said = {
         role: "\n".join(one.content for one in messages if one.role == role and one.content)
@@ -97,8 +95,8 @@ def _write_time(at: float) -> str:
 
 
 def choose_start(compactions: Sequence[Message], *, first: int = 0, compaction: int = 0) -> int:
-    """Return the sequence number to begin at: the one that is given, that of the compaction with
-    this number (1 is the first), that of the last one, or 1."""
+    """Return the sequence number to begin at: the given one, that of the compaction with a given
+    number (1 is the first), that of the last compaction, or 1."""
     if first:
         return first
     if compaction:
@@ -109,8 +107,8 @@ def choose_start(compactions: Sequence[Message], *, first: int = 0, compaction: 
 def build_resume(
     session: Session, summary: str, messages: Sequence[Message], bytes_max: int = RESUME_BYTES
 ) -> str:
-    """Build the text: what is known of the session, the compaction's summary, then messages. Where
-    not all find room the newest stay, and a line says how many were left out."""
+    """Build the text: the session's data, the compaction's summary, then messages. If not all fit,
+    the newest stay, and a line has the number of omitted ones."""
     texts = [cut_bytes(_head(session), int(bytes_max * HEAD_SHARE))]
     if summary:
         texts.append(cut_bytes(f"Summary:\n{summary}", int(bytes_max * SUMMARY_SHARE)))
@@ -129,14 +127,14 @@ def build_resume(
 
 
 def describe_message(message: Message) -> str:
-    """Write one step of a message: who, with which tool, and its text as far as it is kept."""
+    """Write one step of a message: its role, its tool, and its text if stored."""
     tool = f" {message.tool_name}" if message.tool_name else ""
     failed = " failed" if message.is_error else ""
     text = message.content
     if text is None and message.tool_params is not None:
         text = json.dumps(message.tool_params, ensure_ascii=False)
     if text is None:
-        text = f"({message.content_bytes} bytes, not kept)"
+        text = f"({message.content_bytes} bytes, not stored)"
     return f"[{message.sequence}.{message.step}] {message.role}{tool}{failed}: {text}"
 
 
@@ -159,11 +157,11 @@ def build_digest(
     compactions: Sequence[Message],
     messages: Sequence[Message],
 ) -> str:
-    """Build the text; of each part the latest stays where not all finds room."""
+    """Build the text; if not all of a part fits, its latest lines stay."""
     answers = [m.content for m in messages if m.role == "assistant" and m.content]
     files = {event.text: None for event in events if event.category in ("file_edit", "file_read")}
     parts: dict[str, Iterable[str]] = {
-        "What was asked": (e.text for e in events if e.category == "prompt"),
+        "Requests": (e.text for e in events if e.category == "prompt"),
         "The user's words": (
             e.text for e in events if e.category in ("constraint", "decision", "rejected")
         ),
@@ -185,7 +183,7 @@ def build_digest(
 def _part(title: str, lines: Sequence[str]) -> str:
     left, shown = SHARES[title] - 64, list[str]()
     for line in reversed(lines):
-        cut = cut_bytes(line, left - 3) if not shown else line  # of the latest at least a part
+        cut = cut_bytes(line, left - 3) if not shown else line  # at least a part of the latest
         left -= len(cut.encode()) + 3
         if left < 0:
             shown.append(f"[… {len(lines) - len(shown)} earlier left out …]")

@@ -1,6 +1,6 @@
-"""Writing events: what a call did, how it went, and which files it touched.
+"""Writing of events: actions of calls, their outcomes, and the files they touched.
 
-When a session has too many, the least important go first, the oldest of those.
+If a session has too many events, unimportant ones are deleted, the oldest first.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ _CLOSING = ("command", "git", "look", "file_edit", "file_read")
 
 
 def evict_events(db: sqlite3.Connection, session_id: str, events_max: int = EVENTS_MAX) -> int:
-    """Delete what exceeds the bound, in the transaction that added it; return how many are left.
-
-    Of all priorities the highest number goes first, and of one priority what came first.
-    """
+    """Delete the excess events in the transaction that added it; return how many remain. The
+    highest priority number is deleted first, and within it the oldest event."""
     count = db.execute("SELECT COUNT(*) FROM event WHERE session_id = ?", (session_id,)).fetchone()
     too_many = max(int(count[0]) - events_max, 0)
-    for _ in range(too_many):  # as a rule one: two steps in an index, and no sorting
+    for _ in range(too_many):  # usually one: two steps in an index, and no sorting
         db.execute(
             "DELETE FROM event WHERE id = (SELECT MIN(id) FROM event WHERE session_id = ?1"
             " AND priority = (SELECT MAX(priority) FROM event WHERE session_id = ?1))",
@@ -42,7 +40,7 @@ def evict_events(db: sqlite3.Connection, session_id: str, events_max: int = EVEN
 
 
 class EventWriter:
-    """Writes events within one transaction. `home` is the folder that `~` stands for."""
+    """Writer of events within one transaction. `home` is the folder that `~` stands for."""
 
     def __init__(self, db: sqlite3.Connection, home: str) -> None:
         self._db = db
@@ -77,7 +75,7 @@ class EventWriter:
             self._touch(session, shown, record.at)
 
     def _set_first_title(self, session: OpenSession, prompt: str) -> None:
-        """Call a session by its first prompt, until its host gives it a title."""
+        """Use the first prompt as a session's title, until its host sets one."""
         self._db.execute(
             "UPDATE session SET title = ? WHERE id = ? AND title = ''",
             (cut_bytes(prompt, TITLE_BYTES_MAX), session.id),
@@ -91,12 +89,12 @@ class EventWriter:
             " :state, :key)",
             {**event._asdict(), **of, "priority": event.priority},
         ).rowcount
-        # At once, and not at the end: so what stays is the same however the reading is parted.
+        # At once, not at the end: so the same events remain however the reading is divided.
         if session.events > EVENTS_MAX:
             session.events = evict_events(self._db, session.id)
 
     def write_task(self, session: OpenSession, event: Event, at: float | None) -> None:
-        """Add a task, or change the state of the one that is known; a text may be missing then."""
+        """Add a task, or change the state of a known one; its text may then be missing."""
         key = key_of(event.target)
         changed = self._db.execute(
             "UPDATE event SET state = ?, text = COALESCE(NULLIF(?, ''), text), at = ?"
@@ -113,7 +111,8 @@ class EventWriter:
         return event._replace(text=path, target=path)
 
     def _touch(self, session: OpenSession, event: Event, at: float | None) -> None:
-        """Note what a call does to a file, by its arguments: a second creation is a change."""
+        """Note the effect of a call on a file, from its arguments: a second creation is a
+        change."""
         if event.category not in ("file_edit", "file_read"):
             return
         action: str = event.action or "read"
@@ -144,7 +143,7 @@ class EventWriter:
         call: bytes | None,
         tool: str,
     ) -> None:
-        """Note on a call's events how it went; a failure is an error, a success closes it."""
+        """Note the outcome of a call on its events; a failure is an error, a success closes it."""
         events = self._events_of_call(session, call)
         targets = [target for _, category, target in events if category in _CLOSING]
         if record.is_denied:
@@ -155,11 +154,11 @@ class EventWriter:
         elif record.failed or record.exit_code:
             self._set_state(events, "failed")
             target = next(iter(targets), "") or tool
-            self._drop_error(session, target)  # first, or the new one would go with the old
+            self._drop_error(session, target)  # first, or it would delete the new event, too
             key = key_of(call.hex() if call else record.key, "error")
             self.add(session, key, of_error(target, one.head), record.at)
         else:
-            # Before errors are closed: what the result says of files closes theirs, too.
+            # Before errors are closed: files in the result close their errors, too.
             targets += self._write_files(session, record, one.events, events, call, tool)
             for target in targets:
                 self._db.execute(
@@ -181,8 +180,8 @@ class EventWriter:
         call: bytes | None,
         tool: str,
     ) -> list[str]:
-        """Note the files that a result tells of; return those that the call's arguments did not.
-        Of the others the edit is counted already, and only what was done is corrected."""
+        """Note the files in a result; return those that the call's arguments did not name. For the
+        others the edit is already counted, so only its action is corrected."""
         told = {target for _, category, target in events if category == "file_edit"}
         others: list[str] = []
         for event in changed:
@@ -205,7 +204,7 @@ class EventWriter:
         if call is None:
             return []
         found = []
-        for index in range(2 * EVENTS_OF_CALL_MAX):  # the first that is missing ends them
+        for index in range(2 * EVENTS_OF_CALL_MAX):  # the first missing one ends them
             row = self._db.execute(
                 "SELECT id, category, target FROM event WHERE session_id = ? AND key = ?",
                 (session.id, key_of(call.hex(), str(index))),
@@ -220,7 +219,7 @@ class EventWriter:
         self._db.executemany("UPDATE event SET state = ? WHERE id = ?", ids)
 
     def _drop_error(self, session: OpenSession, target: str) -> None:
-        """Of errors of one command only the latest is open."""
+        """Drop older errors of the same command, so that only the latest is open."""
         self._db.execute(
             "DELETE FROM event WHERE session_id = ? AND target = ? AND state = 'open'"
             " AND category = 'error'",
@@ -234,7 +233,7 @@ class EventWriter:
     def _undo_touches(
         self, session: OpenSession, events: list[tuple[int, str, str]], tool: str
     ) -> None:
-        """Take back what a call that failed would have done to its files."""
+        """Undo the file actions noted for a call that failed."""
         for _, category, target in events:
             if category == "file_read":
                 self._undo_touch(session, target, ("read",))
@@ -243,8 +242,8 @@ class EventWriter:
         self._drop_untouched(session)
 
     def _undo_touch(self, session: OpenSession, path: str, actions: tuple[str, ...]) -> None:
-        """Take one touch back, of the first action that was noted: what was created before stays,
-        since a second creation is noted as a change."""
+        """Undo one action, the first one noted. A file created before stays created, since a second
+        creation is noted as a change."""
         for action in actions:
             changed = self._db.execute(
                 "UPDATE file_touch SET count = count - 1 WHERE session_id = ? AND path = ?"
@@ -261,7 +260,7 @@ class EventWriter:
 
 
 def _edits_of(tool: str) -> tuple[str, ...]:
-    """List as what an edit by this tool may have been noted, the likeliest first."""
+    """List the possible noted actions of an edit by this tool, the likeliest first."""
     edits = ("modified", "created")
     is_deletion = guess_action(tool.lower()) == "deleted"
     return ("deleted", *edits) if is_deletion else (*edits, "deleted")

@@ -1,7 +1,7 @@
-"""Events of a session: one for each thing that happened and is worth remembering.
+"""Events of a session: one for each action or fact worth remembering.
 
 Events come from structure (a call's name and arguments, a host's record of a failure) and from the
-user's own words; the text of an output never makes one, but for the head of an error.
+user's own words. Output texts never make events, except the head of an error.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ PRIORITIES: Mapping[str, int] = {
     **dict.fromkeys(("file_read", "subagent", "skill", "fetch", "cwd", "env", "denied"), 3),
     **dict.fromkeys(("search", "look", "tool"), 4),
 }
-"""From 1, which stays longest, to 4. A `look` is a command that only shows something. An error has
-2 once the same command succeeded."""
+"""Priorities from 1, deleted last, to 4. A `look` is a command that only shows something. An error
+has 2 once the same command succeeded."""
 
 CLOSED_ERROR_PRIORITY = 2
 PROMPT_BYTES_MAX = 512
@@ -34,38 +34,39 @@ PATH_BYTES_MAX = 400
 TASK_BYTES_MAX = 150
 TASKS_MAX = 50
 EVENTS_OF_CALL_MAX = 400
-"""With as many of its result's files they are fewer than a session has, so that one call evicts
-nothing that its result speaks of."""
+"""Limit of events per call. Together with as many files of its result they are below the limit of
+a session, so that a call does not evict the events that its result refers to."""
 
 COMMANDS = ("command", "git", "look")
 """Categories whose text is a command line."""
 
 
 Deed = tuple[str, tuple[str, ...], tuple[str, ...]]
-"""What a tool call does: `command`, `read`, `search`, `edit`, `fetch` or `tool`; the commands,
-paths or addresses that it is about; and the files that a command's patch names."""
+"""The action of a tool call: its kind (`command`, `read`, `search`, `edit`, `fetch` or `tool`); its
+commands, paths or addresses; and the files that a command's patch names."""
 
 ParseCall = Callable[[str, Any, str], Deed | None]
-"""Reads a call from its tool's name, its arguments and the working directory; None is unknown."""
+"""Parser of a call from its tool's name, its arguments and the working directory; None if
+unknown."""
 
 
 class Event(NamedTuple):
-    """A thing that happened."""
+    """An action or fact of a session."""
 
     category: str
     text: str
-    target: str = ""  # joins events about one thing: a path, or a command
+    target: str = ""  # links events on one thing: a path, or a command
     state: str = ""  # open, closed, failed, denied, or empty
     action: FileAction = ""
 
     @property
     def priority(self) -> int:
-        """Return the number by which it is evicted, the highest first."""
+        """Return the priority for eviction; the highest number is evicted first."""
         is_closed = self.category == "error" and self.state == "closed"
         return CLOSED_ERROR_PRIORITY if is_closed else PRIORITIES[self.category]
 
 
-# Words at the beginning of a command that change nothing, or prepare it.
+# First words of commands that change nothing, or prepare another.
 _BEFORE = re.compile(r"^(?:\s*(?:cd|pushd)\s+[^;&|\n]+(?:&&|;)\s*|\s*[A-Za-z_]\w*=\S*\s+)+")
 _LOOKING_WORDS = """
 ls cat head tail less more wc file stat du df find grep egrep fgrep rg ag fd tree pwd echo printf
@@ -87,7 +88,7 @@ PARAMS_READ = frozenset(
         *("skill", "command", "pattern", "query", "regex", "glob"),
     ]
 )
-"""Of a call's arguments those that an event may be made of, besides what its deed names."""
+"""Arguments of a call that events may use, besides those of its action."""
 
 _TASK_TOOLS = frozenset(
     ["todowrite", "update_plan", "write_todos", "todo_write", "updateplan", "todo"]
@@ -104,7 +105,7 @@ _COMMIT = re.compile(r"^\[([\w./-]{1,80})(?: \(root-commit\))? ([0-9a-f]{7,40})\
 
 
 def of_prompt(text: str, end: str = "") -> Iterator[Event]:
-    """Yield the events of what a person typed; `end` is the end where the text is its beginning."""
+    """Yield the events of a user's prompt; `end` is its end if the text is its beginning."""
     line = " ".join(text.split())
     if not line:
         return
@@ -114,8 +115,8 @@ def of_prompt(text: str, end: str = "") -> Iterator[Event]:
 
 
 def of_call(record: MessageRecord, deed: Deed | None) -> Iterator[Event]:
-    """Yield the events of a tool call, whose result is not known yet. What the host says of files
-    takes the place of what its arguments tell of them."""
+    """Yield the events of a tool call before its result is known. Files reported by the host
+    replace those of the arguments."""
     found = _of_tool(record, deed)
     if record.files:
         found = (one for one in found if one.category not in ("file_edit", "tool"))
@@ -124,7 +125,7 @@ def of_call(record: MessageRecord, deed: Deed | None) -> Iterator[Event]:
 
 
 def of_files(files: Iterable[tuple[str, FileAction]]) -> Iterator[Event]:
-    """Yield an event for each file that a host says was changed; of one file the last word
+    """Yield an event for each file that a host reports as changed; the last report of a file
     counts."""
     told = dict(islice(files, EVENTS_OF_CALL_MAX))
     yield from (_edit(path, action) for path, action in told.items() if path)
@@ -150,12 +151,12 @@ def _of_tool(record: MessageRecord, deed: Deed | None) -> Iterator[Event]:
 
 
 def is_task_list(tool: str) -> bool:
-    """Return whether a call of this tool gives the whole list of tasks."""
+    """Return whether a call of this tool has the whole list of tasks."""
     return tool.lower() in _TASK_TOOLS
 
 
 def of_error(target: str, output: str) -> Event:
-    """Make the event of a failed call from what it was about and the head of what it printed."""
+    """Build the event of a failed call from its subject and the head of its output."""
     head = cut_bytes(_head_line(output), ERROR_BYTES_MAX)
     return Event("error", head or "it failed", target=target, state="open")
 
@@ -168,7 +169,7 @@ def find_commit(output: str) -> str:
 
 
 def task_event(key: str, text: str, *, is_open: bool) -> Event:
-    """Make the event of one task of the agent's list, known by a key of its own."""
+    """Build the event of one task of the agent's list, identified by its key."""
     line = cut_bytes(" ".join(text.split()), TASK_BYTES_MAX)
     return Event("task", line, target=f"task:{key or line}", state="open" if is_open else "closed")
 
@@ -205,7 +206,8 @@ def _edit(path: str, action: FileAction) -> Event:
 
 
 def _classify(line: str) -> str:
-    """Return by its first word whether a command works on git, only looks, or may change things."""
+    """Return from a command's first word whether it works on git, only looks, or may change
+    things."""
     words = _BEFORE.sub("", line).split()
     if not words:
         return "command"
@@ -225,7 +227,7 @@ def _makes_branch(words: list[str]) -> bool:
 
 
 def guess_action(tool: str) -> FileAction:
-    """Guess by a tool's name, in lower case, what it does to a file."""
+    """Guess from a tool's name, in lower case, its action on a file."""
     if "delete" in tool or "remove" in tool:
         return "deleted"
     return "created" if tool in ("write", "create", "create_file", "write_file") else "modified"

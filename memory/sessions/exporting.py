@@ -1,10 +1,10 @@
-"""A session written for others: as `messages.json`, which can be imported again, and as Markdown.
+"""Export of a session: `messages.json`, which can be imported, and Markdown.
 
-Messages keep their keys, so that an import where the session is already changes nothing. All texts
-have passed the gate: they come from the store, or through it from the host's transcript.
+Messages keep their keys, so that importing a known session changes nothing. All texts are cleaned:
+they come from the store, or from the host's transcript.
 
-In Markdown they are hostile: what stands in a line is escaped, longer texts are fenced by more
-backticks than they hold, so that none becomes a link, a heading or HTML.
+Texts in Markdown are untrusted: lines are escaped, and longer texts fenced by more backticks than
+they contain, so that none becomes a link, a heading or HTML.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memory.sessions.model import Message, Session
 from memory.sessions.preparing import key_of
 
 LINE_CHARS = 500
-# What Markdown, its tables, and its links without marks are made of; and what begins a block.
+# The characters of Markdown, its tables and its bare links; and those that begin a block.
 _SPECIAL = re.compile(
     r"([\\`*_\[\]<>|~&!$@]|:(?=//)|(?<=\bwww)\.|(?<=\bmailto):|(?<=\bxmpp):)", re.IGNORECASE
 )
@@ -41,11 +41,11 @@ _OF_THIS_MACHINE = ("owner", "pinned")
 _TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
 
 _Keys = tuple[bytes, bytes, bytes | None]
-"""By what a message is known: its key, that of its group, and that of its call."""
+"""The keys of a message: its own, that of its group, and that of its call."""
 
 
 def escape(text: str) -> str:
-    """Return a text as one line of Markdown that shows it, and does nothing else."""
+    """Return a text as one line of Markdown that displays it without effects."""
     line = _SPACE.sub(" ", _UNSEEN.sub("", text)).strip()
     cut = line if len(line) <= LINE_CHARS else line[: LINE_CHARS - 1] + "…"
     begun = _BEGINNING.match(cut)
@@ -54,7 +54,7 @@ def escape(text: str) -> str:
 
 
 def fence(text: str) -> str:
-    """Return a text as a block that shows it as it is."""
+    """Return a text as a block that displays it unchanged."""
     plain = _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     longest = max((len(found) for found in _FENCES.findall(plain)), default=2)
     mark = "`" * (longest + 1)
@@ -62,10 +62,10 @@ def fence(text: str) -> str:
 
 
 def write_summary(session: Session, compactions: Sequence[Message]) -> str:
-    """Write `summary.md`: the facts, the summary and what else was found, files, compactions."""
+    """Write `summary.md`: the facts, the summary and other findings, files, compactions."""
     findings = session.metadata.get("findings")
     parts = [f"# {escape(session.title) or 'Untitled session'}", _facts(session)]
-    parts += ["## Summary", fence(session.summary) if session.summary else "There is none yet."]
+    parts += ["## Summary", fence(session.summary) if session.summary else "No summary yet."]
     if isinstance(findings, Mapping):
         parts += _findings(findings)
     if any(session.files.values()):
@@ -82,7 +82,7 @@ def write_summary(session: Session, compactions: Sequence[Message]) -> str:
 
 
 def _facts(session: Session) -> str:
-    """List what is known, as far as it is."""
+    """List the recorded facts of a session."""
     rows = (
         ("Session", session.id),
         ("Agent", " ".join(filter(None, (session.agent, session.agent_version)))),
@@ -123,7 +123,7 @@ def _compaction(message: Message) -> str:
 
 
 def write_transcript(session: Session, messages: Sequence[Message]) -> Iterator[str]:
-    """Yield the transcript in parts: who said what, in order."""
+    """Yield the transcript in parts: all messages in order."""
     yield f"# {escape(session.title) or 'Untitled session'}\n\n{_facts(session)}\n"
     for message in messages:
         who = message.role.replace("_", " ")
@@ -140,7 +140,7 @@ def _said(message: Message) -> Iterator[str]:
     if text:
         yield fence(text)
     if message.images:
-        yield f"({message.images} pictures, not kept)"
+        yield f"({message.images} pictures, not stored)"
     if message.is_cut:
         yield f"(not all of {message.content_bytes} bytes)"
 
@@ -154,14 +154,14 @@ def _count(number: int | None) -> str:
 
 
 Row = dict[str, Any]
-"""An object of JSON."""
+"""A JSON object."""
 
 
 def build_export(
     db: sqlite3.Connection, session: Session, messages: Sequence[Message]
 ) -> tuple[Row, list[Row], list[Row]]:
-    """Gather what is exported of a session, whose messages were read with their texts: what is
-    known of it, the tokens of each response, and the messages."""
+    """Gather the export of a session whose messages were read with their texts: its data, the
+    tokens of each response, and the messages."""
     keys = _read_keys(db, session.id)
     usage = _read_usage(db, session.id)
     costs_of: dict[str, list[Row]] = {}
@@ -180,7 +180,7 @@ def build_export(
     for message in messages:
         known = keys[message.sequence, message.step]
         _, group, call = known
-        costs = costs_of.pop(group.hex(), [])  # told once, with the first step
+        costs = costs_of.pop(group.hex(), [])  # only once, with the first step
         is_prompt = message.role == "user" and message.turn > turn
         turn = max(turn, message.turn) if message.role == "user" else turn
         is_denied = call is not None and key_of(call.hex(), "denied") in denied
@@ -236,7 +236,7 @@ def _sum(costs: Sequence[Row], name: str) -> int | None:
 
 
 def write_export(session: Row, usage: Sequence[Row], messages: Sequence[Row]) -> Iterator[bytes]:
-    """Yield the file in parts: a line for each message, so that it can be read one at a time."""
+    """Yield the file in parts, one line for each message, so that a reader can stream it."""
     head = {"format": FORMAT, "version": VERSION, "session": session}
     text = json.dumps(head, indent=1, ensure_ascii=False).removesuffix("\n}")
     yield f'{text},\n "usage": ['.encode(errors="replace")

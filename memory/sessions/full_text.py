@@ -1,7 +1,7 @@
-"""Texts of a session whose messages are not kept, from its host's transcript while that exists.
+"""Texts of a session without stored messages, from its host's transcript if that still exists.
 
-The transcript is read anew into a store in memory, through the gate, and nothing of it is written.
-A message is the one with the same key, so that its sequence number is the stored one.
+The transcript is read again into a store in memory, cleaned, and not written to the store. Messages
+are matched by key, so that sequence numbers are those of the store.
 """
 
 from __future__ import annotations
@@ -28,21 +28,18 @@ from memory.sessions.tail_events import write_in_memory
 from memory.texts import unpack
 
 TRANSCRIPT_BYTES_MAX = 256 << 20
-"""Of a larger transcript nothing is read: it would not fit in memory."""
+"""Larger transcripts are not read: they would not fit in memory."""
 
 
 _Text = tuple[str | None, bool, Any]
-"""What a message says, whether it is cut, and a call's arguments; None where it has no text."""
+"""The text of a message, or None; whether it is cut; and a call's arguments, or None."""
 
 
 def read_full_messages(
     db: sqlite3.Connection, importing: Importing, importer: Importer | None, session: Session
 ) -> Iterator[Message]:
-    """Yield the messages of a session in order, each with its text as far as it can be read; what
-    cannot be is None, and marked as cut.
-
-    `importing` makes preparers that keep texts.
-    """
+    """Yield the messages of a session in order, with their texts if readable; otherwise None, and
+    marked as cut. `importing` makes preparers that keep texts."""
     stored = list(read_messages(db, session.id))
     texts: dict[tuple[int, int], _Text] = {}
     if importer is not None and any(_lacks_text(message) for message in stored):
@@ -91,7 +88,7 @@ def _read_texts(importing: Importing, importer: Importer, session: Session) -> d
 
 
 def _only(session: Session, prepared: Iterable[Prepared]) -> Iterator[Prepared]:
-    """Yield what is of one session, of a file that may have thousands."""
+    """Yield the records of one session from a file that may have thousands."""
     is_its = True
     for one in prepared:
         if isinstance(one.record, SessionRecord):

@@ -1,7 +1,7 @@
-"""Importing transcripts: what is new in one goes into the store, in short transactions.
+"""Import of transcripts: new records are stored, in short transactions.
 
-Whoever comes first reads a source; killed, it is begun again where the last transaction ended.
-What is no line of JSON is noted, and reading goes on.
+The first process to come reads a source; after a kill, reading restarts at the last transaction.
+Lines that are not JSON are noted and skipped.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ from memory.sessions.writing import Writer
 
 BATCH_BYTES = 8 << 20
 BATCH_S = 0.1
-"""So long a transaction is prepared; writing it, which others wait for, takes a third of that."""
+"""Time for preparing a transaction; writing it, for which others wait, takes a third of that."""
 BAD = "bad"
-"""Where in its state a reader of whole files counts the parts that it could not read."""
+"""Key in the state of a reader of whole files: its number of unreadable parts."""
 
 
 class Importing(NamedTuple):
-    """The common ground of all importing of one store. Without `belongs` all sessions are taken."""
+    """The common data of all imports of one store. Without `belongs`, all sessions are imported."""
 
     database: Database
     gate: Gate
     make_preparer: Callable[[], Preparer]
-    belongs: Callable[[str], bool] | None = None  # tells if a working directory is the project's
+    belongs: Callable[[str], bool] | None = None  # whether a working directory is the project's
     home: str = ""
-    owner: str = ""  # who the sessions are said to be of
+    owner: str = ""  # owner that the sessions are recorded under
 
 
 class Imported(NamedTuple):
@@ -74,7 +74,7 @@ class Imported(NamedTuple):
     bad_lines: int = 0
     is_held: bool = False  # whether another process reads the source
     elsewhere: bool = False
-    summary: str = ""  # the last compaction's, as far as it was read
+    summary: str = ""  # that of the last compaction, if it was read
     problem: str = ""
     session_ids: frozenset[str] = frozenset()
 
@@ -82,17 +82,15 @@ class Imported(NamedTuple):
 def import_source(
     importing: Importing, importer: Importer, found: Transcript, *, deadline: float = float("inf")
 ) -> Imported:
-    """Read what is new in a transcript until all is read, or the clock passes `deadline` (as
-    `time.monotonic` counts).
-
-    A transcript that cannot be opened, or is of another project, is noted and yields nothing. Of a
-    database of many sessions only those of the project are read.
+    """Read the new part of a transcript until all is read, or the clock passes `deadline` (in
+    `time.monotonic`). A transcript that cannot be opened, or is of another project, is noted and
+    yields nothing. From a database of many sessions, only those of the project are read.
 
     Raises:
         MemoryRoomError: the store cannot be written.
     """
     try:
-        # A database's host must not find it locked; read twice at once, its rows stay the same.
+        # The host must not find its database locked; in one transaction, its rows stay the same.
         is_database = importer.read_sessions is not None
         opening = open_plain(found.path, follow=False) if is_database else None
         with opening or open_transcript(found.path) as file:
@@ -100,7 +98,7 @@ def import_source(
     except HeldError:
         return Imported(is_held=True)
     except OSError as error:
-        return Imported(problem=error.strerror or "it cannot be opened")
+        return Imported(problem=error.strerror or "cannot open it")
 
 
 class _Reading:
@@ -113,18 +111,18 @@ class _Reading:
         self._importer = importer
         self._found = found
         self._file = file
-        # One time for all of a file, so that of one import the oldest sessions go first.
+        # One time for a whole file, so that of one import the oldest sessions are deleted first.
         self._imported_at = time.time() if found.form else 0.0
         self._preparer = importing.make_preparer()
         self._status = measure(found, os.fstat(file.fileno()))
         with importing.database.reading() as db:
-            # What a person names is read from its beginning: they ask for all of it.
+            # A file named by the user is read from its beginning: the user wants all of it.
             known = None if found.form else load_source(db, found.path)
         if known and EXPIRED in known.state:
-            known = None  # of what was read nothing is left
+            known = None  # nothing is left of the part read before
         self._known = known or Source(0, FilePlace(), 0, 0, 0, 0, {})
         self._summary = ""
-        self._session = ""  # of the records that are read, in a database of many
+        self._session = ""  # of the records read, in a database of many
         self._problem = ""
         self._elsewhere = False
         self._folder = ""
@@ -132,7 +130,7 @@ class _Reading:
         self._bad: list[tuple[Line, str]] = []
 
     def run(self, deadline: float) -> Imported:
-        """Read to the end, a batch a transaction."""
+        """Read to the end, one transaction per batch."""
         if self._importer.read_sessions is not None:
             return self._read_database(deadline)
         place = find_place(self._file, self._known.place)
@@ -170,7 +168,7 @@ class _Reading:
         """Parse and prepare some lines, before any transaction."""
         parse_line = self._importer.parse_line
         assert parse_line is not None
-        # A copy: where the transaction fails, the next reading begins with the state before it.
+        # A copy: if the transaction fails, the next reading begins with the state before it.
         state = dict(state)
         self._bad = []
         prepared: list[Prepared] = []
@@ -184,7 +182,7 @@ class _Reading:
             try:
                 prepared.extend(self._prepare(self._parse(parse_line, line, state)))
             except (*EXPECTED_ERRORS, RecursionError) as error:
-                self._bad.append((line, f"its form is unknown ({type(error).__name__})"))
+                self._bad.append((line, f"unknown format ({type(error).__name__})"))
             if self._elsewhere or time.monotonic() >= ends_at:
                 break
         return prepared, offset, state
@@ -192,15 +190,15 @@ class _Reading:
     def _parse(
         self, parse_line: Callable[..., Iterator[Record]], line: Line, state: State
     ) -> Iterator[Record]:
-        """Yield a line's records, up to what is unknown in it."""
+        """Yield a line's records, up to the first unknown one."""
         _, _, data = line
         if data is None:
-            self._bad.append((line, "it is too long"))
+            self._bad.append((line, "the line is too long"))
         elif data.strip():
             try:
                 value = json.loads(data)
             except (ValueError, RecursionError):
-                self._bad.append((line, "it is no JSON"))
+                self._bad.append((line, "invalid JSON"))
                 return
             if isinstance(value, dict):
                 yield from parse_line(value, state)
@@ -222,13 +220,13 @@ class _Reading:
             self._summary = summary
 
     def _put_off(self, place: FilePlace) -> Imported:
-        """Note that it cannot be known yet whose the transcript is."""
+        """Note that the owner of the transcript cannot be known yet."""
         with self._importing.database.writing() as db:
             self._save(db, place._replace(offset=0), {}, UNDECIDED)
         return Imported(elsewhere=True)
 
     def _is_foreign(self, record: SessionRecord) -> bool:
-        """Return whether a session is of another project: by the folder that it began in."""
+        """Return whether a session is of another project, by the folder in which it began."""
         belongs, folder = self._importing.belongs, record.working_directory
         if belongs is None or self._found.folder or self._found.form or not folder:
             return False
@@ -245,15 +243,15 @@ class _Reading:
             ).fetchone()
         try:
             is_own = known is not None or (os.path.isabs(folder) and belongs(folder))
-        except (ValueError, OSError):  # no path can have a NUL
+        except (ValueError, OSError):  # a path cannot have a NUL
             is_own = False
         if is_own:
             self._judged.add(own)
         return not is_own
 
     def _read_database(self, deadline: float) -> Imported:
-        """Read what is new in a database of many sessions. It is known by its inode: its beginning
-        changes with each checkpoint."""
+        """Read the new part of a database of many sessions. It is identified by its inode: its
+        beginning changes with each checkpoint."""
         read_sessions, status = self._importer.read_sessions, self._status
         assert read_sessions is not None
         known = self._known.place
@@ -270,7 +268,7 @@ class _Reading:
         return bool(record.working_directory) and not self._is_foreign(record)
 
     def _read_whole(self, place: FilePlace, state: State) -> Imported:
-        """Read a file that is no list of lines."""
+        """Read a file that is not a list of lines."""
         read_file = self._importer.read_file
         assert read_file is not None
         state = dict(state)
@@ -307,7 +305,7 @@ class _Reading:
                 )
 
     def _take(self, records: Iterator[Record | None]) -> tuple[list[Prepared], bool]:
-        """Take the records of one batch; tell whether there are no more."""
+        """Take the records of one batch; return whether they were the last."""
         batch: list[Prepared] = []
         ends_at = time.monotonic() + BATCH_S
         try:
@@ -315,7 +313,8 @@ class _Reading:
                 if record is not None:
                     with suppress(*EXPECTED_ERRORS, RecursionError):
                         batch += self._prepare([record])
-                # A database is left where its reader came further, so that the next goes on there.
+                # The position is that of the database's reader, so that the next one continues
+                # there.
                 may_stop = record is None or self._importer.read_sessions is None
                 if self._elsewhere or (may_stop and time.monotonic() >= ends_at):
                     return batch, self._elsewhere
@@ -334,10 +333,10 @@ class _Reading:
         is_new: bool,
         goes_on: bool,
     ) -> Imported:
-        """Write a batch. One that goes on is of the session that the last one ended with."""
+        """Write a batch. A continued one belongs to the last session of the previous batch."""
         importing, found = self._importing, self._found
-        # How far the source is read is saved in the transaction that writes its records. Saved
-        # before, a kill between the two would lose them for good.
+        # The position in the source is saved in the transaction that writes its records. If it were
+        # saved before, a kill between the two would lose them permanently.
         with importing.database.writing() as db:
             if self._elsewhere:
                 prepared = []
@@ -351,15 +350,14 @@ class _Reading:
                 keys_are_global=self._importer.keys_are_global,
                 imported_at=self._imported_at,
             )
-            # Before any record: those of a batch that goes on name no session, and without this
-            # they would be passed over.
+            # Before any record: those of a continued batch name no session, and would be skipped.
             if goes_on:
                 writer.resume(str(state.get("session", "")))
             writer.write(prepared)
             state["session"] = writer.finish()
             seen = sum(isinstance(one.record, MessageRecord) for one in prepared)
             source_id = self._save(db, place, state, int(self._elsewhere))
-            # What an earlier file at this path had wrong goes before this one's is noted.
+            # Notes on an earlier file at this path are deleted before those on this one are added.
             if is_new and self._importer.parse_line is not None:
                 db.execute("DELETE FROM import_error WHERE source_id = ?", (source_id,))
             note_bad_lines(db, source_id, self._bad, importing.gate)
@@ -391,5 +389,5 @@ class _Reading:
 
 def _name_problem(error: Exception) -> str:
     if isinstance(error, sqlite3.OperationalError):
-        return "it is locked by its host, or cannot be read"
-    return f"its form is unknown ({type(error).__name__})"
+        return "locked by its host, or unreadable"
+    return f"unknown format ({type(error).__name__})"

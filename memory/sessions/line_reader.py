@@ -1,7 +1,7 @@
-"""Reading a file of lines that its owner goes on writing, is rotated, cut short, or torn.
+"""Reading of line files that their owner extends, rotates, truncates, or leaves torn.
 
-A file is known by its device, its inode and its first KiB. Another one under the path is read from
-its beginning, which is harmless: records have keys. Only whole lines are taken.
+A file is identified by its device, its inode and its first KiB. Another file at the path is read
+from its beginning, which is harmless: records have keys. Only whole lines are read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BLOCK_BYTES = 1 << 20
 
 
 class FilePlace(NamedTuple):
-    """Where reading stands: the file that it is, and the first byte that was not read."""
+    """The position of reading: the identified file, and the first unread byte."""
 
     device: int = 0
     inode: int = 0
@@ -34,16 +34,16 @@ class FilePlace(NamedTuple):
 
 
 Line = tuple[int, int, bytes | None]
-"""One line: where it begins and ends, and what is in it; None of a line that is too long."""
+"""One line: its beginning and end, and its content; None if it is too long."""
 
 
 class HeldError(Exception):
-    """Another process reads the file."""
+    """Error: another process reads the file."""
 
 
 @contextmanager
 def open_transcript(path: str) -> Iterator[BinaryIO]:
-    """Open a regular file, no link, for one reader at a time.
+    """Open a regular file that is not a link, for one reader at a time.
 
     Raises:
         HeldError: another process reads it.
@@ -54,14 +54,15 @@ def open_transcript(path: str) -> Iterator[BinaryIO]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise HeldError(path) from None
-        except OSError as error:  # some network file systems lock nothing that is open for reading
+        except OSError as error:  # some network file systems cannot lock a file opened for reading
             if error.errno not in (errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP):
                 raise
         yield file
 
 
 def find_place(file: BinaryIO, known: FilePlace) -> FilePlace:
-    """Return where to go on in the open file: where reading stood, or the beginning of another."""
+    """Return where to continue in the open file: the last position, or the beginning of a new
+    file."""
     status = os.fstat(file.fileno())
     head = os.pread(file.fileno(), HEAD_BYTES, 0)
     is_same = (
@@ -86,10 +87,10 @@ def read_lines(
     *,
     is_complete: bool = False,
 ) -> Iterator[Line]:
-    """Yield the whole lines from an offset on, up to the one that crosses `end`, without their
-    ends. A torn last line is left for the next reading, unless the file `is_complete`; one that
-    lacks its end alone is whole."""
-    start = at = offset  # of the line, and of what is still to be split
+    """Yield the whole lines from an offset to the one that crosses `end`, without their ends. A
+    torn last line waits for the next reading, unless the file `is_complete`; a line that lacks only
+    its end is whole."""
+    start = at = offset  # of the line, and of the data still to be split
     rest = b""
     is_too_long = False
     while True:
@@ -113,7 +114,7 @@ def read_lines(
 
 
 def _is_object(data: bytes) -> bool:
-    """Return whether a line is a whole object, which nothing that follows could change."""
+    """Return whether a line is a whole object, which no later byte could change."""
     if not data.rstrip().endswith(b"}"):
         return False
     try:
@@ -123,7 +124,7 @@ def _is_object(data: bytes) -> bool:
 
 
 def find_line_start(file: BinaryIO, offset: int) -> int:
-    """Return where the first line begins at or after an offset."""
+    """Return the beginning of the first line at or after an offset."""
     if offset <= 0:
         return 0
     at = offset - 1

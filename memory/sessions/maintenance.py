@@ -1,4 +1,4 @@
-"""Sessions after they were recorded: their status, summary, end, and forgetting."""
+"""Maintenance of recorded sessions: status, summary, expiry, deletion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEEP_DAYS = 30
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What whoever summarised a session found: ctx0's fields, and CTXone's session memory."""
+    """The findings of a session's summary: ctx0's fields, and CTXone's session memory."""
 
     summary: str
     details: str = ""
@@ -32,7 +32,7 @@ class Summary:
 
 
 def set_summary(db: sqlite3.Connection, session_id: str, summary: Summary) -> None:
-    """Keep a summary, which makes the session archived."""
+    """Store a summary, which makes the session archived."""
     findings = {
         "details": summary.details,
         "decisions": list(summary.decisions),
@@ -48,7 +48,7 @@ def set_summary(db: sqlite3.Connection, session_id: str, summary: Summary) -> No
 
 
 def read_summary(db: sqlite3.Connection, session_id: str) -> Summary | None:
-    """Read what was found by whoever summarised a session; None where nobody did."""
+    """Read the summary of a session; None if it has none."""
     row = db.execute("SELECT summary, metadata FROM session WHERE id = ?", (session_id,)).fetchone()
     if row is None or not row[0]:
         return None
@@ -58,18 +58,18 @@ def read_summary(db: sqlite3.Connection, session_id: str) -> Summary | None:
 
 
 def set_status(db: sqlite3.Connection, session_id: str, status: str) -> None:
-    """Set the status that a person gave; the empty one is by the times again."""
+    """Set a user's status; an empty one restores the status by times."""
     db.execute("UPDATE session SET status = ? WHERE id = ?", (status, session_id))
 
 
 def set_pinned(db: sqlite3.Connection, session_id: str, *, pinned: bool) -> None:
-    """Keep a session for good, or let it go in its time."""
+    """Pin a session, so that it does not expire, or unpin it."""
     db.execute("UPDATE session SET pinned = ? WHERE id = ?", (pinned, session_id))
 
 
 def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
-    """Delete sessions and those of their subagents, and note that they are never read again; return
-    all that went."""
+    """Permanently delete sessions and their subagents, which are never read again; return all that
+    were deleted."""
     gone = list_with_subagents(db, session_ids)
     for session_id in gone:
         # A fork begins with copies of its messages and responses, under their keys.
@@ -83,7 +83,7 @@ def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
             " JOIN session ON session.source_path = source.path WHERE session.id = ?)",
             (session_id,),
         )
-    # Behind both: by the rows that this deletes the keys and the transcripts were found.
+    # After both: the keys and the transcripts were found by the rows that this deletes.
     delete(db, gone)
     db.executemany(
         "INSERT OR IGNORE INTO tombstone VALUES (?)", [(key_of(session_id),) for session_id in gone]
@@ -92,11 +92,10 @@ def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
 
 
 def expire(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
-    """Delete sessions and those of their subagents, whose time is over; return all that went. They
-    are not forgotten: a transcript that still lies there is read again where they are to be kept
-    after all, as by a clock that was put right."""
-    # Before they are deleted: their last activity is read from their rows. Without it the next
-    # reading would take the transcript for a new one, and they would be back.
+    """Delete expired sessions and their subagents; return all that were deleted. A transcript that
+    still exists is read again if they should be stored after all, as when a clock was corrected."""
+    # Before the deletion, which removes their last activity: without it, the next reading would
+    # treat the transcript as new and restore them.
     for session_id in list_with_subagents(db, session_ids):
         db.execute(
             "UPDATE source SET state = json_set(state, ?2, MAX(session.last_at,"
@@ -109,15 +108,15 @@ def expire(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
 
 
 def delete(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
-    """Delete sessions and those of their subagents, for which there is no room; return all that
-    went. What their hosts write of them later is read again."""
+    """Delete sessions and their subagents to free space; return all that were deleted. Later
+    records of their hosts are read again."""
     gone = list_with_subagents(db, session_ids)
     db.executemany("DELETE FROM session WHERE id = ?", [(session_id,) for session_id in gone])
     return gone
 
 
 def list_with_subagents(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
-    """List sessions and their subagents, and those of these."""
+    """List sessions and their subagents, recursively."""
     found = dict.fromkeys(session_ids)
     waiting = list(found)
     while waiting:
@@ -131,8 +130,8 @@ def list_with_subagents(db: sqlite3.Connection, session_ids: Sequence[str]) -> l
 
 
 def find_expired(db: sqlite3.Connection, now: float, keep_days: float = KEEP_DAYS) -> list[str]:
-    """Find the sessions whose last activity is too long ago; pinned ones stay. One that a person
-    imported counts from then on."""
+    """Find the sessions whose last activity is too long ago, except pinned ones. For a user's
+    import, the time of the import counts."""
     rows = db.execute(
         "SELECT id FROM session WHERE NOT pinned AND MAX(last_at, created_at) < ? ORDER BY last_at",
         (now - keep_days * DAY_S,),
@@ -141,8 +140,8 @@ def find_expired(db: sqlite3.Connection, now: float, keep_days: float = KEEP_DAY
 
 
 def confirms_clock(db: sqlite3.Connection, now: float, keep_days: float = KEEP_DAYS) -> bool:
-    """Return whether something was recorded lately, so that what seems to be too old is. A clock
-    that leapt past all that is recorded would take everything."""
+    """Return whether a recent record confirms the clock. A clock that jumped past all records would
+    expire everything."""
     row = db.execute(
         "SELECT 1 FROM (SELECT last_at AS at FROM session UNION ALL SELECT created_at FROM session"
         " UNION ALL SELECT at FROM turn) WHERE at BETWEEN ? AND ? LIMIT 1",
@@ -152,22 +151,22 @@ def confirms_clock(db: sqlite3.Connection, now: float, keep_days: float = KEEP_D
 
 
 def describe_doubt(db: sqlite3.Connection, now: float, keep_days: float = KEEP_DAYS) -> str:
-    """Say which sessions stay because the clock may have leapt; empty where none does."""
+    """Describe which sessions are kept because the clock may have jumped; empty if none are."""
     expired = find_expired(db, now, keep_days)
     if not expired or confirms_clock(db, now, keep_days):
         return ""
     count = f"{len(expired)} sessions" if len(expired) > 1 else "1 session"
     return (
         f"{count} older than transcripts.keep_days ({keep_days:g}) stayed: nothing else was"
-        " recorded in that time, so the clock may have leapt. Set it right, or delete them:"
+        " recorded in that time, so the clock may have jumped. Correct it, or delete them:"
         " context-mode sessions forget ID"
     )
 
 
 def find_next_to_go(db: sqlite3.Connection) -> str:
-    """Find the session that goes first when there is too little room: archived ones before others,
-    the oldest of those; empty where all that is left is pinned. One that a person imported is as
-    old as that, and of one import the oldest goes first."""
+    """Find the session to delete first for space: archived ones before others, then the oldest;
+    empty if only pinned ones are left. For a user's import the time of the import counts, and
+    within one import the age of the session."""
     row = db.execute(
         "SELECT id FROM session WHERE NOT pinned"
         " ORDER BY status <> 'archived', MAX(last_at, created_at), last_at LIMIT 1"
@@ -176,33 +175,34 @@ def find_next_to_go(db: sqlite3.Connection) -> str:
 
 
 def measure(path: StrPath) -> int:
-    """Measure a store on the disk in bytes, its log included."""
+    """Return the size of a store on disk in bytes, log included."""
     files = (f"{os.fspath(path)}{suffix}" for suffix in ("", "-wal"))
     return sum(os.stat(file).st_size for file in files if os.path.exists(file))
 
 
 def compact(db: sqlite3.Connection) -> None:
-    """Give back what deleting left free, and empty the log, so that no byte of it is left."""
+    """Return deleted space to the file system and empty the log, so that no deleted byte
+    remains."""
     db.executescript("PRAGMA incremental_vacuum")  # `execute` stops at the first page
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def check(db: sqlite3.Connection, *, mend: bool = False) -> Iterator[str]:
-    """Verify the file and recount what sessions count; yield what is wrong. `mend` puts the counts
-    right."""
+def check(db: sqlite3.Connection, *, repair: bool = False) -> Iterator[str]:
+    """Verify the file and recount the sessions' counts; yield the problems. On request, correct the
+    counts."""
     for (line,) in db.execute("PRAGMA integrity_check"):
         if line != "ok":
             yield str(line)
     for row in db.execute("PRAGMA foreign_key_check"):
-        yield f"{row[0]}: row {row[1]} refers to a session that is gone"
+        yield f"{row[0]}: row {row[1]} refers to a missing session"
     for name, sql in _COUNTS.items():
         wrong = db.execute(
             f"SELECT id, {name}, ({sql}) AS counted FROM session"  # noqa: S608 - fixed here
             f" WHERE {name} IS NOT counted"
         ).fetchall()
         for session_id, said, counted in wrong:
-            yield f"{session_id}: {name} says {said}, and there are {counted}"
-        if mend and wrong:
+            yield f"{session_id}: {name} is {said}, but {counted} were counted"
+        if repair and wrong:
             db.execute(f"UPDATE session SET {name} = ({sql})")  # noqa: S608
 
 

@@ -1,4 +1,4 @@
-"""Records that are read out of the store. Times are seconds since the epoch, None if unknown."""
+"""Records read from the store. Times are seconds since the epoch, None if unknown."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ COMPLETED_AFTER_S = 24 * 3600.0
 
 
 class UnknownSessionError(MemoryRoomError):
-    """No session has this id, or several begin with it."""
+    """Error: no session has this id, or several begin with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session. Token counts are None where the host records none."""
+    """A session. Token counts are None if the host records none."""
 
     id: str  # `AGENT:HOST_ID`
     agent: str
     host_id: str
     owner: str
     parent_id: str
-    relation: str  # how it comes from `parent_id`: subagent, fork or continued
+    relation: str  # relation to `parent_id`: subagent, fork or continued
     title: str
     agent_version: str
     source_path: str
@@ -53,7 +53,7 @@ class Session:
     end_reason: str
     pinned: bool
     turns: int
-    files: Mapping[str, tuple[str, ...]]  # paths by what was done: modified, created, deleted
+    files: Mapping[str, tuple[str, ...]]  # paths by action: modified, created, deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,11 @@ class Message:
     turn: int
     role: str
     at: float | None
-    content: str | None  # None where texts are not kept
-    content_bytes: int  # the length of all of it
-    is_cut: bool  # whether what is kept is not all
+    content: str | None  # None if texts are not stored
+    content_bytes: int  # length of the whole text
+    is_cut: bool  # whether a part is missing
     tool_name: str | None
-    tool_params: Any  # None where texts are not kept
+    tool_params: Any  # None if texts are not stored
     exit_code: int | None
     is_error: bool
     subagent: str | None
@@ -86,14 +86,14 @@ class Message:
 
 
 ToolCount = tuple[str, str, Sequence[int]]
-"""A session, a tool, and the numbers of its calls there: calls, errors, responses that have such
-calls and record their output tokens, and those tokens together."""
+"""A session, a tool, and the numbers of its calls there: calls, errors, responses with such calls
+that record their output tokens, and the sum of those tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """Tokens of the responses of one session, model and day (UTC); None where none of them records
-    it. An unknown model or day is empty, as is the session where all are summed."""
+    """Tokens of the responses of one session, model and day (UTC); None if none are recorded. An
+    unknown model or day is empty; the session is empty in sums over all of them."""
 
     session_id: str
     agent: str
@@ -109,7 +109,7 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """One transcript, and how far it is read, in bytes."""
+    """One transcript, and how much of it is read, in bytes."""
 
     agent: str
     path: str
@@ -131,12 +131,9 @@ def compute_status(
     ended_at: float | None,
     now: float,
 ) -> Status:
-    """Compute a session's status: what a person set, else completed at its end or after 24 hours of
-    silence, which is archived where it has a summary, paused after 30 minutes, else active.
-
-    Activity after any of these makes it active again; a person's word, and that it is archived with
-    its summary, is taken back by the writer.
-    """
+    """Return a session's status: the user's, else completed when it ended or after 24 hours of
+    silence (archived with a summary), paused after 30 minutes, else active. Later activity makes it
+    active again; the writer removes a user's status and archived states."""
     for status in STATUSES:
         if set_by_hand == status:
             return status

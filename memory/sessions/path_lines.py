@@ -1,8 +1,8 @@
-"""Paths in few bytes: a folder that several are in is named once, `src/app/: a.py* views/b.py`.
+"""Compact lists of paths: a shared folder is named once, `src/app/: a.py* views/b.py`.
 
-What stands behind the folder is appended to it, and is the path again; `*` marks what was edited.
-A path with a space, or one that would be read as something else, is a line of its own in quotes, as
-JSON has them. Which folders are named is what takes the fewest bytes.
+Appending a name to the folder gives the path; `*` marks edited files. A path with a space, or one
+that could be misread, is a separate line in JSON quotes. Folders are chosen to take the fewest
+bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import accumulate, chain
 from memory.texts import size_bytes
 
 FOLDER_BYTES_MIN = 4
-"""A shorter folder, such as the root, is never named by itself."""
+"""Length from which a folder is named; shorter ones, such as the root, never are."""
 
 _GROUPED_BYTES_MAX = 400
 _PARTS = re.compile(r"[^/]*/|[^/]+\Z")
@@ -38,7 +38,7 @@ def write_paths(paths: Sequence[str], edited: Collection[str]) -> list[str]:
 
 
 def weigh_paths(paths: Collection[str]) -> dict[str, float]:
-    """Return the bytes of each path, where those who are in a folder share its bytes."""
+    """Return the bytes of each path; paths in one folder share its bytes."""
     parts = {path: _PARTS.findall(path[:_GROUPED_BYTES_MAX])[:_PARTS_WEIGHED] for path in paths}
     folders = {path: list(accumulate(found[:-1])) for path, found in parts.items()}
     below = Counter(chain.from_iterable(folders.values()))
@@ -50,7 +50,7 @@ def weigh_paths(paths: Collection[str]) -> dict[str, float]:
 
 
 def _is_plain(path: str) -> bool:
-    """Return whether nothing in a path can be taken for a mark of the form."""
+    """Return whether no part of a path can be taken for a mark of the form."""
     is_marked = path.startswith('"') or path.endswith(("*", ":")) or " " in path
     return bool(path) and path.isprintable() and not is_marked
 
@@ -65,7 +65,7 @@ def _quote(path: str) -> str:
 
 
 def _find_folders(paths: Sequence[str]) -> dict[str, str]:
-    """Find under which folder each path is written: that of the fewest bytes, or none."""
+    """Find the folder under which each path is written, taking the fewest bytes; it may be none."""
     if not paths:
         return {}
     parts = sorted(_PARTS.findall(path) for path in paths)
@@ -73,8 +73,8 @@ def _find_folders(paths: Sequence[str]) -> dict[str, str]:
     known: dict[tuple[int, int, int], tuple[int, tuple[int, ...]]] = {}
 
     def plan(begin: int, end: int, above: int) -> tuple[int, tuple[int, ...]]:
-        """Plan for a run of sorted paths, whose folder of `above` parts is named; return the bytes,
-        and for each path the parts of its folder."""
+        """Plan a run of sorted paths whose folder of `above` parts is named; return the bytes, and
+        for each path the parts of its folder."""
         if end - begin == 1:
             return 1 + sizes[begin][-1] - sizes[begin][above], (above,)
         if (found := known.get((begin, end, above))) is not None:
@@ -96,7 +96,7 @@ def _find_folders(paths: Sequence[str]) -> dict[str, str]:
 def _split(
     parts: Sequence[Sequence[str]], begin: int, end: int, depth: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield the runs of paths that are in one folder of this depth."""
+    """Yield the runs of paths in one folder of this depth."""
     first = begin
     for at in range(begin + 1, end + 1):
         if at == end or parts[at][depth] != parts[first][depth]:
@@ -110,6 +110,6 @@ def _join(plans: Iterator[tuple[int, tuple[int, ...]]]) -> tuple[int, tuple[int,
 
 
 def _count_shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """Count the parts that two paths begin with, their names apart."""
+    """Count the leading parts that two paths share, without their names."""
     most = min(len(one), len(other)) - 1
     return next((n for n in range(most) if one[n] != other[n]), most)

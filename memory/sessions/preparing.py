@@ -1,6 +1,6 @@
-"""From a transcript's records to what is stored: cleaned by the gate, with the events they make.
+"""Preparation of transcript records for the store: cleaning, and building events.
 
-All of this is done before a transaction begins, so that a writer beside it waits for no finder.
+All of this happens before a transaction begins, so that other writers do not wait for it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from memory.sessions.records import (
 CONTENT_CHARS_MAX = 65_536
 RESULT_CHARS_MAX = 8192
 VALUE_CHARS_MAX = 4096
-"""What is looked at of each text of a call's arguments where messages are not kept."""
+"""Characters examined in each text of a call's arguments if messages are not stored."""
 
 CUT_CHARS = 64
-"""What the mark takes that stands in a text where a part was left out."""
+"""Size of the mark at the place of an omitted part."""
 
 NAME_CHARS_MAX = 200
 FILES_MAX = 10_000
@@ -42,13 +42,13 @@ FINDINGS = ("decisions", "contacts", "learnings", "action_items")
 METADATA_CHARS_MAX = 4096
 KEY_BYTES = 16
 TOKENS_MAX = 1 << 40
-"""No response has more: such a count is none, and the sum of all others stays a number."""
+"""Maximum of a response's tokens: a larger count is ignored, so that sums stay numbers."""
 
 
 class Prepared(NamedTuple):
-    """A cleaned record. Of a message: its text as it is to be kept (None: not at all), its length
-    in bytes, its arguments as JSON, its events, and of a result what an error or a commit says.
-    The events of a result are the files that it tells of."""
+    """A cleaned record. For a message: its text to store (None: no text), its length in bytes, its
+    arguments as JSON, its events, and for a result the text of its error or commit. The events of a
+    result are its files."""
 
     record: Record
     content: str | None = None
@@ -61,10 +61,11 @@ class Prepared(NamedTuple):
 
 
 class Preparer:
-    """Prepares records with one gate and one reader of calls."""
+    """Preparer of records, with one gate and one reader of calls."""
 
     def __init__(self, gate: Gate, parse_call: ParseCall, *, keep_messages: bool = False) -> None:
-        """Take the gate and the reader; full texts are kept only with `keep_messages`."""
+        """Initialize with the gate and the reader; full texts are stored only with
+        `keep_messages`."""
         self._gate = gate
         self._parse_call = parse_call
         self._keep_messages = keep_messages
@@ -77,7 +78,7 @@ class Preparer:
             return self._message(record)
         clean = self._name
         if isinstance(record, SessionRecord):
-            # As it stands, not cleaned: the calls that follow have paths within it.
+            # Not cleaned: the following calls have paths within it.
             self._folder = record.working_directory or self._folder
             metadata = self._gate.clean_value(dict(record.metadata), NAME_CHARS_MAX)
             return Prepared(
@@ -136,7 +137,7 @@ class Preparer:
         found: tuple[Event, ...] = ()
         content = None
         if record.is_prompt:
-            # Events are made of the cleaned text: of the other, a secret would stand in them.
+            # Events use the cleaned text: the other could contain a secret.
             content = self._gate.clean_head(text, CONTENT_CHARS_MAX)
             end = ""
             if len(text) > CONTENT_CHARS_MAX:
@@ -169,16 +170,16 @@ class Preparer:
         )
 
     def _params(self, params: Any) -> Any:  # noqa: ANN401 - JSON
-        """Clean a call's arguments: all that are kept, or those that events are made of."""
+        """Clean a call's arguments: all if they are stored, or those that events use."""
         if not self._keep_messages and isinstance(params, Mapping):
             params = {name: one for name, one in params.items() if name in events.PARAMS_READ}
         return self._gate.clean_value(params, self._value_chars)
 
     def _result(self, record: MessageRecord, cleaned: MessageRecord, size: int) -> Prepared:
         head, commit = "", events.find_commit(record.text)
-        # What was cut before is not cut again, only to put the mark into it.
+        # A text that was cut before is not cut again only to insert the mark.
         chars_max = RESULT_CHARS_MAX + (CUT_CHARS if record.full_bytes else 0)
-        if commit:  # what is private or secret may look like one
+        if commit:  # a private or secret text may look like one
             commit = events.find_commit(self._gate.clean_head(record.text, 4096))
         changed: tuple[Event, ...] = ()
         if record.failed or record.exit_code or record.is_denied:
@@ -196,7 +197,7 @@ class Preparer:
         )
 
     def _clean_json(self, text: str) -> str:
-        """Clean the arguments as one text, too; where that breaks their form nothing stays."""
+        """Clean the arguments also as one text; drop them if that breaks their form."""
         if (cleaned := self._gate.clean(text)) == text:
             return text
         try:
@@ -215,7 +216,7 @@ class Preparer:
         return self._gate.clean_path(text, VALUE_CHARS_MAX)
 
     def _id(self, text: str) -> str:
-        """Return a session's id: as it is where it is short and plain, else its digest."""
+        """Return a session's id, unchanged if it is short and plain, else its digest."""
         if not text:
             return ""
         is_plain = len(text) <= 128 and all(c.isalnum() or c in "-_./:" for c in text)
@@ -225,7 +226,7 @@ class Preparer:
 
 
 def _measure(params: Any) -> int:  # noqa: ANN401 - JSON
-    """Return how long arguments are as JSON; 0 of what is nested too deeply to be written."""
+    """Return the length of arguments as JSON; 0 if they are nested too deeply."""
     try:
         return len(json.dumps(params, ensure_ascii=False))
     except RecursionError:
@@ -233,14 +234,14 @@ def _measure(params: Any) -> int:  # noqa: ANN401 - JSON
 
 
 def _size_call(record: MessageRecord, kept: str | None) -> int:
-    """Measure a call's arguments, or take what an export says of those that are missing."""
+    """Measure a call's arguments; if they are missing, use the size given by an export."""
     if record.params is None:
         return record.full_bytes
     return _measure(record.params) if kept is None else len(kept)
 
 
 def key_of(*parts: str) -> bytes:
-    """Return the short digest by which something is known that is not kept itself."""
+    """Return the short digest that identifies an item which is not stored itself."""
     data = "\0".join(parts).encode("utf-8", "surrogatepass")
     return blake2b(data, digest_size=KEY_BYTES).digest()
 

@@ -1,6 +1,6 @@
-"""Reading what is kept of sessions."""
+"""Reading of stored sessions."""
 
-# ruff: noqa: S608 - only names fixed in this file and placeholders are put into statements
+# ruff: noqa: S608 - statements contain only names fixed in this file and placeholders
 
 from __future__ import annotations
 
@@ -53,8 +53,7 @@ def list_sessions(  # noqa: PLR0913 - one each
     now: float | None = None,
     owners: Sequence[str] = (),
 ) -> list[Session]:
-    """List sessions, the latest activity first; of an agent, a status and some owners where they
-    are given."""
+    """List sessions, the latest activity first; optionally of an agent, a status or some owners."""
     rows = _rows(
         db,
         f"{_SESSION} WHERE {_of(owners)} AND (? = '' OR agent = ?) ORDER BY last_at DESC",
@@ -75,11 +74,11 @@ def list_sessions(  # noqa: PLR0913 - one each
 def find_session(
     db: sqlite3.Connection, wanted: str, *, now: float | None = None, owners: Sequence[str] = ()
 ) -> Session:
-    """Find the session with an id, with an id of its host, or the only one that begins so; among
-    those of some owners where they are given.
+    """Find the session with an id, a host's id, or a unique prefix of either; optionally only among
+    those of some owners.
 
     Raises:
-        UnknownSessionError: there is none, or several, which the message names.
+        UnknownSessionError: no session or several match; the message names them.
     """
     latest = list_sessions(db, limit=CANDIDATES_NAMED, now=now, owners=owners)
     return choose_session(wanted, find_likely(db, wanted, now=now, owners=owners), latest)
@@ -88,9 +87,9 @@ def find_session(
 def find_likely(
     db: sqlite3.Connection, wanted: str, *, now: float | None = None, owners: Sequence[str] = ()
 ) -> tuple[Session, ...]:
-    """Find the sessions that an id may mean, the latest activity first; of an empty one none."""
+    """Find the sessions that an id may mean, the latest activity first; none for an empty id."""
     now = time.time() if now is None else now
-    wanted = wanted.encode(errors="replace").decode()  # of a command line it may be no text
+    wanted = wanted.encode(errors="replace").decode()  # on a command line it may not be text
     for condition in ("id = ?1 OR host_id = ?1", "instr(id, ?1) = 1 OR instr(host_id, ?1) = 1"):
         of = f"({condition}) AND ?1 <> '' AND {_of(owners)}"
         rows = _rows(db, f"{_SESSION} WHERE {of} ORDER BY last_at DESC", wanted, *owners)
@@ -100,10 +99,10 @@ def find_likely(
 
 
 def choose_session(wanted: str, likely: Sequence[Session], latest: Sequence[Session]) -> Session:
-    """Return the one session that is meant, of those that an id may mean.
+    """Return the only session of those that an id may mean.
 
     Raises:
-        UnknownSessionError: there is none, and the message names the latest; or there are several,
+        UnknownSessionError: none matches, and the message names the latest; or several match,
             and it names them.
     """
     likely = [one for one in likely if wanted in (one.id, one.host_id)] or likely
@@ -111,8 +110,10 @@ def choose_session(wanted: str, likely: Sequence[Session], latest: Sequence[Sess
         return likely[0]
     names = ", ".join(one.id for one in (likely or latest)[:CANDIDATES_NAMED])
     if likely:
-        raise UnknownSessionError(f"{wanted!r} may be any of {names}", "Give more of the id.")
-    remedy = f"The latest are {names}. List them: context-mode sessions list"
+        raise UnknownSessionError(
+            f"several sessions match {wanted!r}: {names}", "Use a longer part of the ID."
+        )
+    remedy = f"Choose from: {names}. List all: context-mode sessions list"
     raise UnknownSessionError(
         f"no session {wanted!r}", remedy if names else "Read them: context-mode sessions track"
     )
@@ -133,14 +134,14 @@ def read_messages(
 
 
 def read_compactions(db: sqlite3.Connection, session_id: str) -> list[Message]:
-    """Read the points at which a session was compacted, the latest first."""
+    """Read a session's compactions, the latest first."""
     rows = _rows(db, f"{_MESSAGE} AND is_compaction ORDER BY sequence DESC", session_id)
     return [_message(row) for row in rows]
 
 
 def read_all_compactions(db: sqlite3.Connection, *, agent: str = "") -> list[dict[str, Any]]:
-    """Read where any session was compacted, or those of an agent, the latest first: each with its
-    session, its message's number and time, what started it, its tokens before and after, and the
+    """Read the compactions of all sessions, or of an agent's, the latest first: each with its
+    session, its message's number and time, its trigger, its tokens before and after, and the
     summary that the host stored."""
     rows = _rows(
         db,
@@ -202,14 +203,14 @@ def read_tool_counts(
 
 
 def read_tool_uses(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[dict[str, Any]]:
-    """Count the calls of each tool over some sessions, the most used first."""
+    """Count the calls of each tool in some sessions, the most used first."""
     counts = (read_tool_counts(db, session_id=one) for one in session_ids)
     return sum_tool_counts(chain.from_iterable(counts))
 
 
 def sum_tool_counts(counts: Iterable[ToolCount]) -> list[dict[str, Any]]:
-    """Add up the calls of each tool, the most used first; with the average of the output tokens of
-    the responses with such calls, None where the host records none."""
+    """Add up the calls of each tool, the most used first, with the average output tokens of
+    responses with such calls; None if none are recorded."""
     sums: dict[str, list[int]] = {}
     for _, tool, numbers in counts:
         sums[tool] = list(map(operator.add, sums.get(tool, [0] * 4), numbers))
@@ -236,7 +237,7 @@ def read_token_counts(db: sqlite3.Connection) -> list[TokenCount]:
 
 
 def sum_tokens_by_day(db: sqlite3.Connection, *, since: float) -> list[TokenCount]:
-    """Sum the tokens of all sessions by day and model, from a time on."""
+    """Sum the tokens of all sessions by day and model, from a given time."""
     rows = db.execute(
         "SELECT '', '', model, date(at, 'unixepoch'), COUNT(*), SUM(input), SUM(output),"
         " SUM(cache_read), SUM(cache_write), SUM(reasoning) FROM usage WHERE at >= ?"
@@ -252,7 +253,7 @@ def count_sessions(db: sqlite3.Connection) -> int:
 
 
 def read_sources(db: sqlite3.Connection) -> list[SourceStatus]:
-    """Read how far each transcript is read."""
+    """Read how much of each transcript is read."""
     rows = _rows(
         db,
         "SELECT agent, path, size, offset AS read, messages, bad_lines, elsewhere, problem, seen_at"
@@ -268,7 +269,7 @@ def read_sources(db: sqlite3.Connection) -> list[SourceStatus]:
 
 
 def _of(owners: Sequence[str]) -> str:
-    """Write the condition that a session is one of some owners'; none are all."""
+    """Return the SQL condition for sessions of some owners; without owners, of all."""
     return f"owner IN ({','.join('?' * len(owners))})" if owners else "1"
 
 

@@ -1,8 +1,7 @@
-"""Records that an importer finds in a transcript, in the order in which they stand there.
+"""Records that an importer finds in a transcript, in their order.
 
-All text is a stranger's: importers pass it on as it is, and the store's gate cleans it. Records
-are named tuples, since a hook makes them. Times are seconds since the epoch, None where the
-transcript has none.
+All texts are untrusted: importers pass them on unchanged, and the store cleans them. Records are
+named tuples, since a hook makes them. Times are seconds since the epoch, None if missing.
 """
 
 from __future__ import annotations
@@ -21,18 +20,16 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class PlainKey(str):
-    """A key as the store has it, in hexadecimal: that of a message which was exported. It is known
-    again wherever it is imported."""
+    """A key of the store, in hexadecimal: that of an exported message, which every import
+    recognises."""
 
     __slots__ = ()
 
 
 class SessionRecord(NamedTuple):
-    """The beginning of a session, or a return to it: the records after it are of this one.
-
-    Of all but the ids an empty field changes nothing, and a later one replaces an earlier; of the
-    working directory and the start the first stays.
-    """
+    """The beginning of a session, or a return to it: the following records belong to it. Except for
+    the ids, an empty field changes nothing, and a later value replaces an earlier one; the working
+    directory and the start keep their first value."""
 
     id: str  # the host's own
     parent_id: str = ""  # the host's own
@@ -45,43 +42,43 @@ class SessionRecord(NamedTuple):
     ended_at: float | None = None
     end_reason: str = ""
     metadata: Mapping[str, Any] = NOTHING
-    agent: str = ""  # who wrote the session, where the form itself says so
-    last_at: float | None = None  # its last activity, where its messages have no times
+    agent: str = ""  # author of the session, if the form itself names one
+    last_at: float | None = None  # its last activity, if its messages have no times
 
 
 class MessageRecord(NamedTuple):
     """A step of a message.
 
     Attributes:
-        files: paths that the host says a call changed, in place of what its arguments tell: with
-            the call, or with its result where it says so only then; none of one that failed.
+        files: paths that the host reports as changed by a call, instead of those in its arguments:
+            with the call, or with its result if reported only there; empty if the call failed.
     """
 
-    key: str  # tells it from all others of its session, so that reading twice changes nothing
-    group: str  # steps of one, such as a response's text and tool calls, share a sequence number
+    key: str  # unique in its session, so that reading twice changes nothing
+    group: str  # steps of one message, such as a response's text and calls, share a sequence number
     role: Role
     text: str = ""
     at: float | None = None
-    is_prompt: bool = False  # what a person typed, and nothing that a host puts into their mouth
+    is_prompt: bool = False  # typed by the user, without text that a host adds
     tool: str = ""
     params: Any = None
-    call_id: str = ""  # the same of a tool call and its result
+    call_id: str = ""  # the same for a tool call and its result
     failed: bool = False  # from the host's own fields, never from the text
     exit_code: int | None = None  # from the host's own fields, never from the text
-    is_denied: bool = False  # whether a rule or a person refused the call
+    is_denied: bool = False  # whether a rule or the user refused the call
     files: tuple[tuple[str, FileAction], ...] = ()
     subagent: str = ""
     skill: str = ""
     model: str = ""
-    images: int = 0  # how many pictures
-    thinking_bytes: int = 0  # of what is not kept
-    replaces: bool = False  # whether it stands in place of an earlier one of this key
-    full_bytes: int = 0  # the length of all of the text, where the transcript has only a part
+    images: int = 0  # number of pictures
+    thinking_bytes: int = 0  # for data that is not stored
+    replaces: bool = False  # whether it replaces an earlier one with this key
+    full_bytes: int = 0  # length of the whole text, if the transcript has only a part
 
 
 class CompactionRecord(NamedTuple):
-    """The host replaced the conversation by a summary. Where summary and figures stand in records
-    of their own, the second has the first's key: what it has fills what was missing."""
+    """A replacement of the conversation by the host's summary. If summary and figures are separate
+    records, the second has the first's key and fills its missing fields."""
 
     key: str
     at: float | None = None
@@ -92,30 +89,29 @@ class CompactionRecord(NamedTuple):
 
 
 class UsageRecord(NamedTuple):
-    """Tokens of one response; of several records of one response the largest output counts. None is
-    not recorded."""
+    """Tokens of one response; of several records of one response, the largest output counts. None
+    if unrecorded."""
 
     response_id: str
     model: str = ""
     at: float | None = None
-    input: int | None = None  # neither read from nor written to a cache
+    input: int | None = None  # neither read from a cache nor written to one
     output: int | None = None
     cache_read: int | None = None
     cache_write: int | None = None
     reasoning: int | None = None
-    group: str = ""  # that of the message that it is of
+    group: str = ""  # group of its message
 
 
 class CutRecord(str):
-    """The group of a message to which a person took the session back: that message and all after
-    it are gone."""
+    """The group of a message to which the user rewound the session: it and all later ones are
+    deleted."""
 
     __slots__ = ()
 
 
 class TaskRecord(NamedTuple):
-    """A task of the agent's list, by the id that the host gave it; of an empty text the earlier
-    stays."""
+    """A task of the agent's list, by the host's id of it; an empty text keeps the earlier one."""
 
     id: str
     text: str = ""
@@ -123,9 +119,9 @@ class TaskRecord(NamedTuple):
 
 
 class OutcomeRecord(NamedTuple):
-    """What an exported session has beside its messages: the status that a person set, its summary
-    with what else was found, and its files by what was done to them. Of a session that has a
-    summary already, status and summary stay."""
+    """Data of an exported session besides its messages: the user's status, the summary with other
+    findings, and the files by action. If a session already has a summary, status and summary are
+    kept."""
 
     status: str = ""
     summary: str = ""

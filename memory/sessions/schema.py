@@ -1,4 +1,4 @@
-"""The tables of a store of sessions, `tables.sql`. `STEPS` are run by `base.stores.migrate`."""
+"""The tables of a store of sessions, `tables.sql`. `base.stores.migrate` runs `STEPS`."""
 
 from __future__ import annotations
 

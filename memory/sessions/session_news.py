@@ -1,4 +1,4 @@
-"""News of a session for an agent: its events, its snapshot, and a line when one begins.
+"""News of a session for an agent: events, snapshot, and notices at its start.
 
 A snapshot is given to an agent once. Hooks load this, so nothing else is here.
 """
@@ -15,7 +15,7 @@ FILES_LOOKED_AT = 200
 
 
 def tell_open_tasks(db: sqlite3.Connection, branch: str, since: float, bytes_max: int) -> str:
-    """Name the latest session of a branch that ended with open tasks; empty where there is none."""
+    """Describe the latest session of a branch that ended with open tasks; empty if none did."""
     row = db.execute(
         "SELECT s.id, s.host_id, COUNT(*), MAX(e.text) FROM session s"
         " JOIN event e ON e.session_id = s.id AND e.category = 'task' AND e.state = 'open'"
@@ -31,7 +31,7 @@ def tell_open_tasks(db: sqlite3.Connection, branch: str, since: float, bytes_max
 
 
 def tell_waiting(db: sqlite3.Connection, before: float) -> str:
-    """Describe how many completed sessions await a summary; empty where none does."""
+    """Describe how many completed sessions await a summary; empty if none do."""
     count = db.execute(
         "SELECT COUNT(*) FROM session WHERE summary = '' AND relation <> 'subagent'"
         " AND messages > 0 AND (status = 'completed'"
@@ -45,7 +45,7 @@ def tell_waiting(db: sqlite3.Connection, before: float) -> str:
 
 
 def tell_changed_files(db: sqlite3.Connection, session_id: str, bytes_max: int) -> str:
-    """Name the files of a session that changed since its last activity; empty where none did."""
+    """Name the files of a session that changed since its last activity; empty if none did."""
     row = db.execute(
         "SELECT working_directory, last_at FROM session WHERE id = ?", (session_id,)
     ).fetchone()
@@ -75,7 +75,7 @@ def _changed_since(folder: str, path: str, at: float) -> bool:
 
 
 def read_prompts(db: sqlite3.Connection, session_id: str) -> dict[int, str]:
-    """Read what was asked by the numbers of a session's turns, cut as events are."""
+    """Read the requests of a session by turn number, cut like events."""
     rows = db.execute(
         "SELECT turn, text FROM event WHERE session_id = ? AND category = 'prompt' ORDER BY id",
         (session_id,),
@@ -93,13 +93,13 @@ def read_events(db: sqlite3.Connection, session_id: str) -> list[Event]:
 
 
 SNAPSHOTS_KEPT = 10
-"""Of each session."""
+"""Snapshots stored of each session."""
 
 
 def save_snapshot(
     db: sqlite3.Connection, session_id: str, text: str, *, trigger: str, at: float
 ) -> None:
-    """Keep a snapshot, which waits to be delivered; older ones wait no longer."""
+    """Store a snapshot to be delivered; older ones are no longer delivered."""
     db.execute(
         "INSERT INTO snapshot (session_id, at, trigger, bytes, text, compactions)"
         " SELECT id, ?, ?, ?, ?, compactions FROM session WHERE id = ?",
@@ -113,7 +113,7 @@ def save_snapshot(
 
 
 def find_waiting(db: sqlite3.Connection, session_id: str) -> tuple[int, str] | None:
-    """Find the snapshot of a session that waits: its number and its text."""
+    """Find the waiting snapshot of a session: its number and its text."""
     row = db.execute(
         "SELECT id, text, delivered_at FROM snapshot WHERE session_id = ? ORDER BY id DESC LIMIT 1",
         (session_id,),

@@ -1,7 +1,7 @@
-"""The row of a session while a transaction writes to it, and the rows that belong to it.
+"""The row of a session while a transaction writes to it, and its dependent rows.
 
-Where both hooks and a transcript report a session, prompts and calls are taken from whichever came
-first, so that none is there twice. Which kinds come from hooks is in the metadata.
+If both hooks and a transcript report a session, prompts and calls are taken from the first source
+only, so that none is duplicated. The metadata name the kinds that come from hooks.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def write_usage(
 def write_outcome(
     db: sqlite3.Connection, session_id: str, record: OutcomeRecord, at: float | None
 ) -> None:
-    """Add the files that no call told of, and the status and summary where there is no summary."""
+    """Add the files that no call reported, and the status and summary if there is no summary."""
     db.executemany(
         "INSERT OR IGNORE INTO file_touch VALUES (?, ?, ?, 1, ?, ?)",
         [(session_id, path, action, at, at) for path, action in record.files],
@@ -59,13 +59,13 @@ def write_outcome(
 
 
 class OpenSession:
-    """What is known of a session while a transaction lasts. No dataclass: a hook loads this.
+    """The state of a session during a transaction. Not a dataclass: a hook loads this.
 
     Attributes:
-        sequence, turn: the last numbers given out.
-        last_at: None where no message has a time; what the row then has is the transcript's.
-        events: at most so many there are: some may have gone since they were counted.
-        hooked: JSON with the kinds of messages that hooks tell, in place of the transcript.
+        sequence, turn: the last numbers assigned.
+        last_at: None if no message has a time; the row then has the transcript's.
+        events: an upper bound: some may have been deleted since they were counted.
+        hooked: JSON with the kinds of messages that hooks report instead of the transcript.
         first_at: the first time of this transaction.
         changed_turn: the last turn that was noted as changed.
     """
@@ -82,7 +82,7 @@ class OpenSession:
     hooked: str
 
     def __init__(self, row: Mapping[str, Any]) -> None:
-        """Take a row, whose columns have the names of the attributes."""
+        """Initialize from a row, whose columns have the names of the attributes."""
         vars(self).update(row)
         self.was_timeless = self.last_at is None
         self.has_usage = False
@@ -92,14 +92,14 @@ class OpenSession:
         self.changed_turn = -1
 
     def note_time(self, at: float | None) -> None:
-        """Move the last activity on, where a record is later."""
+        """Update the last activity if a record is later."""
         self.first_at = at if self.first_at is None else self.first_at
         if at is not None and (self.last_at is None or at > self.last_at):
             self.last_at = at
 
 
 def read_hooked(db: sqlite3.Connection, session_id: str) -> str:
-    """Read which kinds of a session's messages come from hooks, as JSON; empty where none do."""
+    """Read the kinds of a session's messages that come from hooks, as JSON; empty if none do."""
     row = db.execute(
         "SELECT json_extract(metadata, '$.hooks') FROM session WHERE id = ?", (session_id,)
     ).fetchone()
@@ -109,7 +109,7 @@ def read_hooked(db: sqlite3.Connection, session_id: str) -> str:
 def comes_from_elsewhere(
     db: sqlite3.Connection, session: OpenSession, role: str, *, by_hooks: bool
 ) -> bool:
-    """Return whether messages of this role are taken from the other source."""
+    """Return whether messages of this role come from the other source."""
     kind = _KINDS.get(role)
     if kind is None or not (session.hooked or by_hooks):
         return False
@@ -133,8 +133,8 @@ def comes_from_elsewhere(
 def write_compaction(
     db: sqlite3.Connection, session: OpenSession, record: CompactionRecord, key: bytes
 ) -> Event | None:
-    """Write the message that marks a compaction, or fill in what one lacks; return its event where
-    it is new."""
+    """Write the message that marks a compaction, or fill its missing fields; return its event if it
+    is new."""
     known = db.execute("SELECT id, session_id FROM message WHERE source_key = ?", (key,)).fetchone()
     if known is not None and known[1] != session.id:
         return None  # a fork's copy
@@ -165,14 +165,15 @@ def write_compaction(
 
 
 def cut(db: sqlite3.Connection, session: OpenSession, group: bytes) -> None:
-    """Delete the message of a group and all after it, with the events of those turns."""
+    """Delete the message of a group and all later ones, with the events of those turns."""
     row = db.execute(
         "SELECT MIN(sequence), MIN(turn) FROM message WHERE session_id = ? AND group_key = ?",
         (session.id, group),
     ).fetchone()
     if row[0] is None:
         return
-    # Counted before the rows go, and taken off: a count of all that is left would read the session.
+    # Counted before the rows are deleted, and subtracted: counting all others would read the
+    # session.
     gone = db.execute(
         "SELECT COUNT(DISTINCT CASE WHEN role IN ('user', 'assistant', 'tool_call')"
         " THEN sequence END), COALESCE(SUM(role = 'tool_call'), 0),"
@@ -192,4 +193,4 @@ def cut(db: sqlite3.Connection, session: OpenSession, group: bytes) -> None:
             (session.id, first),
         )
     session.sequence, session.turn = row[0] - 1, max(row[1] - 1, 0)
-    session.changed_turn = -1  # the same number may come again, as a turn with another text
+    session.changed_turn = -1  # a later turn may get the same number, with another text

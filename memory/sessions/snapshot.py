@@ -1,8 +1,8 @@
-"""A session in at most 2,048 bytes: what a summary loses, put before the agent after a compaction.
+"""A session in up to 2,048 bytes: details that a summary loses, for the agent after a compaction.
 
-A summary keeps decisions and loses commands and paths. So this names the goal, the last request,
-what the user bound the work to, open tasks and errors, and the commands and files that were used
-most lately and most often. It is a pure function of the events: the same give the same bytes.
+A summary keeps decisions and loses commands and paths. So the snapshot has the goal, the last
+request, the user's rules and decisions, open tasks and errors, and the most recent and frequent
+commands and files. It is a pure function of the events: the same give the same bytes.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from memory.texts import cut_bytes, size_bytes
 
 SNAPSHOT_BYTES_MAX = 2048
 HEAD = "context-mode: records of this session"
-"""How a snapshot begins."""
+"""The first words of a snapshot."""
 
 HALF_LIFE_EVENTS = 120
-"""After so many events a use counts half. Measured on 65 real compactions: between 40 and 300 it
-makes no difference."""
+"""Events after which a use counts half. Measured on 65 real compactions: values between 40 and 300
+make no difference."""
 
 EDIT_WEIGHT = 2.0
 SHARES = {
@@ -35,19 +35,19 @@ SHARES = {
     "files": 400,
     "git": 90,
 }
-"""Bytes that each part gets at first; what is left over is then given out in the order of REST."""
+"""Bytes for each part at first; the remainder is used in the order of REST."""
 
 LINE_COST_BYTES = 20
-"""Lines are ranked by their weight per byte: room is what is short. Measured on the same
-compactions, commands that were needed again: .86 by weight alone, .93 so. The addition keeps the
-shortest from being first merely for that."""
+"""Lines are ranked by weight per byte, since room is short. On the same compactions, commands that
+were needed again scored 0.86 by weight alone and 0.93 per byte. The addition keeps the shortest
+lines from being first only for their length."""
 
 FULL_PATHS_BYTES = 640
-"""So much of the files is written in full, a line each: the ones that are used most, which are then
-found by their path. Further ones stand behind their folder."""
+"""Bytes for files written in full, one per line: the most used, which can then be found by their
+path. Others are listed under their folder."""
 
 FULL_PATHS_LEAST = 10
-"""Where fewer would fit in full, paths are long, and folders are worth more."""
+"""If fewer would fit in full, paths are long, and folders are better."""
 
 COMMAND_BYTES_MAX = 120
 PATHS_TRIED = 2
@@ -64,11 +64,11 @@ _TITLES = {
     "git": "Git: ",
 }
 
-# What only chooses what of an output is shown.
+# Commands that only choose the part of an output to show.
 _TAIL = re.compile(
     r"(?:\s*(?:2>&1|\|\s*(?:head|tail)(?:\s+(?:-[nc]?\s?)?\d+|\s+--?\w+=?\d*)*|\|\s*cat))+\s*$"
 )
-# A command that shows one file is a reading of it, for hosts that have no other way to read.
+# A command that shows one file counts as reading it, for hosts without a reading tool.
 _SHOWING = re.compile(
     r"(?:cat|nl(?: -ba)?|sed -n ['\"]?\d+,\d+p['\"]?|(?:head|tail)(?: -n? ?\d+)?) "
     r"([\w./~@+][\w./~@+,=-]*)"
@@ -88,13 +88,10 @@ def build_snapshot(
     *,
     bytes_max: int = SNAPSHOT_BYTES_MAX,
 ) -> str:
-    """Build the text from a session's events, which are in order; empty where there are none.
-    `known` is a text that the agent has besides, such as the host's summary: what it holds is left
-    out.
-
-    It takes at most `bytes_max` bytes of UTF-8: a line that does not fit is left out whole, and a
-    text that is longer than its part is cut between characters.
-    """
+    """Build the text from a session's ordered events; empty if there are no events. `known` is a
+    text that the agent also has, such as the host's summary: its content is left out. The text has
+    up to `bytes_max` bytes of UTF-8: a line that does not fit is left out, and a text longer than
+    its part is cut between characters."""
     parts, edited = _find_parts(events, branch, " ".join(known.split()))
     if not any(parts.values()):
         return ""
@@ -106,13 +103,13 @@ def build_snapshot(
 
 
 def _choose(parts: _Parts, edited: Collection[str], left: int) -> dict[str, list[str]]:
-    """Choose the lines: each part's within its share, then the rest in order. `edited` are those of
-    the files."""
+    """Choose the lines: each part's within its share, then the rest in order. `edited` names edited
+    files."""
     chosen: dict[str, list[str]] = {}
     sizes: dict[str, int] = {}
     for name, lines in parts.items():
         share = min(SHARES[name], left)
-        if name == REST[0]:  # it is chosen next, from all that is left
+        if name == REST[0]:  # chosen next, from the remaining lines
             sizes[name] = min(share, _size_part(name, lines))
         else:
             chosen[name] = _fit(name, lines, edited, share)
@@ -126,7 +123,7 @@ def _choose(parts: _Parts, edited: Collection[str], left: int) -> dict[str, list
 
 
 def _fit(name: str, lines: Sequence[str], edited: Collection[str], room: int) -> list[str]:
-    """Return a part's most important lines that take at most so many bytes with its title."""
+    """Return a part's most important lines that fit in `bytes_max` bytes with its title."""
     room -= len(_TITLES[name])
     if name == "files":
         return _fit_paths(lines, edited, room)
@@ -139,13 +136,13 @@ def _fit(name: str, lines: Sequence[str], edited: Collection[str], room: int) ->
 
 
 def _size_part(name: str, lines: Sequence[str]) -> int:
-    """Return how many bytes a part takes with these lines."""
+    """Return the size of a part with these lines, in bytes."""
     return _size_lines(lines) + len(_TITLES[name]) if lines else 0
 
 
 def _fit_paths(paths: Sequence[str], edited: Collection[str], room: int) -> list[str]:
-    """Return lines with the most of the paths that fit: the first in full, behind them as many as
-    folders that are named once leave room for. Where few would fit in full, none is."""
+    """Return lines with as many paths as fit: the first in full, then those that fit grouped by
+    folder. If few would fit in full, none is."""
     full = []
     left = min(room, FULL_PATHS_BYTES)
     for path in paths:
@@ -160,10 +157,10 @@ def _fit_paths(paths: Sequence[str], edited: Collection[str], room: int) -> list
 
 
 def _fit_grouped(paths: Sequence[str], edited: Collection[str], room: int) -> list[str]:
-    """Return lines with the most of the paths that fit; of the first that does not, the next few
-    are tried, which may be shorter."""
+    """Return lines with as many paths as fit; after the first that does not, the next few are
+    tried, which may be shorter."""
     listed = [path for path in paths[: max(room, 0)] if size_bytes(path) < room]
-    # Names alone fit in any case as well as names with folders.
+    # Names alone never take more room than names with folders.
     sizes = accumulate(size_bytes(path.rpartition("/")[2]) + 1 for path in listed)
     most = sum(1 for _ in takewhile(lambda size: size <= room, sizes))
     count = bisect_right(
@@ -223,7 +220,7 @@ def _errors(events: Sequence[Event]) -> Iterator[str]:
 
 
 def _commands(events: Sequence[Event], known: str) -> Iterator[str]:
-    """Name each command as it was run latest."""
+    """Yield each command in the form of its latest run."""
     latest: dict[str, Event] = {}
     uses: list[tuple[str, float] | None] = []
     for event in events:
@@ -238,8 +235,8 @@ def _commands(events: Sequence[Event], known: str) -> Iterator[str]:
 
 
 def _show_command(text: str) -> str:
-    """Show a command. A text that is given to it is left out where what stands before names the
-    file that it goes to; else its beginning is what tells the command from others."""
+    """Show a command. If its beginning names the file that its input text goes to, the text is left
+    out; else the beginning of the text identifies the command."""
     found = _HEREDOC.search(text)
     if found and found.end() < len(text) and ">" in text[: found.start()]:
         text = f"{text[: found.end()]} …"
@@ -260,7 +257,7 @@ def _files(events: Sequence[Event], known: str) -> tuple[list[str], set[str]]:
 
 
 def _find_shown(event: Event) -> str:
-    """Return the path of the file that a command shows and does nothing else; else nothing."""
+    """Return the path of the file that a command only shows; else empty."""
     if event.category != "look" or event.state in ("failed", "denied"):
         return ""
     found = _SHOWING.fullmatch(_TAIL.sub("", event.text))
@@ -268,7 +265,7 @@ def _find_shown(event: Event) -> str:
 
 
 def _git(events: Sequence[Event], branch: str) -> list[str]:
-    """Name the branch, then the latest commit."""
+    """Return the branch, then the latest commit."""
     commit = next((e for e in reversed(events) if e.category == "git" and _is_commit(e)), None)
     of_commit, _, digest = commit.state.rpartition(" ") if commit else ("", "", "")
     branch = of_commit or branch
@@ -282,8 +279,8 @@ def _is_commit(event: Event) -> bool:
 
 
 def _rank(uses: Sequence[tuple[str, float] | None], costs: Mapping[str, float]) -> list[str]:
-    """Rank texts by frecency per byte: each use counts, and halves with what happened since. Of
-    None only the place counts. Equal ones rank by their latest use."""
+    """Rank texts by frecency per byte: each use counts, and halves with later events. None only
+    counts as a position. Equal ones rank by their latest use."""
     weights: dict[str, float] = {}
     for age, use in enumerate(reversed(uses)):
         if use is not None:

@@ -1,6 +1,6 @@
-"""The rows of transcripts: which file each is, how far it is read, and whether anything is new.
+"""The rows of transcripts: identity of the file, reading position, and whether there is news.
 
-Also where a session worked, of hosts whose transcripts do not say.
+Also the folder of a session, for hosts whose transcripts do not name it.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ from memory.sessions.preparing import key_of
 from memory.sessions.records import SessionRecord
 
 HEAD_BYTES = 1 << 20
-"""How far a transcript is read for the place of its session."""
+"""Bytes of a transcript that are searched for the folder of its session."""
 
 EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 DRIFT_BYTES = 1 << 20
-"""Of a file of which so much was read and no message found, the form is another than is known."""
+"""Bytes read without a message that show an unknown format."""
 
 ELSEWHERE, UNDECIDED = 1, 2
-"""What a row says of a transcript of another project, and of one whose project cannot be known: it
-is judged again when there is more in it."""
+"""States of a transcript: of another project, or of a project still unknown, which is decided again
+when it has grown."""
 
 EXPIRED = "expired"
-"""The mark of a transcript whose session was deleted as too old: its last activity."""
+"""The mark of a transcript whose session expired: its last activity."""
 
 EXCERPT_BYTES = 120
 _ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
 
-DRIFT = "no message was found in it: this version of the host may write another form"
+DRIFT = "no messages found: this version of the host may use another format"
 
 NAMED = "file:"
-"""Before the form of a source that a person named, so that none takes it for a host's own."""
+"""Prefix of the form of a source that the user named, to distinguish it from a host's own."""
 
 
 def find_folder(
     database: Database, importer: Importer, found: Transcript, file: BinaryIO
 ) -> str | None:
-    """Find the working directory of a transcript's session. Empty: its records say, or hooks told
-    it. None: it cannot be known."""
+    """Find the working directory of a transcript's session. Empty: its records or hooks name it.
+    None: it cannot be known."""
     if importer.find_folder is None:
         return ""
     ids = [f"{importer.agent}:{one}" for one in (found.session_id, found.parent_id)]
@@ -63,8 +63,7 @@ def find_folder(
 
 
 def read_folder(importer: Importer, found: Transcript) -> str:
-    """Read where a transcript's session worked: by its place, or by its first records; empty where
-    that cannot be known."""
+    """Read a transcript's folder from its place, or its first records; empty if unknown."""
     if found.folder or importer.parse_line is None:
         return found.folder
     with suppress(OSError), open_plain(found.path, follow=False) as file:
@@ -81,7 +80,7 @@ def read_folder(importer: Importer, found: Transcript) -> str:
 
 
 def name_session(found: Transcript, folder: str) -> SessionRecord:
-    """Return the record of the session that a transcript's place names."""
+    """Return the record of the session named by a transcript's place."""
     return SessionRecord(
         found.session_id,
         found.parent_id,
@@ -115,7 +114,8 @@ def load_source(db: sqlite3.Connection, path: str) -> Source | None:
 
 
 class Measure(NamedTuple):
-    """What tells whether a transcript changed; of a database its log counts, too."""
+    """The size and times that show whether a transcript changed; for a database also those of its
+    logs."""
 
     device: int
     inode: int
@@ -127,7 +127,7 @@ def measure(found: Transcript, status: os.stat_result | None = None) -> Measure:
     """Measure a transcript, whose status may be known already.
 
     Raises:
-        OSError: it is not there.
+        OSError: it does not exist.
     """
     status = status or os.stat(found.path, follow_symlinks=False)
     size, mtime_ns = status.st_size, status.st_mtime_ns
@@ -139,7 +139,7 @@ def measure(found: Transcript, status: os.stat_result | None = None) -> Measure:
 
 
 def find_form(db: sqlite3.Connection, path: str) -> str:
-    """Return the form of a file that a person named; empty of a host's own transcript."""
+    """Return the form of a file that the user named; empty for a host's own transcript."""
     row = db.execute("SELECT agent FROM source WHERE path_key = ?", (key_of(path),)).fetchone()
     return row[0].removeprefix(NAMED) if row and row[0].startswith(NAMED) else ""
 
@@ -153,8 +153,8 @@ def is_old(found: Transcript, since: float) -> bool:
 
 
 def needs_reading(database: Database, found: Transcript, since: float = 0.0) -> bool:
-    """Return by a file's status alone whether there may be something new in it. One that last
-    changed before `since` is left out: what is in it would go as soon as it was read."""
+    """Return from a file's status whether it may have news. A file last changed before `since` has
+    none: its sessions would expire at once."""
     try:
         now = measure(found)
     except OSError:
@@ -170,14 +170,14 @@ def needs_reading(database: Database, found: Transcript, since: float = 0.0) -> 
         return True
     if source.elsewhere == ELSEWHERE and now.size >= source.size:
         return False
-    # A deadline came before its end, or its last line is not complete.
+    # A deadline came before its end, or its last line is incomplete.
     is_cut = place.offset < source.size and not source.elsewhere
     return is_cut or (source.size, source.mtime_ns) != (now.size, now.mtime_ns)
 
 
 def count_unread(database: Database, found: Transcript) -> int:
-    """Return how many bytes of a transcript are not read yet; 0 where it is gone. Of a database
-    that changed it is at least 1: its size tells little."""
+    """Return how many bytes of a transcript are unread; 0 if it is gone. For a changed database at
+    least 1: its size is not significant."""
     try:
         now = measure(found)
     except OSError:
@@ -190,8 +190,8 @@ def count_unread(database: Database, found: Transcript) -> int:
 
 
 def clean_state(value: Any, gate: Gate) -> Any:  # noqa: ANN401 - JSON
-    """Return what a parser keeps for later as it may be stored: of a text that the gate would
-    change its digest, as of a session's id, so that it is known again."""
+    """Return a parser's saved state, cleaned for storing. A text that cleaning would change is
+    replaced by its digest, like a session's id, so that it can be matched."""
     if isinstance(value, str):
         is_clean = gate.clean(value) == value
         return value if is_clean else key_of(value).hex()
@@ -203,7 +203,7 @@ def clean_state(value: Any, gate: Gate) -> Any:  # noqa: ANN401 - JSON
 
 
 def forget_source(db: sqlite3.Connection, path: str) -> None:
-    """Forget a file, and that sessions came from it."""
+    """Delete the record of a file, and that sessions came from it."""
     db.execute("DELETE FROM source WHERE path_key = ?", (key_of(path),))
     db.execute("UPDATE session SET source_path = '' WHERE source_path = ?", (path,))
 
@@ -225,7 +225,7 @@ def save_source(  # noqa: PLR0913, PLR0917 - the columns of a row
     state: State,
     elsewhere: int,
 ) -> int:
-    """Note how far a source is read; return the number of its row."""
+    """Store the reading position of a source; return the number of its row."""
     row = db.execute(
         "INSERT INTO source (path_key, agent, path, device, inode, head_bytes, head_sha256,"
         " size, mtime_ns, offset, elsewhere, state, seen_at)"
@@ -255,7 +255,7 @@ def save_source(  # noqa: PLR0913, PLR0917 - the columns of a row
 def note_bad_lines(
     db: sqlite3.Connection, source_id: int, bad: Sequence[tuple[Line, str]], gate: Gate
 ) -> None:
-    """Note the lines that could not be read, each with why."""
+    """Note the unreadable lines, each with the reason."""
     for (start, end, data), reason in bad:
         excerpt = gate.clean_head(_read_excerpt(data or b""), EXCERPT_BYTES)
         db.execute(
@@ -265,7 +265,7 @@ def note_bad_lines(
 
 
 def _read_excerpt(data: bytes) -> str:
-    """Return the beginning of a line that is no JSON, with as much more as the gate looks at, and
-    with what is escaped in it as it is meant."""
+    """Return the beginning of a line that is not JSON, with the additional text that the gate
+    examines, and with its escapes decoded."""
     text = data[: EXCERPT_BYTES + CONTEXT_CHARS].decode(errors="replace")
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)

@@ -1,6 +1,6 @@
-"""The store of one project's sessions, open: one SQLite file that several processes write at once.
+"""The open store of one project's sessions: one SQLite file that several processes write to.
 
-For one thread at a time; each opens its own.
+Usable by one thread at a time; each opens its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, build_snapshot
 from memory.sessions.sources import count_unread, find_form, forget_source, needs_reading
 from memory.sessions.writing import Writer
 
-# Hooks load this module, and need none of these.
+# Hooks load this module and do not need these.
 if TYPE_CHECKING:
     from base.plain_files import StrPath
     from memory.sessions.maintenance import Summary
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 NO_DEADLINE = float("inf")
 COPIES_KEPT = 2
-"""Of each store: transcripts have most of it, too, and the store may be large."""
+"""Copies of each store: transcripts have most of the data, too, and the store may be large."""
 
 JUST_NOW_S = 5.0
-"""Some hosts ring twice for one compaction: within this time a snapshot is given again only where
-a new one waits."""
+"""Some hosts send two hook events for one compaction: within this time, a snapshot is only given
+again if a new one waits."""
 
 
 class SessionStore(OpenStore):
-    """Sessions of one project. Reading functions (`reading`, `keeping`) take the connection that
-    `database.reading()` and `database.writing()` give."""
+    """Sessions of one project. Reading functions (`reading`, `keeping`) use the connection of
+    `database.reading()` and `database.writing()`."""
 
     def __init__(  # noqa: PLR0913 - what this room is handed, since it imports no other
         self,
@@ -61,14 +61,12 @@ class SessionStore(OpenStore):
         wait_s: float = WAIT_S,
         is_verified: bool = False,
     ) -> None:
-        """Open the file, made where it is missing. A damaged one is set aside, and its last daily
-        copy takes its place; `describe_damage` tells of that.
-
-        `find_secrets` finds what must not be stored, `parse_call` reads tool calls. `belongs` tells
-        whether a working directory is of this project; None takes all. Texts of messages are kept
-        only with `keep_messages`. A `read_only` one is left as it is, even a damaged one.
-        `wait_s` is how long other writers are waited for. One that `is_verified` is looked through
-        for damage, if it has a usual size.
+        """Open the file; create it if it is missing. A damaged one is set aside and replaced by its
+        last daily copy, which `describe_damage` reports. `find_secrets` finds secrets, which are
+        not stored; `parse_call` reads tool calls. `belongs` says whether a working directory is of
+        this project; None accepts all. Texts of messages are stored only with `keep_messages`. With
+        `read_only` the file is never changed, even if damaged. `wait_s` limits the wait for other
+        writers. With `is_verified` the file is checked for damage, if it is not unusually large.
 
         Raises:
             StoreUnavailableError: it is missing and not to be made, or cannot be opened.
@@ -95,7 +93,7 @@ class SessionStore(OpenStore):
         )
 
     def _open_shared(self, path: StrPath, wait_s: float, *, is_verified: bool) -> Database:
-        """Open a file to write beside others, which is repaired first if it is damaged."""
+        """Open a file for shared writing; repair it first if it is damaged."""
         if _is_empty(path):
             from base.stores import is_lost, restore_last_copy  # noqa: PLC0415
 
@@ -124,8 +122,8 @@ class SessionStore(OpenStore):
         return database
 
     def copy_daily(self, *, again: bool = False) -> None:
-        """Copy the file if that was not done today, or `again`, so that damage takes less. A file
-        that turns out to be damaged is replaced as it is when it is opened.
+        """Copy the file if that was not done today, or if `again`, to limit the loss by damage. A
+        file found damaged is replaced as when it is opened.
 
         Raises:
             StoreUnavailableError: it is damaged, and others have it open.
@@ -152,7 +150,7 @@ class SessionStore(OpenStore):
     def import_transcript(
         self, importer: Importer, found: Transcript, *, deadline: float = NO_DEADLINE
     ) -> Imported:
-        """Read what is new in one transcript, as `importing.import_source` does."""
+        """Read the new part of one transcript, like `importing.import_source`."""
         return import_source(self._importing, importer, found, deadline=deadline)
 
     def import_all(
@@ -163,8 +161,8 @@ class SessionStore(OpenStore):
         since: float = 0.0,
         deadline: float = NO_DEADLINE,
     ) -> list[Imported]:
-        """Read what is new in all transcripts of some hosts that changed `since` a time, and return
-        what became of each that was read."""
+        """Read the new parts of all transcripts of some hosts that changed `since` a time; return
+        the result for each."""
         done: list[Imported] = []
         for importer in importers:
             for found in importer.find(ground):
@@ -175,11 +173,11 @@ class SessionStore(OpenStore):
         return done
 
     def clean(self, text: str) -> str:
-        """Return a text as it may be stored and shown: it passes the gate."""
+        """Return a text, cleaned for storing and showing."""
         return self._gate.clean(text)
 
     def forget_source(self, path: str) -> None:
-        """Forget that sessions came from a file which is only there for a moment."""
+        """Delete the record of a temporary file that sessions came from."""
         with self.database.writing() as db:
             forget_source(db, path)
 
@@ -198,11 +196,10 @@ class SessionStore(OpenStore):
         is_from_hooks: bool = False,
         is_imported: bool = False,
     ) -> Imported:
-        """Write records that stand in no transcript, and return what became of them. The first
-        names the session, which begins with it; without `is_new` only one that is there already is
-        written to. It is the `owner`'s, or the user's where none is named. Of what hooks tell the
-        transcript is not read again, nor is theirs written where the transcript was first.
-        `is_imported` says that a person had them imported."""
+        """Write records that are in no transcript; return the result. The first names the session;
+        without `is_new`, only an existing session is written to. It belongs to `owner`, or to the
+        user if empty. Records of hooks are not read from the transcript again, nor written if the
+        transcript had them first. `is_imported` marks a user's import."""
         preparer = self._make_preparer()
         prepared = [preparer.prepare(record) for record in records]
         with self.database.writing() as db:
@@ -222,8 +219,8 @@ class SessionStore(OpenStore):
         return Imported(session_id, writer.messages, session_ids=session_ids)
 
     def read_full_messages(self, importer: Importer | None, session: Session) -> list[Message]:
-        """Read a session's messages with their texts, from the host's transcript where they are not
-        kept, or from the file that a person imported; without an importer only what is kept."""
+        """Read a session's messages with their texts, from the host's transcript or the user's
+        imported file if they are not stored; without an importer, only stored texts."""
         from memory.sessions.full_text import read_full_messages  # noqa: PLC0415
 
         importing = self._importing._replace(
@@ -236,7 +233,7 @@ class SessionStore(OpenStore):
             return list(read_full_messages(db, importing, importer, session))
 
     def save_summary(self, session_id: str, summary: Summary) -> None:
-        """Keep what whoever summarised a session found, which passes the gate as all text does."""
+        """Store the summary of a session, cleaned like all texts."""
         from memory.sessions import maintenance  # noqa: PLC0415
 
         def clean(texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -256,8 +253,8 @@ class SessionStore(OpenStore):
     def build_snapshot(
         self, session_id: str, *, known: str = "", bytes_max: int = SNAPSHOT_BYTES_MAX
     ) -> str:
-        """Build a session's snapshot from its events; empty where it has none. What the text
-        `known` holds is left out of it."""
+        """Build a session's snapshot from its events; empty if it has none. Content of the text
+        `known` is left out."""
         with self.database.reading() as db:
             events = read_events(db, session_id)
             row = db.execute(
@@ -269,8 +266,8 @@ class SessionStore(OpenStore):
     def build_tail_snapshot(
         self, importer: Importer, found: Transcript, tail_bytes: int, session_id: str
     ) -> str:
-        """Build a snapshot from what is kept and the last bytes of a transcript, of which too much
-        is unread to be imported now. Nothing is stored."""
+        """Build a snapshot from stored events and the last bytes of a transcript whose unread part
+        is too large to be imported now. Nothing is stored."""
         from memory.sessions.tail_events import read_tail_events  # noqa: PLC0415
 
         with self.database.reading() as db:
@@ -279,13 +276,13 @@ class SessionStore(OpenStore):
         return build_snapshot([*kept, *events], session_id)
 
     def save_snapshot(self, session_id: str, text: str, *, trigger: str = "") -> None:
-        """Keep a snapshot until it is delivered."""
+        """Store a snapshot until it is delivered."""
         with self.database.writing() as db:
             session_news.save_snapshot(db, session_id, text, trigger=trigger, at=time.time())
 
     def deliver_snapshot(self, session_id: str, text: str, *, trigger: str = "") -> str:
-        """Return a snapshot that is given to the agent now, in place of the one that waits; empty
-        where one was given a moment ago."""
+        """Return a snapshot for the agent, replacing the waiting one; empty if one was given a
+        moment ago."""
         just_now = time.time() - JUST_NOW_S
         with self.database.writing() as db:
             is_waiting = session_news.find_waiting(db, session_id) is not None
@@ -295,17 +292,17 @@ class SessionStore(OpenStore):
         return self.take_snapshot(session_id)
 
     def was_compacted(self, session_id: str) -> bool:
-        """Return whether a session was compacted since a snapshot of it was last given."""
+        """Return whether a session was compacted since its last snapshot was delivered."""
         with self.database.reading() as db:
             return session_news.was_compacted(db, session_id)
 
     def take_snapshot(self, session_id: str) -> str:
-        """Return the snapshot that waits to be delivered, and mark it so; empty where none does."""
+        """Return the waiting snapshot and mark it as delivered; empty if none waits."""
         with self.database.reading() as db:
             waiting = session_news.find_waiting(db, session_id)
         if waiting is None:
             return ""
-        # Marked before it is given: of two hooks that read it at once only one gives it.
+        # Marked before it is returned: of two hooks that read it at once, only one delivers it.
         with self.database.writing() as db:
             is_ours = session_news.mark_delivered(db, waiting[0], time.time())
         return waiting[1] if is_ours else ""

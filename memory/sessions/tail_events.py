@@ -1,6 +1,6 @@
-"""Events of the end of a transcript, of which too much is unread to be imported in time.
+"""Events from the end of a transcript whose unread part is too large to import in time.
 
-They are read by way of a store in memory, which full texts use, too.
+They are read through a store in memory, which full texts use, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from memory.sessions.writing import Writer
 def write_in_memory(
     importing: Importing, importer: Importer, prepared: Iterable[Prepared]
 ) -> Iterator[sqlite3.Connection]:
-    """Write records of a host's into tables that are gone after the block."""
+    """Write a host's records into tables that exist only within the block."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         create_tables(db)
         writer = Writer(
@@ -50,8 +50,8 @@ TAIL_HEAD_BYTES = 65_536
 def read_tail_events(
     importing: Importing, importer: Importer, found: Transcript, tail_bytes: int, session_id: str
 ) -> list[Event]:
-    """Read the events of a transcript's last bytes, by way of a store in memory. Its beginning is
-    parsed, too, since some hosts say only there whose it is."""
+    """Read the events of a transcript's last bytes, through a store in memory. Its beginning is
+    parsed, too, since some hosts name the session only there."""
     preparer, state = importing.make_preparer(), State()
     prepared: list[Prepared] = []
     if importer.parse_line is None:

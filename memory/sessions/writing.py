@@ -1,7 +1,7 @@
-"""Putting what was prepared into the tables, in one short transaction.
+"""Writing of prepared records to the tables, in one short transaction.
 
-Each message has a key, so the same record again changes nothing; nor do the events come back that
-were evicted since. Counts change in the transaction that adds what they count.
+Each message has a key, so the same record again changes nothing; evicted events do not return
+either. Counts change in the transaction that adds the counted rows.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ _COUNTED_ROLES = ("user", "assistant", "tool_call")
 
 
 class Writer:
-    """Writes prepared records of one agent within one transaction; `finish` ends each session's
-    part of it. `now` stands for the times that a transcript lacks, `imported_at` is when a person
-    had new sessions imported."""
+    """Writer of one agent's prepared records within one transaction; `finish` ends each session's
+    part. `now` replaces missing times; `imported_at` is when a user had new sessions imported."""
 
     def __init__(  # noqa: PLR0913 - what all of a transaction has in common
         self,
@@ -69,7 +68,7 @@ class Writer:
         self._is_copy = False
         self._has_tombstones = db.execute("SELECT 1 FROM tombstone LIMIT 1").fetchone() is not None
         self.messages = 0
-        """How many messages were new."""
+        """The number of new messages."""
 
     @property
     def session_ids(self) -> tuple[str, ...]:
@@ -77,8 +76,7 @@ class Writer:
         return tuple(one.id for one in self._open.values() if one is not None)
 
     def resume(self, session_id: str) -> None:
-        """Go on with a session that an earlier transaction began; one whose time was over begins
-        anew."""
+        """Continue a session of an earlier transaction; an expired one begins from scratch."""
         if session_id and self._load(session_id) is None:
             self._begin(SessionRecord(session_id.removeprefix(f"{self._agent}:")))
         elif session_id:
@@ -91,7 +89,7 @@ class Writer:
             if isinstance(record, SessionRecord):
                 self._begin(record)
             elif self._current is None:
-                continue  # forgotten, or no session has begun
+                continue  # deleted permanently, or no session has started
             elif isinstance(record, MessageRecord):
                 self._message(self._current, record, one)
             elif isinstance(record, CompactionRecord):
@@ -107,13 +105,13 @@ class Writer:
                     self._events.write_task(self._current, event, self._current.last_at)
 
     def finish(self) -> str:
-        """Bring each session's row up to date; return the id of the current one."""
+        """Update each session's row; return the id of the current one."""
         for one in self._open.values():
             if one is None:
                 continue
             self._db.execute(
-                # Where no record has a time, `now` stands for it. The first time takes the place of
-                # the transcript's, whenever it comes. Activity takes back what a person set.
+                # If no record has a time, `now` is used. The first time replaces the transcript's,
+                # whenever it comes. Activity resets a status set by a user.
                 "UPDATE session SET sequence = :sequence, turn = :turn, messages = :messages,"
                 " tool_calls = :tool_calls, compactions = :compactions, last_at ="
                 " COALESCE(:last_at, IIF(:is_changed, MAX(last_at, :now), last_at), :now),"
@@ -219,8 +217,8 @@ class Writer:
     # Messages
 
     def _message(self, session: OpenSession, record: MessageRecord, one: Prepared) -> None:
-        # Before its key is looked up: hooks and transcripts have other keys for the same message,
-        # which would be there twice.
+        # Before its key is looked up: hooks and transcripts have different keys for the same
+        # message, which would be stored twice.
         if comes_from_elsewhere(self._db, session, record.role, by_hooks=self._is_from_hooks):
             return
         key = self._key(session, record.key)
@@ -229,7 +227,7 @@ class Writer:
             if record.replaces:
                 self._replace(session, key, record, one)
             return
-        # Only from here on is anything counted: what is read again must change no number.
+        # Counting begins here: records that are read again must change no number.
         session.is_changed = True
         session.note_time(record.at)
         # Before the row is written, so that a prompt is the first message of its own turn.
@@ -276,7 +274,7 @@ class Writer:
                 " ON CONFLICT (session_id, number) DO UPDATE SET changed = 1",
                 (session.id, session.turn, record.at),
             )
-        # After the row: an event that is evicted now has its message, and stays away.
+        # After the row: an event that is evicted now has its message, and does not return.
         if record.role == "tool_result":
             self._events.write_outcome(session, record, one, call, tool)
         else:
@@ -306,7 +304,7 @@ class Writer:
         return key_of(key) if self._keys_are_global else key_of(session.id, key)
 
     def _is_known(self, session: OpenSession, key: bytes) -> bool:
-        """Return whether a message is there; one that another session has is a copy of it."""
+        """Return whether a message is stored; one that another session has is a copy of it."""
         row = self._db.execute(
             "SELECT session_id FROM message WHERE source_key = ?", (key,)
         ).fetchone()

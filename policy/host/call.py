@@ -1,4 +1,4 @@
-"""One call of a known function, with the verbs by which recipes say what it does."""
+"""One call of a known function, with the verbs by which recipes describe its effects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Argument = tuple[int | str, ...]  # a position, a name, or alternatives of both;
 
 
 def argument(spec: str) -> Argument:
-    """`0`, `-1`, `name`, or alternatives of them as in `0/args`."""
+    """Parse `0`, `-1`, `name`, or alternatives of them as in `0/args`."""
     return tuple(int(key) if key.lstrip("-").isdigit() else key for key in spec.split("/"))
 
 
@@ -33,7 +33,7 @@ class CallArguments(NamedTuple):
     named: dict[str, Node]
 
     def get(self, *keys: int | str) -> Node | None:
-        """The argument at the first of these positions or names that is given."""
+        """Return the first given argument of these positions or names."""
         for key in keys:
             if isinstance(key, str):
                 if key in self.named:
@@ -44,7 +44,7 @@ class CallArguments(NamedTuple):
 
 
 class ArgumentReader:
-    """Takes the arguments of calls apart, the one that a pipe operator gives included."""
+    """Reader of the arguments of calls, including one given by a pipe operator."""
 
     def __init__(self, tree: RoleTree) -> None:
         self.tree = tree
@@ -55,12 +55,12 @@ class ArgumentReader:
                 self.piped[call.id] = value
 
     def children(self, node: Node) -> list[Node]:
-        """The elements of an argument list or a literal, without comments and separators."""
+        """Return the elements of an argument list or a literal, without comments and separators."""
         skipped = ("comment", "comma", "line_comment", "block_comment")
         return [child for child in node.named_children if child.type not in skipped]
 
     def arguments(self, call: Node) -> CallArguments:
-        """The arguments of a call; options in a map are named arguments, too."""
+        """Return the arguments of a call; options in a map are named arguments, too."""
         positional: list[Node] = [self.piped[call.id]] if call.id in self.piped else []
         named: dict[str, Node] = {}
         for group in self.tree.role(call).parts.get("arguments", ()):
@@ -93,12 +93,12 @@ class ArgumentReader:
 
 FOLDER_ARGUMENTS = ("cwd", "chdir", "cd", "Dir", "WorkingDirectory", "current_dir", "dir",
                      "_cwd", "directory", "wd", "WithWorkingDirectory")  # fmt: skip
-SETTERS = (*FOLDER_ARGUMENTS, "WithArguments", "setForce")  # by calls on what a call gives
+SETTERS = (*FOLDER_ARGUMENTS, "WithArguments", "setForce")  # by calls on a call's result
 _INPUT_ARGUMENTS = ("input", "stdin_data", "stdin")
 
 
 class HostCall(NamedTuple):
-    """A call: the dotted name it calls, its node and arguments, and who screens it."""
+    """A call: the dotted name it calls, its node and arguments, and its screening."""
 
     screening: Screening
     name: str
@@ -106,41 +106,41 @@ class HostCall(NamedTuple):
     arguments: CallArguments
     is_each: bool = False  # made with every item of a list that is not written out
 
-    # What stands in the program
+    # Texts of the program
 
     def target(self, argument: Argument) -> Node | None:
-        """The node of an argument; `self` is what the method is called on."""
+        """Return the node of an argument; `self` is the object of the method."""
         if argument != ("self",):
             return self.arguments.get(*argument)
         tree = self.screening.tree
         return tree.receiver(tree.role(self.node))
 
     def values(self, argument: Argument) -> list[Value]:
-        """Every value of an argument; none when it is not given."""
+        """Return all values of an argument; none if it is not given."""
         target = self.target(argument)
         found = self.screening.folder.values(target) if target is not None else []
         return [item for v in found for item in items(v)] if self.is_each else found
 
     def texts(self, argument: Argument) -> list[str]:
-        """Every text of an argument."""
+        """Return all texts of an argument."""
         return [*map(as_text, self.values(argument))]
 
     def lists(self, argument: Argument) -> list[tuple[str, ...]]:
-        """Every list that an argument may be."""
+        """Return all lists that an argument may be."""
         target = self.target(argument)
         return self.screening.folder.lists(target) if target is not None else []
 
     def paths(self, argument: Argument) -> Iterator[str]:
-        """Every path of an argument, those of a list one by one; `~/` is the home folder."""
+        """Yield all paths of an argument, those of a list one by one; `~/` is the home folder."""
         home = self.screening.state.home
         for value in self.values(argument):
             for path in (value,) if isinstance(value, str) else value:
                 yield home + path[1:] if path.startswith("~/") else path
 
-    # What it does
+    # Effects
 
     def frame(self, command: str = "") -> Frame:
-        """Where what it does stands, with what it hands over on stdin."""
+        """Return the frame of its effects, with the text that it passes on stdin."""
         named = self.arguments.named
         frame = self.screening.inside(self.node, self.name)
         source = next((named[key] for key in _INPUT_ARGUMENTS if key in named), None)
@@ -151,7 +151,7 @@ class HostCall(NamedTuple):
         return frame._replace(stdin=texts[0] if len(texts) == 1 else marks.LIST)
 
     def state(self) -> ShellState:
-        """The state a started program sees: another folder where the call names one."""
+        """Return the state a started program sees: another folder if the call names one."""
         state = self.screening.state.copy()
         for key in FOLDER_ARGUMENTS:
             if key in self.arguments.named:
@@ -174,7 +174,7 @@ class HostCall(NamedTuple):
         self.screening.walker.run_text(text, self.state(), self.frame(text.strip()))
 
     def run_value(self, value: Value) -> None:
-        """A text is run by a shell, a list is a command."""
+        """Run a text by a shell, a list as a command."""
         if isinstance(value, str):
             self.run_text(value)
         else:
@@ -189,7 +189,7 @@ class HostCall(NamedTuple):
             self.screening.walker.run_code(language, text, state, self.frame())
 
     def use_file(self, path: str, *, is_write: bool = False) -> None:
-        """Read or write a file; of a path of which nothing is known, nothing is said."""
+        """Read or write a file; a wholly unknown path is not reported."""
         if marks.is_only_hole(path):
             self.screening.walker.is_partial = True
         else:
@@ -202,9 +202,9 @@ class HostCall(NamedTuple):
             self.use_file(path)
 
     def apply(self, name: str, positional: list[Node], named: dict[str, Node]) -> None:
-        """Do what another function, called in this one's place, would do."""
+        """Apply another function as if it were called here."""
         for recipe in self.screening.tree.language.recipes(name):
             recipe(self._replace(name=name, arguments=CallArguments(positional, named)))
 
 
-Act = Callable[..., None]  # of a call, and what the tables say of its arguments
+Act = Callable[..., None]  # of a call, with the tables' parameters

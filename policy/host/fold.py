@@ -1,4 +1,4 @@
-"""Constants out of expressions: what a program hands to a call, as far as it is written down."""
+"""Constant folding: the values that a program passes to a call, if they are written down."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Folder:
         self.folded: dict[int, list[Value] | None] = {}
         self.referred: dict[int, list[str] | None] = {}
         self.given: dict[str, list[tuple[Node, list[Node]]]] | None = None
-        self.returned: dict[str, list[Node]] | None = None  # by function, once one is asked for
+        self.returned: dict[str, list[Node]] | None = None  # by function, once one is needed
         self.reader = ArgumentReader(tree)
         self.kept: dict[str, list[Node | None]] | None = None  # in maps and objects, by plain names
         self.calls_by_name: dict[str, list[Node]] = {}
@@ -58,7 +58,7 @@ class Folder:
         known: dict[int, list[Found] | None],
         find: Callable[[Node, Role], Iterable[Found]],
     ) -> list[Found]:
-        """What an expression gives: nothing inside of itself, or too deep inside of others."""
+        """Find an expression's values: none inside of itself, or too deep inside of others."""
         if node is None:
             return []
         if (found := known.get(node.id)) is not None:
@@ -80,7 +80,7 @@ class Folder:
     # Values
 
     def values(self, node: Node | None) -> list[Value]:
-        """Every value an expression may have."""
+        """Return all values an expression may have."""
         found = self._once(node, self.folded, self._fold)
         return found if 0 < len(found) <= ALTERNATIVES_MAX else [UNKNOWN]
 
@@ -91,15 +91,15 @@ class Folder:
         return [text if text.lstrip("-").isdigit() else UNKNOWN]
 
     def texts(self, node: Node | None) -> list[str]:
-        """Every text an expression may have; a list counts as its words."""
+        """Return all texts an expression may have; a list counts as its words."""
         return [*map(transforms.as_text, self.values(node))]
 
     def lists(self, node: Node | None) -> list[tuple[str, ...]]:
-        """Every list an expression may have; a text that is not known may be any list."""
+        """Return all lists an expression may have; a text that is not known may be any list."""
         return [transforms.items(value) for value in self.values(node)]
 
     def _concat(self, node: Node, role: Role) -> Iterable[Value]:
-        """Left to right, however many there are: `a + b + c` is nested to the left."""
+        """Join left to right, however many there are: `a + b + c` is nested to the left."""
         pieces: list[Node | None] = []
         left: Node | None = node
         while (at := self.tree.role(left)).name == "concat":
@@ -121,7 +121,7 @@ class Folder:
         return product([self.items(child) for child in self.reader.children(node)])
 
     def items(self, node: Node | None) -> list[tuple[str, ...]]:
-        """What one element adds to a list: itself, or for a spread all of its own."""
+        """Return what one element adds to a list: itself, or for a spread all its items."""
         role = self.tree.role(node)
         if role.name == "spread":
             return self.lists(role.part("value"))
@@ -147,7 +147,7 @@ class Folder:
         return self._resolve_name(text_of(node), node)
 
     def _resolve_name(self, name: str, node: Node) -> Iterable[Value]:
-        """What a name holds where a node uses it."""
+        """Return the values of a name where a node uses it."""
         candidates = self.names.candidates(name, node)
         if not candidates:
             variable = name.lstrip("$").upper()  # a name that is bound by the run itself
@@ -178,7 +178,7 @@ class Folder:
         return [UNKNOWN] if binding.member or is_inside else self.values(binding.value)
 
     def _collect_added(self, binding: Binding, call: Node) -> Iterable[Value]:
-        """What `list.append(x)` or `command.args([...])` adds: each argument, lists opened up."""
+        """Return what `list.append(x)` or `command.args([...])` adds, with lists opened up."""
         arguments = self.reader.arguments(call).positional[binding.position :]
         if binding.member == "format":
             return self._apply("format", [self.values(argument) for argument in arguments])
@@ -187,10 +187,10 @@ class Folder:
         return product([self.lists(argument) for argument in arguments])
 
     def _collect_passed(self, binding: Binding, name: str) -> list[Value]:
-        """A parameter has the values that the program's own calls pass.
+        """Return the values that the program's own calls pass to a parameter.
 
-        Found once for each parameter: functions that call one another would
-        be followed along every path. What depends on itself is unknown.
+        Found once for each parameter: functions that call one another would be followed along every
+        path. A value that depends on itself is unknown.
         """
         key = (binding.function, binding.position, binding.member)
         if key not in self.passed:
@@ -221,11 +221,11 @@ class Folder:
         if self.tree.language.methods.get(name) == "identity":
             return self.values(base)  # a property: `entry.path`
         if "env" in map(self.operation, self.references(base)):
-            return [self.known.environment(name)]  # `process.env.NAME` and its kin
+            return [self.known.environment(name)]  # `process.env.NAME` and similar
         return [UNKNOWN, *self._values_named(name)]
 
     def _values_named(self, name: str) -> list[Value]:
-        """What the program keeps under a name in any map, object or option."""
+        """Return what the program stores under a name in any map, object or option."""
         if self.kept is None:
             self.kept = {}
             for key, value in value_flow.find_named_nodes(self):
@@ -272,7 +272,7 @@ class Folder:
         return self._apply(operation, [self.values(base), *rest])
 
     def _results(self, node: Node | None) -> list[Value]:
-        """The values of an expression, or of the function that it is."""
+        """Return the values of an expression, or of the function that it is."""
         body = node.child_by_field_name("body") if node is not None else None
         return self.values(body or node) if node is not None else []
 
@@ -280,7 +280,7 @@ class Folder:
         return self.tree.language.lookup(self.tree.language.folds, ref)
 
     def _apply(self, operation: str, arguments: list[list[Value]]) -> list[Value]:
-        """An operation over every combination of its arguments' values."""
+        """Apply an operation to every combination of its arguments' values."""
         if math.prod(map(len, arguments)) > ALTERNATIVES_MAX:
             return [UNKNOWN]
         combinations = itertools.product(*arguments)
@@ -289,7 +289,7 @@ class Folder:
     # References
 
     def references(self, node: Node | None) -> list[str]:
-        """The dotted names an expression may stand for, as the sink tables spell them."""
+        """Return the dotted names an expression may stand for, as the sink tables spell them."""
         return self._once(node, self.referred, self._refer)[:ALTERNATIVES_MAX]
 
     def _refer(self, node: Node, role: Role) -> Iterable[str]:
@@ -297,7 +297,7 @@ class Folder:
         return resolve(self, node, role) if resolve is not None else ()
 
     def callees(self, call: Role) -> list[str]:
-        """The dotted names of what a call calls."""
+        """Return the dotted names of the function that a call calls."""
         callee = call.part("callee")
         if callee is not None:
             return self.references(callee)
@@ -319,12 +319,12 @@ _FOLDS = {
 }  # fmt: skip
 
 
-# Where the value stands that a function gives when there is no other.
+# The place of the value that a function returns if there is no other.
 _DEFAULTS = {"env": (1, "unset"), "default": (1,), "default_third": (2,)}
 
 
 def _limit(value: Value) -> Value:
-    """The value, unless it has grown beyond what any command line holds."""
+    """Return the value, unless it has grown beyond what any command line holds."""
     return value if len(value) <= VALUE_MAX else marks.LIST
 
 
@@ -333,7 +333,7 @@ def _plain(text: str) -> str:
 
 
 def _item(value: Value, index: str) -> Value:
-    """One item of a list, or a text turned around."""
+    """Return one item of a list, or a text turned around."""
     if isinstance(value, str):
         return transforms.reverse(value) if index == "::-1" else UNKNOWN
     place = int(index) if index.lstrip("-").isdigit() else len(value)
@@ -347,7 +347,7 @@ def _append(before: Value, added: Value) -> Value:
 
 
 def _as_path(before: Value, added: Value) -> Value:
-    """Rust's `path.push(name)`; elsewhere it is added to a list or a text."""
+    """Return the value after Rust's `path.push(name)`; else after adding to a list or text."""
     if isinstance(before, tuple) or not before:
         return _append(before, added)
     name = added if isinstance(added, str) else "/".join(added)

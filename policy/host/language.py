@@ -1,4 +1,4 @@
-"""What is known of one language: its query, and what its functions and methods do."""
+"""Tables of one language: its query, and the effects of its functions and methods."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from policy.host import recipes
 from policy.host.call import Act, argument
 
-# A recipe is the name of an act (`STARTING_ACTS`, `OTHER_ACTS`) and its
-# parameters: an argument (a position, a name, alternatives as in `0/args`, or
-# `self`), a number, a language, and flags by name. Several are joined by `;`.
+# A recipe is the name of an act (`STARTING_ACTS`, `OTHER_ACTS`) and its parameters: an argument (a
+# position, a name, alternatives as in `0/args`, or `self`), a number, a language, and flags by
+# name. Several are joined by `;`.
 
 _ACTS: dict[str, Act] = {**recipes.STARTING_ACTS, **recipes.OTHER_ACTS}
 _READERS: dict[str, Callable[[str], Any]] = {"Argument": argument, "int": int, "str": str}
@@ -27,13 +27,13 @@ Recipe = functools.partial[None]
 
 @functools.cache
 def parse_recipes(text: str) -> tuple[Recipe, ...]:
-    """The recipes that a table's words stand for; KeyError or ValueError for one not known."""
+    """Parse recipes; raises KeyError or ValueError for an unknown one."""
     return tuple(_parse(*clause.split()) for clause in text.split(";"))
 
 
 @functools.cache
 def _parameters(act: Act) -> dict[str, tuple[str, bool]]:
-    """The type of each parameter behind the call, and whether it must be given."""
+    """Return the type of each parameter after the call, and whether it must be given."""
     names = act.__code__.co_varnames[1 : act.__code__.co_argcount]
     needed = len(names) - len(act.__defaults__ or ())
     return {name: (act.__annotations__[name], at < needed) for at, name in enumerate(names)}
@@ -64,25 +64,25 @@ class HostLanguage:
 
     name: str
     query: str
-    sinks: Mapping[str, tuple[Recipe, ...]]  # what calling a function does
-    folds: Mapping[str, str]  # how a constant comes out of a call of a function
-    methods: Mapping[str, str]  # how a constant comes out of a call of a method
-    constants: Mapping[str, str]  # what each constant holds
+    sinks: Mapping[str, tuple[Recipe, ...]]  # effects of calling a function
+    folds: Mapping[str, str]  # how a call of a function makes a constant
+    methods: Mapping[str, str]  # how a call of a method makes a constant
+    constants: Mapping[str, str]  # the value of each constant
     modules: Mapping[str, str]  # other names of modules
     assigns: Mapping[str, str]  # functions that fill their first argument from the others
-    returns: Mapping[str, str]  # the objects that functions give
+    returns: Mapping[str, str]  # the objects that functions return
     members: Mapping[str, str]  # the objects that members are (`*.name`: of any module)
     calls: Mapping[str, int]  # methods that call their function; how many arguments precede its own
     traits: frozenset[str]
     namespaces: tuple[str, ...]  # may be written before a name or left out
 
     def recipes(self, dotted: str) -> tuple[Recipe, ...]:
-        """What a function does; nothing where the tables do not know it."""
+        """Return the recipes of a function; empty if the tables do not have it."""
         return self.lookup(self.sinks, dotted) or ()
 
     def lookup(self, table: Mapping[str, Entry], dotted: str) -> Entry | None:
-        """An entry of a table; a namespace that is always there may be written or not. `a.*` is any
-        member of `a`, `a.**` whatever is reached from there."""
+        """Return an entry of a table; an implicit namespace may be written or not. `a.*` is any
+        member of `a`, `a.**` anything reached from there."""
         if dotted in table:
             return table[dotted]
         for namespace in self.namespaces:
@@ -98,7 +98,7 @@ class HostLanguage:
         return found
 
     def member(self, base: str, name: str) -> str:
-        """The dotted name of a member: what the tables say it is, else both names joined."""
+        """Return the dotted name of a member: the tables' name, else both names joined."""
         dotted = f"{base}.{name}"
         known = self.members.get(dotted)
         if known is None and base[:1] != "?":
@@ -114,7 +114,7 @@ _ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "cshar
 
 @functools.cache
 def load_language(name: str) -> HostLanguage | None:
-    """The language of a name, or None when no query knows it."""
+    """Load the language of a name; None if no query knows it."""
     name = _ALIASES.get(name.lower(), name.lower())
     if not re.fullmatch(r"\w+", name) or not (_FOLDER / f"{name}.toml").is_file():
         return None
@@ -132,7 +132,7 @@ def load_language(name: str) -> HostLanguage | None:
 
 
 def _read(name: str) -> dict[str, Any]:
-    """What the file of a language says, on top of that of the one it extends."""
+    """Read the file of a language, on top of that of the one it extends."""
     data = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     data |= {key: _by_name(key, data.get(key, {})) for key in _TABLES}
     if "extends" not in data:
@@ -142,7 +142,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _by_name(key: str, table: Mapping[str, str]) -> dict[str, str]:
-    """What each name stands for. A table lists names by it; `a.b|c` is `a.b` and `a.c`."""
+    """Return what each name stands for. A table lists names by it; `a.b|c` is `a.b` and `a.c`."""
     if key in ("constants", "modules"):
         return dict(table)
     found: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What a name stands for where it is used: imports, assignments, parameters."""
+"""Meanings of names where they are used: imports, assignments, parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SCOPE = re.compile(
     r"|function|method|lambda|closure|def|sub|do)(_|$)"
 )
 
-# What methods call the object they are called on, where it is a parameter.
+# Functions that methods call, if these are parameters: the object they are called on.
 _OBJECTS = frozenset(("self", "cls", "&self", "&mut self", "this", "$this", "static"))
 _DEFAULTS = ("value", "right", "default_value")  # the fields of a parameter's default
 _CLASS = ("enum_declaration", "class_definition", "class_declaration", "class")
@@ -37,21 +37,21 @@ CANDIDATES_MAX = 64  # bindings of one name that are looked at for one use
 class Binding(NamedTuple):
     """A way in which a name gets its meaning.
 
-    Kind `element` is for a loop over the value, `append` for a value that is added to what the name
-    held. `default` is the value of a part which may be missing, `local` says that nothing is known.
+    Kind `element` is for a loop over the value, `append` for a value added to the name's. `default`
+    is the value of a part which may be missing, `local` means that nothing is known.
     """
 
     node: Node
     kind: Kind
     dotted: str = ""  # of an import
-    value: Node | None = None  # of an assignment, a loop or what is added
-    member: str = ""  # set where only a part of the value is taken
+    value: Node | None = None  # of an assignment, a loop or an addition
+    member: str = ""  # set if only a part of the value is taken
     function: str = ""
     position: int = 0
 
 
 class Names:
-    """All bindings of a program, by name."""
+    """Bindings of a program, by name."""
 
     def __init__(self, tree: RoleTree) -> None:
         self.tree = tree
@@ -64,10 +64,10 @@ class Names:
                 collect(self, node, role)
 
     def candidates(self, name: str, use: Node) -> list[Binding]:
-        """The bindings that may hold where `name` is used.
+        """Return the bindings that may hold where `name` is used.
 
-        Those before it in the text count, back to the last one that is certain to have run. Where
-        none is before, any may count (a function that is called later).
+        Those before it in the text count, back to the last one that is certain to have run. If none
+        is before, any may count (a function that is called later).
         """
         bindings = self.bindings.get(name, [])
         chosen: list[Binding] = []
@@ -89,7 +89,7 @@ class Names:
         return list(itertools.islice(later, CANDIDATES_MAX))
 
     def _is_conditional(self, node: Node, use: Node) -> bool:
-        """Whether something may skip the binding although it stands before the use."""
+        """Return whether something may skip the binding although it is before the use."""
         parent = self.tree.parent(node)
         while parent is not None and not _encloses(parent, use):
             if _SCOPE.search(parent.type):
@@ -105,7 +105,7 @@ class Names:
         self.bindings.setdefault(name, []).insert(index, binding)
 
     def name_of(self, node: Node) -> str:
-        """The name a target has: its own text, or that of the identifier inside a declarator."""
+        """Return a target's name: its own text, or the identifier inside a declarator."""
         role = self.tree.role(node)
         if role.name == "identifier":
             return text_of(node)
@@ -136,7 +136,7 @@ class Names:
             self.wildcards.append(_normalize(self.module_name(module)))
 
     def module_name(self, node: Node) -> str:
-        """A module as the sink tables spell it: without quotes, `node:` or a leading separator."""
+        """Return a module as the sink tables spell it: no quotes, `node:` or leading separator."""
         text = text_of(node).strip("\"'`").removeprefix("node:")
         text = self.tree.language.modules.get(text, text)
         return _normalize(text)
@@ -159,12 +159,12 @@ class Names:
                 self.add(name, Binding(node, kind if value else "local", value=value))
 
     def _is_group(self, target: Node) -> bool:
-        """Whether a loop's target takes what it gets apart: `for a, b in pairs`."""
+        """Return whether a loop's target takes its value apart: `for a, b in pairs`."""
         is_group = self.tree.role(target).name in ("targets", "pattern", "list")
         return is_group or target.type in ("tuple_pattern", "array_pattern")
 
     def attribute(self, node: Node) -> str:
-        """The name of what is kept on the object itself, as `this.command`; else none."""
+        """Return the name of an attribute of the object itself, as `this.command`; else empty."""
         role = self.tree.role(node)
         base = role.part("object")
         if role.name != "member" or base is None:
@@ -178,7 +178,7 @@ class Names:
         return any(b.kind == "local" and b.node.type.endswith(_CLASS) for b in bindings)
 
     def _pair(self, target: Node, value: Node) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-        """`a, b = 1, 2`: the targets with their values, where both sides are written out."""
+        """Return `a, b = 1, 2` as targets with their values, if both sides are written out."""
         if self.tree.role(target).name != "targets":
             return (target,), (value,)
         targets, values = tuple(target.named_children), tuple(value.named_children)
@@ -187,13 +187,13 @@ class Names:
         return targets, values if len(targets) == len(values) else ()
 
     def _collect_defaults(self, pattern: Node) -> None:
-        """`{file = ".env"}`, `[, file = ".env"]`: what they hold when they are given nothing."""
+        """Collect `{file = ".env"}`, `[, file = ".env"]`: values of names that are given none."""
         for child in pattern.named_children if pattern.type.endswith("_pattern") else ():
             if value := child.child_by_field_name("right"):
                 self.add(self.name_of(child), Binding(child, "default", value=value))
 
     def _destructure(self, node: Node, target: Node, value: Node | None) -> bool:
-        """`{a, b: c} = value`: names bound to members of the value."""
+        """Bind `{a, b: c} = value`; return whether the target is such a pattern."""
         if self.tree.role(target).name != "pattern" or value is None:
             return False
         for name, member in self._members(target):
@@ -201,7 +201,7 @@ class Names:
         return True
 
     def _members(self, pattern: Node) -> Iterator[tuple[str, str]]:
-        """The names a pattern binds, each with the member it is bound to."""
+        """Yield the names a pattern binds, each with the member it is bound to."""
         for child in pattern.named_children:
             pair = self.tree.role(child)
             member, bound = child, child
@@ -227,7 +227,7 @@ class Names:
                 self.add(parameter, bound)
 
     def _parameter_names(self, node: Node) -> Iterator[tuple[str, str]]:
-        """The names one parameter binds, each with the member it is bound to, if any."""
+        """Yield the names one parameter binds, each with the member it is bound to, if any."""
         node = node.child_by_field_name("left") or node.child_by_field_name("pattern") or node
         if self.tree.role(node).name == "pattern":
             self._collect_defaults(node)
@@ -236,7 +236,7 @@ class Names:
             yield name, REST if _REST.match(text_of(node)) else ""
 
     def _collect_passed(self, node: Node, role: Role) -> None:
-        """Perl's `my $x = shift` and `my ($x, $y) = @_`."""
+        """Collect Perl's `my $x = shift` and `my ($x, $y) = @_`."""
         function = self.tree.parent(node)
         while function is not None and not function.type.startswith("subroutine"):
             function = self.tree.parent(function)
@@ -258,7 +258,7 @@ class Names:
             self.add(self.name_of(name) or text_of(name), Binding(node, "local"))
 
     def _collect_mutation(self, node: Node, role: Role) -> None:
-        """`list.append(x)`, `command.arg("x")`, `push @list, x`: the name holds more now."""
+        """Collect `list.append(x)`, `command.arg("x")`, `push @list, x`: additions to a name."""
         method = self.tree.method(role)
         root = self.chain_root(self.tree.receiver(role)) if method in _MUTATORS else None
         if root is not None:
@@ -267,7 +267,7 @@ class Names:
             self._collect_filling(node, role, how)
 
     def _collect_filling(self, node: Node, role: Role, how: str) -> None:
-        """`push @list, "x"`, `sprintf(buffer, "%s", x)`: the first argument is filled."""
+        """Collect `push @list, "x"`, `sprintf(buffer, "%s", x)`: the first argument is filled."""
         first = role.part("arguments")
         if first is not None and self.tree.role(first).name == "arguments":
             first = next(iter(first.named_children), None)
@@ -277,7 +277,7 @@ class Names:
             self.add(target, filled)
 
     def _collect_use(self, node: Node, role: Role) -> None:
-        """Rust's `use a::{b as c, d::*}`."""
+        """Collect Rust's `use a::{b as c, d::*}`."""
         for dotted, alias in _use_paths(text_of(role.part("tree"))):
             if alias == "*":
                 self.wildcards.append(dotted)
@@ -285,7 +285,7 @@ class Names:
                 self.add(alias, Binding(node, "import", dotted))
 
     def chain_root(self, node: Node | None) -> Node | None:
-        """The identifier at the start of `command.arg(a).arg(b)`; None where that is too far."""
+        """Return the identifier at the start of `command.arg(a).arg(b)`; None if it is too far."""
         for _ in range(CANDIDATES_MAX):
             role = self.tree.role(node)
             if role.name == "identifier":
@@ -306,7 +306,7 @@ _USE = re.compile(r"([\w:*]*)(?:\s+as\s+(\w+))?\s*([{},]|$)")
 
 
 def _use_paths(text: str) -> Iterator[tuple[str, str]]:
-    """The paths of a use tree, dotted, each with the name it gets (`*` for all of it)."""
+    """Yield the paths of a use tree, dotted, each with the name it gets (`*` for all of it)."""
     bases = [""]
     for path, alias, mark in _USE.findall(text):
         if mark == "{":
@@ -332,7 +332,7 @@ def _normalize(dotted: str) -> str:
 
 
 def _default_name(module: str) -> str:
-    """The name of a module imported whole: Go's last path segment, elsewhere its own."""
+    """Return the name of a module imported whole: Go's last path segment, else its own."""
     return module.rsplit("/", 1)[-1].split(".", 1)[0] if "/" in module else module
 
 

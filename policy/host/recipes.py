@@ -1,4 +1,4 @@
-"""What calls do: start programs, open files, run code, call other functions."""
+"""Effects of calls: start programs, open files, run code, call other functions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def run_code(call: HostCall, language: str, code: Argument, known: bool = False) -> None:
-    """The text is code; a block or a function is read where it stands. With `known`, what is
-    not known is taken for a function, too."""
+    """Run the text as code; a block or a function is read in place. With `known`, an unknown value
+    is treated as a function, too."""
     target = call.target(code)
     if target is not None and target.type not in _BLOCKS:
         for text in call.texts(code):
@@ -28,7 +28,7 @@ _BLOCKS = frozenset(("block", "do_block", "lambda", "function", "block_argument"
 
 
 def run_tagged(call: HostCall, template: Argument) -> None:
-    """The template is run by a shell; called in any other way the name is somebody else's."""
+    """Run the template by a shell; called in any other way the name is not the known one."""
     target = call.target(template)
     if target is not None and target.type == "template_string":
         for text in call.texts(template):
@@ -36,7 +36,7 @@ def run_tagged(call: HostCall, template: Argument) -> None:
 
 
 def source(call: HostCall, language: str, path: Argument) -> None:
-    """A file or an address whose content is run as code."""
+    """Run the content of a file or an address as code."""
     for text in call.texts(path):
         if "://" in text or marks.taint(text):
             call.run_code(language, marks.FETCHED)
@@ -44,25 +44,25 @@ def source(call: HostCall, language: str, path: Argument) -> None:
 
 
 def read_file(call: HostCall, path: Argument) -> None:
-    """The file, or every file of a list, is read."""
+    """Read the file, or every file of a list."""
     for file in call.paths(path):
         call.use_file(file)
 
 
 def load(call: HostCall, path: Argument) -> None:
-    """A module is read, where it is named by a path."""
+    """Read a module that is named by a path."""
     for file in call.paths(path):
         call.load(file)
 
 
 def write(call: HostCall, path: Argument) -> None:
-    """The file is written."""
+    """Write the file."""
     for file in call.paths(path):
         call.use_file(file, is_write=True)
 
 
 def open_file(call: HostCall, path: Argument, mode: Argument) -> None:
-    """The file is opened as a mode says: `r`, `w+`, or names such as `O_WRONLY`."""
+    """Open the file in a mode: `r`, `w+`, or names such as `O_WRONLY`."""
     texts = call.texts(mode)
     node = call.target(mode)
     written = (node.text or b"") if node is not None else b""
@@ -72,19 +72,19 @@ def open_file(call: HostCall, path: Argument, mode: Argument) -> None:
         call.use_file(file, is_write=is_write)
 
 
-# What modes are called that write; `inplace=True`, and the calls on Rust's `OpenOptions`.
+# Names of modes that write; `inplace=True`, and the calls on Rust's `OpenOptions`.
 _WRITES = re.compile(rb"WRONLY|RDWR|CREAT|Write|Create|Append|Truncate|True|(write|append)\(true")
 
 
 def load_dotenv(call: HostCall, path: Argument) -> None:
-    """Loaders that read `.env` where no path is given."""
+    """Read `.env`, as loaders do if no path is given."""
     if call.target(path) is None:
         call.use_file(".env")
     read_file(call, path)
 
 
 def read_or_run(call: HostCall, path: Argument) -> None:
-    """A file's path, or with a space in it a command whose output is read."""
+    """Read a file by its path, or run a text with a space in it as a command."""
     for text in call.texts(path):
         if " " in text.strip():
             call.run_text(text)
@@ -93,7 +93,7 @@ def read_or_run(call: HostCall, path: Argument) -> None:
 
 
 def open_perl(call: HostCall) -> None:
-    """`open(F, "cmd |")`, `open(F, "-|", "cmd", args)`, `open(F, "<", path)`."""
+    """Open by `open(F, "cmd |")`, `open(F, "-|", "cmd", args)`, `open(F, "<", path)`."""
     rest = call.arguments.positional[2:]
     for mode in (text.strip() for text in call.texts((1,))):
         if rest and mode in ("-|", "|-"):
@@ -109,7 +109,7 @@ def open_perl(call: HostCall) -> None:
 
 
 def open_or_run(call: HostCall, path: Argument, mode: Argument) -> None:
-    """Ruby's `open("|cmd")`; anything else is a file."""
+    """Run Ruby's `open("|cmd")`; anything else is a file."""
     texts = call.texts(path)
     for text in texts:
         if text.startswith("|"):
@@ -119,7 +119,7 @@ def open_or_run(call: HostCall, path: Argument, mode: Argument) -> None:
 
 
 def change_folder(call: HostCall, folder: Argument) -> None:
-    """Relative paths are seen from there on from another folder."""
+    """Change the folder from which relative paths are seen."""
     state = call.screening.state
     for path in [*call.paths(folder)][:1]:
         is_whole = path.startswith("/") or marks.has_hole(path)
@@ -127,7 +127,7 @@ def change_folder(call: HostCall, folder: Argument) -> None:
 
 
 def apply(call: HostCall, function: Argument, rest: Argument = ()) -> None:
-    """The function in one argument is called with the rest, or with the words of a list."""
+    """Call the function in one argument with the rest, or with the words of a list."""
     folder = call.screening.folder
     refs = list(folder.references(call.target(function)))
     for text in call.texts(function):
@@ -150,7 +150,7 @@ def _pass_on(call: HostCall, first: int | str, rest: Argument) -> list[Node]:
 
 
 def apply_module(call: HostCall) -> None:
-    """`apply(Module, :function, arguments)`."""
+    """Call by `apply(Module, :function, arguments)`."""
     group = call.target((2,))
     if group is not None:
         passed = call.screening.folder.reader.children(group)
@@ -169,19 +169,19 @@ OTHER_ACTS: dict[str, Act] = {
 
 
 def run_shell(call: HostCall, text: Argument) -> None:
-    """The text is run by a shell."""
+    """Run the text by a shell."""
     for line in call.texts(text):
         call.run_text(line)
 
 
 def run_argv(call: HostCall, argv: Argument) -> None:
-    """The list is a command."""
+    """Run the list as a command."""
     for words in call.lists(argv):
         call.run(words)
 
 
 def run_auto(call: HostCall, command: Argument, over_map: bool = False) -> None:
-    """A list is a command, a text is shell text; `map` passes over an environment."""
+    """Run a list as a command, a text as shell text; `map` skips an environment."""
     given = call.arguments
     if over_map:
         rest = [node for node in given.positional if not call.screening.is_map(node)]
@@ -193,7 +193,7 @@ def run_auto(call: HostCall, command: Argument, over_map: bool = False) -> None:
 
 
 def run_program(call: HostCall, program: Argument, rest: Argument = ()) -> None:
-    """A program with a list of words or a text of them; alone, it may be a command line."""
+    """Run a program with a list of words or a text of them; alone, it may be a command line."""
     given = call.arguments.get(*rest)
     is_shell = "shell" in call.arguments.named
     is_alone = given is None or call.screening.is_map(given)  # options where the list would be
@@ -209,8 +209,8 @@ def run_program(call: HostCall, program: Argument, rest: Argument = ()) -> None:
 def run_varargs(
     call: HostCall, first: int, skip: bool = False, auto: bool = False, over_map: bool = False
 ) -> None:
-    """Every argument from one on is a word; `skip` leaves out argv[0], `auto` takes one alone for
-    shell text, `map` passes over an environment."""
+    """Run the arguments from one on as words; `skip` leaves out argv[0], `auto` reads a single one
+    as shell text, `map` skips an environment."""
     nodes = list(call.arguments.positional[first:])
     if skip:
         nodes = nodes[:1] + nodes[2:]
@@ -225,7 +225,7 @@ def run_varargs(
 
 
 def run_program_argv(call: HostCall, program: Argument, argv: Argument) -> None:
-    """`execv(program, argv)`: the list's first word is only the name that the program sees."""
+    """Run `execv(program, argv)`: the list's first word is only the name that the program sees."""
     for path in call.texts(program):
         for items in call.lists(argv) or [()]:
             is_known = bool(items) and not marks.splits(items[0])
@@ -233,15 +233,15 @@ def run_program_argv(call: HostCall, program: Argument, argv: Argument) -> None:
 
 
 def run_named(call: HostCall, first: int) -> None:
-    """A function called like the program it stands for: its name from one segment on is words,
-    `_` stands for `-`, and an argument `force=True` for `--force`."""
+    """Run a function called like its program: its name from one segment on is words, `_` stands for
+    `-`, and an argument `force=True` for `--force`."""
     name = [word.replace("_", "-") for word in call.name.split(".")[first:]]
     for argv in call.screening.words_of(call.arguments.positional):
         call.run((*name, *_options(call), *argv))
 
 
 def _options(call: HostCall) -> list[str]:
-    """The options that `force=True`, `{force: true}` and `.setForce(true)` stand for."""
+    """Return the options that `force=True`, `{force: true}` and `.setForce(true)` stand for."""
     return [
         f"-{key}" if len(key) == 1 else f"--{key.removeprefix('set').lower().replace('_', '-')}"
         for key, node in call.arguments.named.items()
@@ -250,35 +250,35 @@ def _options(call: HostCall) -> list[str]:
 
 
 def run_prefixed(call: HostCall, words: str) -> None:
-    """The arguments stand behind the words of one command: `remote.push("-f")`, `git push -f`."""
+    """Run the arguments after the words of one command: `remote.push("-f")`, `git push -f`."""
     for argv in call.screening.words_of(call.arguments.positional):
         call.run((*words.split("_"), *_options(call), *argv))
 
 
 def run_tokens(call: HostCall) -> None:
-    """A macro whose tokens are a command line: `run_cmd!(rm -rf build)`."""
+    """Run a macro whose tokens are a command line: `run_cmd!(rm -rf build)`."""
     call.run_text(text_of(call.node).partition("(")[2].rstrip(")"))
 
 
 def run_each(call: HostCall) -> None:
-    """Every argument is a command of its own."""
+    """Run each argument as a separate command."""
     for node in call.arguments.positional:
         for value in call.screening.folder.values(node):
             call.run_value(value)
 
 
 def run_built(call: HostCall, first: int) -> None:
-    """Words from one argument on, with what chained calls add."""
+    """Run words from one argument on, with those that chained calls add."""
     for head in call.screening.words_of(call.arguments.positional[first:]):
         for added in call.screening.chain_words(call.node):
             call.run((*head, *added))
 
 
 def start(call: HostCall, program: Argument, rest: Argument) -> None:
-    """.NET's way: a file name with one text of arguments, or with a list of them."""
+    """Start .NET's way: a file name with one text of arguments, or with a list of them."""
     names = call.screening.folder.references(call.target(program))
     if any("ProcessStartInfo" in name for name in names):
-        return  # what the info holds is judged where it is filled
+        return  # the info's values are judged where it is filled
     for path in call.texts(program):
         if call.target(rest) is None:
             for added in call.screening.chain_words(call.node):
@@ -291,7 +291,7 @@ def start(call: HostCall, program: Argument, rest: Argument) -> None:
 
 
 def open_port(call: HostCall) -> None:
-    """Elixir's `Port.open({:spawn, text}, opts)` and `{:spawn_executable, path}, args: list`."""
+    """Run Elixir's `Port.open({:spawn, text}, opts)` or `{:spawn_executable, path}, args: list`."""
     for kind, *words in (value for value in call.lists((0,)) if value):
         if kind in (":spawn", "spawn"):
             call.run_text(" ".join(words))

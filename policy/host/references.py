@@ -1,4 +1,4 @@
-"""The dotted names that expressions stand for, as the sink tables spell them."""
+"""References: the dotted names of expressions, as the sink tables spell them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from policy.host.fold import Folder
 
-# Functions and methods whose value is used as what they are given, or called on.
+# Functions and methods whose value is used as their argument, or called on.
 _KEPT_BY_FUNCTIONS = ("identity", "list", "enumerate")
 _KEPT_BY_METHODS = ("identity", "path", "expanduser")
 
 
 def _find_promised(folder: Folder, binding: Binding) -> Iterable[str]:
-    """The parameter of a callback given to `promise.then` is what was promised."""
+    """Return the promise whose value a callback given to `promise.then` receives."""
     group = folder.tree.parent(binding.node)
     role = folder.tree.role(folder.tree.parent(group) if group is not None else None)
     if role.name != "call" or binding.position or folder.tree.method(role) != "then":
@@ -30,9 +30,9 @@ def _find_promised(folder: Folder, binding: Binding) -> Iterable[str]:
 
 
 def _find_passed(folder: Folder, binding: Binding) -> Iterable[str]:
-    """What a parameter stands for, by who calls the function."""
+    """Return what a parameter stands for, by the callers of the function."""
     yield from _find_promised(folder, binding)
-    if not binding.function:  # it is called with what its call goes through: paths, for paths
+    if not binding.function:  # it is called with the elements of its call: paths, for paths
         source, operations = find_handed_source(folder, binding)
         if {"walk", *GOES_THROUGH} & operations:
             yield from folder.references(source)
@@ -56,7 +56,7 @@ def _reference_identifier(folder: Folder, node: Node, role: Role) -> Iterable[st
 
 
 def _find_named(folder: Folder, bindings: list[Binding], node: Node, name: str) -> Iterable[str]:
-    """What a name stands for that is bound in the program."""
+    """Return what a name stands for that is bound in the program."""
     for binding in bindings:
         if binding.kind == "element":
             yield from folder.references(binding.value)

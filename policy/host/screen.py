@@ -1,6 +1,6 @@
-"""Finds the calls that start programs, open files or run code, and hands on what they do.
+"""Search for the calls that start programs, open files or run code, and for their effects.
 
-What each does is said by the recipes of its language's table (`recipe.py`).
+Each effect is defined by the recipes of its language's table (`recipe.py`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _HOLES = re.compile("[\ue000-\ue01f]")
 
 
 def screen(walker: Walker, language: str, code: str, state: ShellState, frame: Frame) -> None:
-    """Report every effect of a program that its language's tables know of."""
+    """Report every effect of a program that is in its language's tables."""
     known = load_language(language)
     if known is None:
         walker.report_unparsed(f"programs in {language} are not understood", frame)
@@ -71,19 +71,19 @@ class Screening:
         self.folder = Folder(tree, self.names, walker.budget, known)
 
     def run(self) -> None:
-        """Every call and every command literal, in the order of the text."""
+        """Follow all calls and command literals, in the order of the text."""
         for node, role in self.tree.ordered:
             self.walker.budget.spend()
             if screened := _SCREENED.get(role.name):
                 screened(self, node, role)
 
     def _shell(self, node: Node, role: Role) -> None:
-        """A command literal: Perl's, PHP's and Ruby's backticks."""
+        """Run a command literal: Perl's, PHP's and Ruby's backticks."""
         for text in string_texts(self.folder, node, role):
             HostCall(self, "backticks", node, CallArguments([], {})).run_text(text)
 
     def _loads(self, node: Node, role: Role) -> None:
-        """A module that does something when it is imported, or a file read as one."""
+        """Load a module with effects at its import, or a file read as one."""
         name = text_of(role.part("module")).strip(_QUOTES)
         call = HostCall(self, f"import:{name}", node, CallArguments([], {}))
         for recipe in self.tree.language.recipes(call.name):
@@ -91,18 +91,18 @@ class Screening:
         call.load(name)
 
     def _evaluates(self, node: Node, role: Role) -> None:
-        """Text that is code of the language itself: the replacement of Perl's `s///e`."""
+        """Run text that is code of the language itself: the replacement of Perl's `s///e`."""
         call = HostCall(self, node.type, node, CallArguments([], {}))
         call.run_code(self.tree.language.name, text_of(role.part("source")))
 
     def _argv(self, node: Node, role: Role) -> None:
-        """Perl's `@ARGV = (...)`: files that `<>` reads, and edits in place where `$^I` is set."""
+        """Read Perl's `@ARGV = (...)`: files that `<>` reads, and with `$^I` edits in place."""
         call = HostCall(self, "@ARGV", node, self.folder.reader.arguments(node))
         for path in (path for words in self.words_of(call.arguments.positional) for path in words):
             call.use_file(path, is_write="$^I" in self.names.bindings)
 
     def _embeds(self, node: Node, role: Role) -> None:
-        """Go's `//go:embed a.txt b/*`: files that are built into the program."""
+        """Read Go's `//go:embed a.txt b/*`: files that are built into the program."""
         for path in text_of(node).split()[1:]:
             HostCall(self, "go:embed", node, CallArguments([], {})).use_file(marks.mark_glob(path))
 
@@ -123,7 +123,7 @@ class Screening:
         self._hand_over(node, role)
 
     def _hand_over(self, node: Node, role: Role) -> None:
-        """A known function is given to a call that goes through a list: `names.map(readFile)`."""
+        """Apply a known function given to a call over a list: `names.map(readFile)`."""
         if not value_flow.GOES_THROUGH & value_flow.operations_of(self.folder, role):
             return
         for function, others in value_flow.arguments_of(self.folder, node):
@@ -133,13 +133,13 @@ class Screening:
                     HostCall(self, ref, node, CallArguments([], {}), True).apply(ref, [item], {})
 
     def inside(self, node: Node, name: str) -> Frame:
-        """The frame of what a node of the program runs."""
+        """Return the frame of the text that a node of the program runs."""
         start, end = node.start_byte, node.end_byte
         text = self.tree.source[start : min(end, start + _SHOWN_MAX)].decode("utf-8", "replace")
         return self.frame.inside(name, self.frame.span or (start, end), text)._replace(stdin=None)
 
     def list_items(self, items: Node) -> list[Node]:
-        """The items of a list that is written out; anything else stands for its items."""
+        """Return the items of a list that is written out; anything else stands for its items."""
         for literal in value_flow.entries(self.folder, items):
             return self.folder.reader.children(literal)
         role = self.tree.role(items)
@@ -151,7 +151,7 @@ class Screening:
         return self.tree.role(node).name in ("map", "keywords")
 
     def words_of(self, nodes: list[Node]) -> list[tuple[str, ...]]:
-        """The argument lists that several arguments make, lists and spreads among them opened."""
+        """Return the argument lists that several arguments make, with lists and spreads opened."""
         return product([self._words(n) for n in nodes if self.tree.role(n).name not in _NO_WORDS])
 
     def _words(self, node: Node) -> list[tuple[str, ...]]:
@@ -160,7 +160,7 @@ class Screening:
         return [v if isinstance(v, tuple) else (v,) for v in self.folder.values(node)]
 
     def chain_words(self, node: Node) -> list[tuple[str, ...]]:
-        """The words that calls chained on a builder, or made on the name it is bound to, add."""
+        """Return the words that calls chained on a builder, or on its name, add."""
         calls = [call for method, call in self._later(node) if method in _BUILDER_WORDS]
         added = [n for call in calls for n in self.folder.reader.arguments(call).positional]
         rest = self.settings(node).get("Args")
@@ -168,7 +168,7 @@ class Screening:
         return [head + tail for head in self.words_of(added) for tail in rests]
 
     def settings(self, node: Node) -> dict[str, Node]:
-        """What is set on the object a call makes: by chained calls, or on its name later on."""
+        """Return the settings of a call's object: by chained calls, or on its name later on."""
         found: dict[str, Node] = {}
         for method, call in self._later(node):
             if method in SETTERS:
@@ -177,7 +177,7 @@ class Screening:
         return found | self.properties.get(self._find_bound_name(node), {})
 
     def _later(self, node: Node) -> Iterator[tuple[str, Node]]:
-        """The methods called on what a call gives: one on the other, or on its name later on."""
+        """Yield the methods called on a call's result: in a chain, or on its name later on."""
         for parent in self._ancestors(node):
             role = self.tree.role(parent)
             if role.name == "call" and (method := self.tree.method(role)):
@@ -195,7 +195,7 @@ class Screening:
             parent = self.tree.parent(parent)
 
     def _find_bound_name(self, node: Node) -> str:
-        """The name that a call's value, or the chain on it, is assigned to."""
+        """Return the name that a call's value, or the chain on it, is assigned to."""
         parent = self.tree.parent([node, *self._ancestors(node)][-1])
         if parent is not None and self.tree.role(parent).name == "targets":
             parent = self.tree.parent(parent)
@@ -205,7 +205,7 @@ class Screening:
 
     @functools.cached_property
     def properties(self) -> dict[str, dict[str, Node]]:
-        """What is set on objects, by the name of the object and of what is set."""
+        """Return the settings of objects, by the name of the object and of the setting."""
         found: dict[str, dict[str, Node]] = {}
         for _, role in self.tree.of("property"):
             if value := role.part("value"):
@@ -214,7 +214,7 @@ class Screening:
         return found
 
     def _property(self, node: Node, role: Role) -> None:
-        """`info.FileName = "rm"; info.Arguments = "-rf x"`: judged where the name is set."""
+        """Judge `info.FileName = "rm"; info.Arguments = "-rf x"` where the name is set."""
         name, value = text_of(role.part("name")), role.part("value")
         if name == "FileName" and value is not None:
             set_there = self.properties.get(text_of(role.part("object")), {})

@@ -1,4 +1,4 @@
-"""What well-known functions make of constants: joins, formats, decoders, paths."""
+"""Results of well-known functions on constants: joins, formats, decoders, paths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Value = str | tuple[str, ...]  # a text, or a list of texts; marks stand for wha
 
 
 class Known(NamedTuple):
-    """What the program can ask about where it runs."""
+    """Facts for the program about where it runs."""
 
     home: str
     cwd: str
@@ -25,16 +25,16 @@ class Known(NamedTuple):
     script: str = marks.WORD
 
     def constant(self, value: str) -> str:
-        """A constant from a language's table; `<folder>` is where the script lies."""
+        """Return a constant from a language's table; `<folder>` is the script's folder."""
         return value.replace("<folder>", posixpath.dirname(self.script) or marks.WORD)
 
     def environment(self, name: str) -> str:
-        """A variable of the environment; unknown when it is not listed."""
+        """Return a variable of the environment; unknown if it is not listed."""
         return self.home if name in ("HOME", "user.home") else self.env.get(name, marks.WORD)
 
 
 def apply(operation: str, arguments: tuple[Value, ...], known: Known) -> Value:
-    """The value of an operation; unknown where its arguments are."""
+    """Return the value of an operation; unknown if its arguments are."""
     if operation in ("home", "cwd"):
         return known.home if operation == "home" else known.cwd
     if operation == "temporary":  # the folder for them stands for one made in it, too
@@ -54,12 +54,12 @@ def apply(operation: str, arguments: tuple[Value, ...], known: Known) -> Value:
 
 
 def reverse(text: str) -> str:
-    """The text backwards."""
+    """Return the text backwards."""
     return text[::-1] if marks.is_known(text) else marks.DECODED
 
 
 def as_text(value: Value) -> str:
-    """A value as one text; a list counts as its words."""
+    """Return a value as one text; a list counts as its words."""
     return value if isinstance(value, str) else " ".join(value)
 
 
@@ -68,7 +68,7 @@ def _text(arguments: tuple[Value, ...], index: int = 0) -> str:
 
 
 def items(value: Value) -> tuple[str, ...]:
-    """The items of a list; a text is its only one, one that is not known may be any."""
+    """Return the items of a list; a text is its only one, one that is not known may be any."""
     if isinstance(value, tuple):
         return value
     return (marks.LIST,) if marks.is_only_hole(value) else (value,)
@@ -79,7 +79,7 @@ def _identity(arguments: tuple[Value, ...]) -> Value:
 
 
 def _list_all(arguments: tuple[Value, ...]) -> tuple[str, ...]:
-    """`list(x)`, `Arrays.asList(a, b)`, `c(a, b)`: everything in one list."""
+    """Join `list(x)`, `Arrays.asList(a, b)`, `c(a, b)`: everything in one list."""
     return tuple(item for value in arguments for item in items(value))
 
 
@@ -102,7 +102,7 @@ def _concatenate(arguments: tuple[Value, ...]) -> Value:
 
 
 def _format(arguments: tuple[Value, ...]) -> Value:
-    """`%s`, `{}`, `{0}` with the arguments put in; other fields stay unknown."""
+    """Fill `%s`, `{}`, `{0}` with the arguments; other fields stay unknown."""
     rest = [i for v in arguments[1:] for i in (v if isinstance(v, tuple) else (v,))]
     position = iter(range(len(rest)))
 
@@ -151,7 +151,7 @@ def _characters(arguments: tuple[Value, ...]) -> Value:
 
 
 def _bytes(arguments: tuple[Value, ...]) -> Value:
-    """`bytes([104, 105])`, and `bytes(text)`."""
+    """Decode `bytes([104, 105])`, and `bytes(text)`."""
     return _characters(arguments) if isinstance(arguments[0], tuple) else arguments[0]
 
 
@@ -183,7 +183,7 @@ def _path_joined(arguments: tuple[Value, ...]) -> str:
 
 
 def _folder_of(arguments: tuple[Value, ...]) -> Value:
-    """`dirname(path)`; with a second argument the path of that name beside it."""
+    """Return `dirname(path)`; with a second argument, the path of that name in the same folder."""
     folder = _text(arguments).rpartition("/")[0] or "."
     return _path_joined((folder, *arguments[1:])) if len(arguments) > 1 else folder
 
@@ -193,18 +193,18 @@ _AS_GLOB = {"**": marks.WORD, "*": marks.GLOB_STAR, "?": marks.GLOB_ONE}
 
 
 def _glob(arguments: tuple[Value, ...]) -> Value:
-    """`glob("folder/*.txt")`: every path that fits the pattern."""
+    """Return `glob("folder/*.txt")`: every path that fits the pattern."""
     pattern = _path_joined(arguments)
     return (_GLOB_PIECE.sub(lambda piece: _AS_GLOB.get(piece.group(), marks.GLOB_SET), pattern),)
 
 
 def _glob_below(arguments: tuple[Value, ...]) -> Value:
-    """`folder.rglob("*.txt")`: the same at any depth."""
+    """Return `folder.rglob("*.txt")`: the same at any depth."""
     return _glob((arguments[0], "**", *arguments[1:]))
 
 
 def _list_paths(arguments: tuple[Value, ...]) -> Value:
-    """`folder.iterdir()`: every path in a folder."""
+    """Return `folder.iterdir()`: every path in a folder."""
     return (f"{_text(arguments).rstrip('/')}/{marks.WORD}",)
 
 
@@ -215,7 +215,7 @@ def _repeat(arguments: tuple[Value, ...]) -> Value:
 
 
 def _decode_any(arguments: tuple[Value, ...]) -> Value:
-    """`Buffer.from(text, "base64")`, `codecs.decode(text, "rot13")`: the second says how."""
+    """Decode `Buffer.from(text, "base64")`, `codecs.decode(text, "rot13")` by the second text."""
     how = _text(arguments, 1).lower().replace("-", "").replace("_", "")
     by_name = {"base64": "base64", "hex": "hex", "rot13": "rot13", "base64url": "base64"}
     if how in ("", "utf8", "utf", "latin1", "ascii"):
@@ -224,7 +224,7 @@ def _decode_any(arguments: tuple[Value, ...]) -> Value:
 
 
 def _unpack(arguments: tuple[Value, ...]) -> Value:
-    """`pack("H*", text)` has the template first, `text.unpack("m")` and `codes.pack("C*")` last."""
+    """Unpack; `pack("H*", text)` has the template first, `codes.pack("C*")` last."""
     if len(arguments) < 2:
         return marks.DECODED
     first, second = _text(arguments), _text(arguments, 1)

@@ -1,8 +1,8 @@
 """A parsed program whose nodes have roles, the same for every language.
 
-Each language's query (`languages/*.scm`) names what its grammar calls a call, a member, a string,
-an assignment. Everything else in this room works on those names alone. A capture `@call` gives a
-node its role, `@call.callee` a part.
+Each language's query (`languages/*.scm`) names the grammar's calls, members, strings, assignments.
+Everything else in this room works on those names alone. A capture `@call` gives a node its role,
+`@call.callee` a part.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a node is, and its parts by name."""
+    """The role of a node, and its parts by name."""
 
     name: str
     parts: Mapping[str, tuple[Node, ...]]
 
     def part(self, name: str) -> Node | None:
-        """The first part of a name."""
+        """Return the first part of a name."""
         nodes = self.parts.get(name)
         return nodes[0] if nodes else None
 
     def inner(self) -> tuple[Node, ...]:
-        """The expressions that this one is another way to write, begins with, or chooses from."""
+        """Return the expressions that this one stands for, begins with, or chooses from."""
         return self.parts.get("option") or self.parts.get(_THROUGH[self.name], ())[:1]
 
 
@@ -56,7 +56,7 @@ class RoleTree:
     parents: dict[int, Node]
 
     def parent(self, node: Node) -> Node | None:
-        """The node that a named node is a child of. The grammar's own answer begins at the root."""
+        """Return a named node's parent. The grammar's own answer begins at the root."""
         if not self.parents:
             found = [self.root]
             for inner in found:
@@ -66,39 +66,39 @@ class RoleTree:
         return self.parents.get(node.id)
 
     def role(self, node: Node | None) -> Role:
-        """The role of a node; one without a name where it has none."""
+        """Return the role of a node; one without a name if it has none."""
         return self.roles.get(node.id, NO_ROLE) if node is not None else NO_ROLE
 
     def function(self, node: Node) -> str | None:
-        """The name of the function that a node is; empty where it has none."""
+        """Return the name of the function that a node is; empty if it has none."""
         role = self.declarations.get(node.id, NO_ROLE)
         return text_of(role.part("name")) if role.name == "function" else None
 
     def receiver(self, call: Role) -> Node | None:
-        """What a method is called on."""
+        """Return the object that a method is called on."""
         return self._method(call).part("object")
 
     def method(self, call: Role) -> str:
-        """The name of the method a call calls; empty for a plain function."""
+        """Return the name of the method a call calls; empty for a plain function."""
         return text_of(self._method(call).part("name"))
 
     def callee(self, call: Role) -> Node | None:
-        """What stands for the function in a call: the name of a method, or an expression."""
+        """Return the function in a call: the name of a method, or an expression."""
         return self._method(call).part("name") or call.part("callee")
 
     def _method(self, call: Role) -> Role:
-        """Where object and name of a method stand: in the call, or in the member it calls."""
+        """Return where object and name of a method are: in the call, or in the member it calls."""
         callee = call.part("callee")
         member = self.role(callee)
         return call if callee is None else member if member.name == "member" else NO_ROLE
 
     def of(self, name: str) -> Iterator[tuple[Node, Role]]:
-        """Every node of a role, in the order of the text."""
+        """Yield all nodes of a role, in the order of the text."""
         return ((node, role) for node, role in self.ordered if role.name == name)
 
 
 NODES_MAX = 80_000  # a quarter of a second or so; a program of 5,000 lines has half of them
-ERRORS_MAX = 8000  # nodes in one that is no program; the cursor is slow by the square of that
+ERRORS_MAX = 8000  # nodes in a text that is not a program; the cursor is slow by the square of that
 OPEN_MATCHES_MAX = 500  # of nodes around one another; the cursor is slow by their number
 _HOLDERS = word_set("wrap spread interpolation")  # of a value, the first child if none is named
 _DECLARATIONS = word_set("import wildcard use bind append loop function local loads passed")
@@ -120,7 +120,7 @@ def _is_too_large(root: Node) -> bool:
 
 
 def read_tree(language: HostLanguage, code: str) -> RoleTree | None:
-    """Parse a program, whatever errors it has; None when it is too large or nested too deep."""
+    """Parse a program, whatever its errors; None if it is too large or nested too deep."""
     from tree_sitter import QueryCursor  # noqa: PLC0415 - loaded with the first program
 
     source = code.encode("utf-8", "replace")
@@ -163,10 +163,10 @@ def read_tree(language: HostLanguage, code: str) -> RoleTree | None:
 
 
 def text_of(node: Node | None) -> str:
-    """The source of a node; empty for none."""
+    """Return the source of a node; empty for none."""
     return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
 
 
 def key_of(pair: Role) -> str:
-    """The name in a pair, without its quotes and separators."""
+    """Return the name in a pair, without its quotes and separators."""
     return text_of(pair.part("name")).strip("\"': =>")

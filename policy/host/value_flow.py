@@ -1,4 +1,4 @@
-"""What loops, calls and maps hand on: the values of their variables, parameters and keys."""
+"""Values through loops, calls and maps: of their variables, parameters and keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Joined = TypeVar("Joined", str, tuple[str, ...])
 
 
 def string_texts(folder: Folder, node: Node, role: Role) -> list[str]:
-    """Every text a literal may have."""
+    """Return all texts a literal may have."""
     roles = folder.tree.roles
     named = [child for child in node.children if child.id in roles]
     if not named:
@@ -48,12 +48,12 @@ def string_texts(folder: Folder, node: Node, role: Role) -> list[str]:
 
 
 def combine(pieces: Sequence[list[str]]) -> list[str]:
-    """Every text that one alternative of each piece makes."""
+    """Return all texts that one alternative of each piece makes."""
     return _combine(pieces, "", marks.WORD)
 
 
 def product(items: Sequence[list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
-    """Every list that one alternative of each piece makes."""
+    """Return all lists that one alternative of each piece makes."""
     return _combine(items, (), (marks.WORD,))
 
 
@@ -66,7 +66,7 @@ def _combine(pieces: Sequence[list[Joined]], empty: Joined, unknown: Joined) -> 
 
 
 def _blanks_between(node: Node, start: int, end: int) -> str:
-    """Blanks inside a string that the grammar gives to none of its parts."""
+    """Return blanks inside a string that the grammar gives to none of its parts."""
     if start == end:
         return ""
     offset = node.start_byte
@@ -88,7 +88,7 @@ def _piece(folder: Folder, node: Node) -> list[str]:
 
 
 def _text_pieces(folder: Folder, node: Node) -> list[str]:
-    """Literal text with escapes and interpolations between."""
+    """Return literal text with escapes and interpolations between."""
     data, start = node.text or b"", node.start_byte
     pieces: list[list[str]] = []
     position = 0
@@ -103,12 +103,12 @@ def _text_pieces(folder: Folder, node: Node) -> list[str]:
 
 
 def _plain_escapes(text: str) -> str:
-    r"""`\u{1F600}` and `\x{41}` as bash writes them."""
+    r"""Return `\u{1F600}` and `\x{41}` as bash writes them."""
     return "\\U" + text[3:-1] if text[1:3] in ("u{", "x{") else text
 
 
 def _unquote(text: str) -> str:
-    """A string literal that the grammar gives as one token, without its quotes."""
+    """Return a string literal that the grammar reads as one token, without its quotes."""
     for quote in ('"""', "'''", '"', "'", "`"):
         first = text.find(quote)
         if 0 <= first <= 4 and text.endswith(quote) and len(text) >= first + 2 * len(quote):
@@ -121,7 +121,7 @@ CALLS_MAX = 16  # of one function that are looked at for a parameter's values
 
 
 def entries(folder: Folder, node: Node | None) -> Iterator[Node]:
-    """The map or list that an expression is: written there, or bound to its name."""
+    """Yield the map or list that an expression is: written there, or bound to its name."""
     role = folder.tree.role(node)
     if node is None:
         return
@@ -135,7 +135,7 @@ def entries(folder: Folder, node: Node | None) -> Iterator[Node]:
 
 
 def pairs(folder: Folder, node: Node | None) -> Iterator[tuple[str, Node | None]]:
-    """The keys and values of a map or list that an expression is; a list's keys are its places."""
+    """Yield the keys and values of an expression's map or list; a list's keys are its places."""
     for literal in entries(folder, node):
         for place, child in enumerate(folder.reader.children(literal)):
             pair = folder.tree.role(child)
@@ -144,7 +144,7 @@ def pairs(folder: Folder, node: Node | None) -> Iterator[tuple[str, Node | None]
 
 
 def elements(folder: Folder, node: Node | None) -> list[Value]:
-    """Every value that a loop over an expression gives its variable."""
+    """Return all values that a loop over an expression assigns to its variable."""
     found: list[Value] = []
     for literal in entries(folder, node):
         is_map = folder.tree.role(literal).name == "map"  # a loop gives its keys
@@ -158,7 +158,7 @@ def elements(folder: Folder, node: Node | None) -> list[Value]:
 
 
 def parts(folder: Folder, binding: Binding) -> list[Value]:
-    """What one place of a group is given: `for root, folders, files in os.walk(x)`."""
+    """Return the values of one place of a group: `for root, folders, files in os.walk(x)`."""
     value, place = binding.value, binding.position
     while (role := folder.tree.role(value)).name == "wrap":
         value = role.part("value")
@@ -180,7 +180,7 @@ def parts(folder: Folder, binding: Binding) -> list[Value]:
 
 
 def find_named_nodes(folder: Folder) -> Iterator[tuple[str, Node | None]]:
-    """What the program keeps by names, and the defaults of its options: `{file: x}`,
+    """Yield what the program stores by names, and the defaults of its options: `{file: x}`,
     `add_argument("--env-file", default=x)`, `options: {env: {default: x}}`."""
     for _, role in folder.tree.of("pair"):
         name, value = key_of(role), role.part("value")
@@ -193,13 +193,13 @@ def find_named_nodes(folder: Folder) -> Iterator[tuple[str, Node | None]]:
 
 
 def entry_values(folder: Folder, node: Node | None, keys: list[str] | None) -> list[Value]:
-    """The values of a map that is written out, under some keys or under any."""
+    """Return the values of a map that is written out, under some keys or under any."""
     nodes = [value for key, value in pairs(folder, node) if keys is None or key in keys]
     return [found for value in nodes for found in folder.values(value)]
 
 
 def parameter_values(folder: Folder, binding: Binding, name: str) -> list[Value]:
-    """The values of a parameter."""
+    """Return the values of a parameter."""
     if not binding.function:
         return _through(folder, *find_handed_source(folder, binding), binding.position)
     found = list(_values_from_others(folder, binding))
@@ -212,7 +212,7 @@ def parameter_values(folder: Folder, binding: Binding, name: str) -> list[Value]
 
 
 def nodes_passed(folder: Folder, binding: Binding, name: str) -> list[Node]:
-    """What calls of the program pass for a parameter; its default where one passes nothing."""
+    """Return what calls of the program pass for a parameter; its default if one passes nothing."""
     keys = (name.lstrip("$"), binding.position)
     found = [folder.reader.arguments(call).get(*keys) for call in _calls(folder, binding)]
     if (not found or None in found) and not binding.member:
@@ -221,7 +221,7 @@ def nodes_passed(folder: Folder, binding: Binding, name: str) -> list[Node]:
 
 
 def _calls(folder: Folder, binding: Binding) -> list[Node]:
-    """The calls of the function of a parameter; of a constructor those of its class."""
+    """Return the calls of the function of a parameter; of a constructor those of its class."""
     name = _CONSTRUCTORS.get(binding.function, binding.function)
     around = None if name else folder.tree.parent(binding.node)
     while around is not None and not name:
@@ -231,14 +231,14 @@ def _calls(folder: Folder, binding: Binding) -> list[Node]:
     return [call for call in calls if not _is_another(folder, call, binding)]
 
 
-# By what name they are called; where it is empty, by that of the class around them.
+# The name they are called by; if it is empty, that of the class around them.
 _CONSTRUCTORS = {"__init__": "", "constructor": "", "__construct": "", "initialize": "new"}
 
 
 def _through(
     folder: Folder, source: Node | None, operations: set[str | None], position: int
 ) -> list[Value]:
-    """What a nameless function is called with: `items.forEach(item => ...)`."""
+    """Return the arguments of a nameless function: `items.forEach(item => ...)`."""
     if source is None or position > 1:
         return []
     if position:  # a map's value; a list's place
@@ -254,7 +254,7 @@ _BY_NAME = re.compile(r"[&\\]*(?:[\w$]*(?:[.(:]|::|->):?)?(\w+)\)?(?:/\d)?")
 
 
 def arguments_of(folder: Folder, call: Node) -> Iterator[tuple[Node, list[Node]]]:
-    """Each argument of a call, with the others."""
+    """Yield each argument of a call, with the others."""
     arguments = folder.reader.arguments(call)
     given = [*arguments.positional, *arguments.named.values()]
     for node in given:
@@ -262,7 +262,7 @@ def arguments_of(folder: Folder, call: Node) -> Iterator[tuple[Node, list[Node]]
 
 
 def _values_from_others(folder: Folder, binding: Binding) -> Iterator[Value]:
-    """What a function is called with by another one that it is given to."""
+    """Yield the arguments that another function, which is given this one, calls it with."""
     if folder.given is None:
         folder.given = {}
         quotes = "'\"" if "callable_strings" in folder.tree.language.traits else ""
@@ -277,13 +277,13 @@ def _values_from_others(folder: Folder, binding: Binding) -> Iterator[Value]:
         elif not _calls(folder, binding):  # `submit(run, "x")`, `Thread(target=run, args=("x",))`
             rest = folder.reader.arguments(call).get("args")
             given = folder.reader.children(rest) if rest is not None else others
-            yield marks.WORD  # or with what only the other one knows
+            yield marks.WORD  # or with values that only the other one knows
             for node in given[binding.position : binding.position + 1]:
                 yield from folder.values(node)
 
 
 def find_handed_source(folder: Folder, binding: Binding) -> tuple[Node | None, set[str | None]]:
-    """What a call that is given a nameless function takes it over, and what it does."""
+    """Return the values over which a call runs a nameless function, and the call's operations."""
     call = folder.tree.parent(binding.node)
     while call is not None and (role := folder.tree.role(call)).name not in ("call", ""):
         call = folder.tree.parent(call)
@@ -294,18 +294,18 @@ def find_handed_source(folder: Folder, binding: Binding) -> tuple[Node | None, s
 
 
 def _over(folder: Folder, call: Role, given: list[Node]) -> tuple[Node | None, set[str | None]]:
-    """What a call goes through, and what the tables say of its function and its method."""
+    """Return the values that a call goes through, and the tables' entries for it."""
     return given[0] if given else folder.tree.receiver(call), operations_of(folder, call)
 
 
 def operations_of(folder: Folder, call: Role) -> set[str | None]:
-    """What the tables say of the function and the method that a call calls."""
+    """Return the tables' entries for the function and the method that a call calls."""
     known = folder.tree.language.methods.get(folder.tree.method(call))
     return {known, *map(folder.operation, folder.callees(call))}
 
 
 def _is_another(folder: Folder, call: Node, binding: Binding) -> bool:
-    """Whether a call of that name is a module's function, or one of the function in itself."""
+    """Return whether a call of that name is a module's function, or recursive."""
     base = folder.names.chain_root(folder.tree.receiver(folder.tree.role(call)))
     kinds = {b.kind for b in folder.names.bindings.get(text_of(base), ())}
     start, end = binding.node.start_byte, binding.node.end_byte
@@ -313,7 +313,7 @@ def _is_another(folder: Folder, call: Node, binding: Binding) -> bool:
 
 
 def return_values(folder: Folder, call: Role) -> list[Value]:
-    """What a function of the program gives back."""
+    """Return the values that a function of the program returns."""
     if folder.returned is None:
         folder.returned = {}
         for node, role in folder.tree.of("returns"):

@@ -1,1 +1,1 @@
-"""Shell text to effects: lex, parse, expand, and walk it with what is known of its variables."""
+"""Shell text to effects: lex, parse, expand, and walk it with the known variables."""

@@ -1,4 +1,4 @@
-"""Assignments: what a variable holds from then on, and those variables that run something."""
+"""Assignments: the later values of variables, and variables that run something."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def assign(
 
 
 def consider_variable(walker: Walker, name: str, state: ShellState, frame: Frame) -> None:
-    """Some variables are command lines or start-up files for what runs later."""
+    """Report variables that are command lines or start-up files for later programs."""
     variable = state.lookup(name)
     if variable is None:
         return
@@ -73,7 +73,7 @@ def _with_item(
     values: tuple[str, ...],
     state: ShellState,
 ) -> tuple[str, ...]:
-    """The array after `name[sub]=value`: in place for a known index, else anywhere."""
+    """Return the array after `name[sub]=value`: in place for a known index, else anywhere."""
     items = list(old.items or old.values if old else ())
     key = walker.expander.text(node.subscript or (), state)
     value = values[0] if len(values) == 1 else marks.LIST

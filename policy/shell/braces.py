@@ -14,7 +14,7 @@ Atom = Part | str  # an unquoted brace or comma is a plain string
 
 
 def expand_braces(parts: tuple[Part, ...], budget: WorkBudget) -> list[tuple[Part, ...]]:
-    """Every word the braces make; the word itself when there is none to expand."""
+    """Return all words the braces make; the word itself if it has none."""
     atoms: list[Atom] = []
     for part in parts:
         if type(part) is Literal and not part.quoted:
@@ -46,7 +46,7 @@ def _expand(atoms: list[Atom], budget: WorkBudget) -> list[list[Atom]]:
 
 
 def _choices(atoms: list[Atom], start: int) -> tuple[list[list[Atom]] | None, int]:
-    """The alternatives of the brace that opens at `start`, and where it ends."""
+    """Return the alternatives of the brace that opens at `start`, and where it ends."""
     level, choices, current = 0, list[list[Atom]](), list[Atom]()
     for index in range(start + 1, len(atoms)):
         atom = atoms[index]
@@ -65,7 +65,7 @@ def _choices(atoms: list[Atom], start: int) -> tuple[list[list[Atom]] | None, in
 
 
 def _sequence(inner: list[Atom]) -> list[list[Atom]] | None:
-    """`{1..5}`, `{a..e..2}`; None when the braces are plain text."""
+    """Expand `{1..5}`, `{a..e..2}`; return None if the braces are plain text."""
     if len(inner) != 1 or not isinstance(inner[0], Literal):
         return None
     match = _SEQUENCE.fullmatch(inner[0].text)

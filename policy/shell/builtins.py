@@ -1,7 +1,7 @@
-"""Builtins that change what later commands mean, or run text themselves.
+"""Builtins that change the meaning of later commands, or run text themselves.
 
-A handler returns what the builtin prints, or None to have the command treated
-as any other program. Names given to one are evaluated: `read 'x[$(cmd)]'` runs cmd.
+A handler returns what the builtin prints, or None to treat the command as any other program. Names
+given to one are evaluated: `read 'x[$(cmd)]'` runs cmd.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from policy.shell.fields import FIELD_BREAK, field_separators
 from policy.shell.options import parse
 from policy.shell.outputs import format_printf
 from policy.shell.redirections import file_text
-from policy.shell.script_files import only_what_is_certain, text_on_disk
+from policy.shell.script_files import only_certain_effects, text_on_disk
 from policy.shell.state import ShellState
 from policy.shell.syntax import Literal, Part, Substitution, Word
 
@@ -38,7 +38,7 @@ Handler = Callable[["Walker", Argv, ShellState, "Frame"], str | None]
 
 
 def _cd(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
-    """`cd`, and `pushd` and `popd`, which without a folder go to one that is not known."""
+    """Run `cd`, and `pushd` and `popd`, which without a folder go to one that is not known."""
     operands = [word for word in argv[1:] if not re.fullmatch(r"-[LPe@]+|--", word)]
     target = operands[0] if operands else "-" if argv[0][0] == "p" else state.home
     if target == "-" or (target and marks.is_only_hole(target)):
@@ -69,7 +69,7 @@ def _source(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str 
     inner = frame.inside("source")
     if text == marks.LIST and argv[1] not in ("/dev/stdin", "/dev/fd/0"):
         if (on_disk := text_on_disk(walker, argv[1], state)) is not None:
-            with only_what_is_certain(walker):
+            with only_certain_effects(walker):
                 walker.run_text(on_disk, state, inner)
         return marks.LIST
     return walker.run_text(text, state, inner)
@@ -97,7 +97,7 @@ def _command(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str
 
 
 def _declare(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
-    """`export`, `declare`, `local`, `readonly`, `typeset`."""
+    """Run `export`, `declare`, `local`, `readonly`, `typeset`."""
     flags = "".join(word[1:] for word in argv[1:] if re.fullmatch(r"[-+][A-Za-z]+", word))
     exports = argv[0] == "export" or "x" in flags
     for word in argv[1:]:
@@ -155,7 +155,7 @@ def _unset(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str |
 
 
 def _read(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
-    """Each line of known input is a possible value."""
+    """Assign each line of known input as a possible value."""
     parsed = parse(argv, "adinNptu")
     array = next(parsed.values("a"), "")
     names = [word for _, word in parsed.operands] or ["REPLY"]
@@ -211,7 +211,7 @@ def _alias(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str |
 
 
 def _hash(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
-    """`hash -p path name` makes `name` run `path`."""
+    """Run `hash -p path name`, which makes `name` run `path`."""
     if argv[1:2] == ("-p",) and len(argv) > 3:
         state.aliases[argv[3]] = argv[2]
     return ""
@@ -227,7 +227,7 @@ def _mapfile(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str
 
 
 def _bind(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
-    """`complete -C command`, `mapfile -C command`, `bind -x '"key": command'`."""
+    """Run `complete -C command`, `mapfile -C command`, `bind -x '"key": command'`."""
     for option, text in pairwise(argv):
         if option in ("-C", "-x"):
             command = text.partition(":")[2].strip().strip("\"'") if option == "-x" else text
@@ -273,20 +273,20 @@ BUILTINS: dict[str, Handler] = {
 }  # fmt: skip
 
 
-# Commands that show nothing of what a substitution gives them as a word: whether they keep it.
+# Commands that show no part of a substitution given as a word: whether they store it.
 _HIDES = dict.fromkeys(word_set("eval source . sh bash dash zsh ksh [ test"), False)
 _HIDES |= dict.fromkeys(DECLARES | {""}, True)
 
 
 def frame_of_words(words: Sequence[Word], frame: Frame) -> Frame:
-    """The frame of the substitutions in a command's words: who sees what they print."""
+    """Return the frame of the substitutions in a command's words: who sees what they print."""
     first = words[0].parts[:1] if words else ()
     keeps = _HIDES.get(getattr(first[0], "text", "?") if first else "")
     return frame if keeps is None else frame._replace(is_visible=False, is_captured=keeps)
 
 
 def report_printed(walker: Walker, word: Word, argv: tuple[str, ...], frame: Frame) -> None:
-    """`$(cat f) x`: what runs is what another command prints, or is in an unknown text."""
+    """Report `$(cat f) x`: the output of a command, or an unknown text, is run."""
     is_unknown = marks.is_only_hole(argv[0]) and marks.PATHS not in argv[0]
     if is_unknown and any(map(_is_printed, word.parts)):
         walker.report_opaque("a command that is not known before it is printed", argv, frame)
@@ -297,10 +297,10 @@ def _is_printed(part: Part) -> bool:
     return is_text or isinstance(part, Substitution)
 
 
-def run_behind_unknown(
+def run_after_unknown(
     walker: Walker, argv: tuple[str, ...], state: ShellState, frame: Frame
 ) -> None:
-    """`$SUDO rm x`: an unknown program may run what follows it, or be nothing at all."""
+    """Run the words of `$SUDO rm x`: an unknown program may run them, or be nothing at all."""
     words = enumerate(argv)
     first = next((at for at, word in words if at and word[:1] != "-" and program_name(word)), 0)
     if first:

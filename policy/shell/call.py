@@ -1,4 +1,4 @@
-"""One program start, as the functions that know its conventions are given it."""
+"""One program start, for the functions that know its conventions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMPAT_WRAPPERS = word_set("timeout time nice nohup stdbuf command builtin noglo
 
 
 class ProgramCall(NamedTuple):
-    """One program start, with what its row says about its command line."""
+    """One program start, with its row on its command line."""
 
     walker: Walker
     name: str
@@ -32,30 +32,30 @@ class ProgramCall(NamedTuple):
     frame: Frame
 
     def inside(self, what: str = "") -> Frame:
-        """The frame of what this program runs."""
+        """Return the frame of the text that this program runs."""
         inner = self.frame.inside(what or self.name, self.frame.span or (0, 0), self.frame.text)
         if self.name in COMPAT_WRAPPERS:
             return inner
         return inner._replace(is_syntactic=False)
 
     def inside_folder(self, folder: str) -> ProgramCall:
-        """The same program started in another folder."""
+        """Return the same program started in another folder."""
         state = self.state.copy()
         state.cwd = state.resolve(folder)
         return self._replace(state=state)
 
     def state_elsewhere(self) -> ShellState:
-        """The state of what runs on another machine, or in a container."""
+        """Return the state of programs on another machine, or in a container."""
         state = self.state.copy()
         state.cwd, state.env, state.variables = marks.WORD, {}, {}
         return state
 
     def operands(self) -> tuple[str, ...]:
-        """The operands, without their places."""
+        """Return the operands, without their places."""
         return tuple([word for _, word in self.parsed.operands])
 
     def text_of(self, path: str) -> str:
-        """The text of a file that this program made or that may be read, or of stdin."""
+        """Return the text of a file that this program made or that may be read, or of stdin."""
         text = file_text(path, self.state, self.frame)
         if text == marks.LIST and path not in STDIN_PATHS and self.walker.scripts is not None:
             resolved = self.state.resolve(path)
@@ -63,11 +63,11 @@ class ProgramCall(NamedTuple):
         return text
 
     def names_in(self, path: str) -> list[str]:
-        """The files that a file or stdin names, one on a line or before a NUL."""
+        """Return the files that a file or stdin names, one on a line or before a NUL."""
         return [name for name in re.split(r"[\n\0]", self.text_of(path)) if name]
 
     def report_files(self, *paths: str | None, is_write: bool = False) -> None:
-        """Files that the program reads or writes."""
+        """Report files that the program reads or writes."""
         for path in paths:
             if path and path != "-":
                 self.walker.report_file(
@@ -75,7 +75,7 @@ class ProgramCall(NamedTuple):
                 )
 
     def words(self, argv: Sequence[str]) -> list[str]:
-        """What stands behind the program's own options; later options are not its own."""
+        """Return the words after the program's own options; later options belong to others."""
         program = self.program
         parsed = parse(argv, program.short, program.long.split(), permutes=False)
         return [word for _, word in parsed.operands]
@@ -90,9 +90,9 @@ class ProgramCall(NamedTuple):
         return self.walker.run_text(text, self.state.copy(), inner)
 
 
-Runner = Callable[[ProgramCall], "str | None"]  # gives what the program prints, None when unknown
+Runner = Callable[[ProgramCall], "str | None"]  # returns what the program prints, None if unknown
 
 
 def index_of(argv: Sequence[str], *names: str) -> int | None:
-    """Where one of the words stands."""
+    """Return the index of one of the words."""
     return next((index for index, word in enumerate(argv) if word in names), None)

@@ -1,4 +1,4 @@
-"""curl and wget: what they fetch, and whether anyone would see it."""
+"""Downloads by curl and wget: what they fetch, and whether anyone would see it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TO_STDOUT = word_set("- /dev/stdout /dev/fd/1 /dev/tty")
 
 
 def run_download(call: ProgramCall) -> str | None:
-    """Report every URL; returns what reaches stdout."""
+    """Report every URL; return what reaches stdout."""
     urls = [word for word in call.operands() if _is_url(word)]
     urls += call.parsed.values(("url",))
     prints = _curl_prints(call, len(urls)) if call.name == "curl" else _wget_prints(call)
@@ -37,7 +37,7 @@ def run_download(call: ProgramCall) -> str | None:
 
 
 def _targets(call: ProgramCall, urls: list[str]) -> list[str]:
-    """The files that a download is written to."""
+    """Return the files that a download is written to."""
     given = [*call.parsed.values(("o", "output", "O", "output-document"))]
     if given or call.parsed.has("I", "head", "spider"):
         return given
@@ -51,7 +51,7 @@ def _is_url(word: str) -> bool:
 
 
 def _curl_prints(call: ProgramCall, urls: int) -> bool:
-    """Without `-o`, `-O` or `-I` a body goes to stdout; each `-o` is for one URL."""
+    """Return whether a body goes to stdout: no `-I`, and fewer `-o` or `-O` than URLs."""
     parsed = call.parsed
     targets = list(parsed.values(("o", "output")))
     if any(target in _TO_STDOUT for target in targets):
@@ -62,6 +62,6 @@ def _curl_prints(call: ProgramCall, urls: int) -> bool:
 
 
 def _wget_prints(call: ProgramCall) -> bool:
-    """Only with `-O -`: a plain wget writes a file."""
+    """Return whether it prints: only with `-O -`; a plain wget writes a file."""
     targets = list(call.parsed.values(("O", "output-document")))
     return any(target in _TO_STDOUT for target in targets) and not call.parsed.has("spider")

@@ -1,7 +1,7 @@
-"""Programs with a language of their own: the calls of it that matter, as patterns.
+"""Programs with an embedded language: its relevant calls, as patterns.
 
-Less is seen than of the languages with a grammar: the command, or the file, has to stand in the
-call as one text. From the programs' manuals.
+Less is seen than of the languages with a grammar: the command, or the file, must be in the call as
+one text. From the programs' manuals.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _AWK_ENDS = frozenset((";", "{", "}", "\n", "&&", "||"))
 
 
 def find_sed_commands(script: str) -> Iterator[str]:
-    """What GNU sed's `e` command and the `e` flag of `s` would run."""
+    """Yield the commands that GNU sed's `e` command and the `e` flag of `s` would run."""
     rest = []
     last = 0
     for match in _SED_SUBSTITUTE.finditer(script):
@@ -45,7 +45,7 @@ def find_sed_commands(script: str) -> Iterator[str]:
 
 
 def awk_commands(program: str) -> Iterator[str]:
-    """What `system()` and awk's pipes would run; what is not a string literal is unknown."""
+    """Yield the commands of `system()` and awk's pipes; only string literals are known."""
     tokens = _awk_tokens(program)
     prints = False
     for index, piece in enumerate(tokens):
@@ -64,7 +64,7 @@ def awk_commands(program: str) -> Iterator[str]:
 
 
 def _awk_tokens(program: str) -> list[str]:
-    """The tokens, names that are given one plain text replaced by it."""
+    """Return the tokens; names that are given one plain text are replaced by it."""
     tokens = _AWK_TOKEN.findall(program)
     given: dict[str, set[str]] = {}
     for index in range(1, len(tokens) - 1):
@@ -105,13 +105,13 @@ def _statement_after(tokens: list[str], start: int) -> list[str]:
 
 
 def find_sed_files(script: str) -> Iterator[tuple[str, bool]]:
-    """Files that the commands `r`, `R`, `w` and `W` name, and whether they are written."""
+    """Yield files that the commands `r`, `R`, `w` and `W` name, and whether they are written."""
     for command, path in _SED_FILE.findall(script):
         yield path.strip(), command in "wW"
 
 
 def awk_files(program: str) -> Iterator[tuple[str, bool]]:
-    """Files that the program itself reads or writes, and whether it writes them."""
+    """Yield files that the program itself reads or writes, and whether it writes them."""
     tokens = _awk_tokens(program)
     for index in range(len(tokens) - 1):
         if tokens[index] in ("<", ">", ">>") and tokens[index + 1][:1] == '"':
@@ -119,7 +119,7 @@ def awk_files(program: str) -> Iterator[tuple[str, bool]]:
 
 
 def _awk_text(tokens: list[str]) -> str:
-    """Adjacent strings are one text; anything else in between is unknown."""
+    """Return adjacent strings as one text; anything else in between is unknown."""
     pieces: list[str] = []
     for token in tokens:
         if token[:1] == '"':
@@ -130,13 +130,13 @@ def _awk_text(tokens: list[str]) -> str:
 
 
 def run_sed(call: ProgramCall) -> str | None:
-    """The commands that sed's scripts start, and the files that they open."""
+    """Run the commands that sed's scripts start, and report the files that they open."""
     _run_scripts(call, find_sed_commands, find_sed_files)
     return None
 
 
 def run_awk(call: ProgramCall) -> str | None:
-    """The same for awk, where a variable on the command line may name a file, too."""
+    """Run the same for awk, where a variable on the command line may name a file, too."""
     _run_scripts(call, awk_commands, awk_files)
     values = call.parsed.values(("v", "assign"))
     call.report_files(*(value.partition("=")[2] for value in values))
@@ -156,7 +156,7 @@ def _run_scripts(
 
 
 def _own_scripts(call: ProgramCall) -> Iterator[str]:
-    """The script texts on the command line: option values, else the first operand."""
+    """Yield the script texts on the command line: option values, else the first operand."""
     given = list(call.parsed.values(("e", "expression", "source")))
     for path in call.parsed.values(("f", "file")):
         text = file_text(path, call.state, call.frame)
@@ -168,8 +168,8 @@ def _own_scripts(call: ProgramCall) -> Iterator[str]:
 
 
 def run_make(call: ProgramCall) -> str | None:
-    """The targets of a makefile, and the shell that the command line names."""
-    from policy.shell.project_files import run_targets  # noqa: PLC0415 - of these make alone has one
+    """Run the targets of a makefile, and the shell that the command line names."""
+    from policy.shell.project_files import run_targets  # noqa: PLC0415 - of these only make has one
 
     for word in call.operands():
         if word.startswith(("SHELL=", ".SHELLFLAGS=")):
@@ -179,7 +179,7 @@ def run_make(call: ProgramCall) -> str | None:
 
 
 def run_tee(call: ProgramCall) -> str | None:
-    """What is copied to a file can be run from it later."""
+    """Store text that is copied to a file, which can be run later."""
     for path in call.operands():
         resolved = call.state.resolve(path)
         call.state.files[resolved] = call.frame.stdin or marks.LIST
@@ -187,7 +187,7 @@ def run_tee(call: ProgramCall) -> str | None:
 
 
 def run_dd(call: ProgramCall) -> str | None:
-    """`dd of=file`: what it reads can be run from there later."""
+    """Store the input of `dd of=file`, which can be run from the file later."""
     given = dict(word.partition("=")[::2] for word in call.operands())
     call.report_files(given.get("if"))
     call.report_files(given.get("of"), is_write=True)
@@ -200,7 +200,7 @@ def run_dd(call: ProgramCall) -> str | None:
 
 
 def run_ln(call: ProgramCall) -> str | None:
-    """A link, a copy or a new name stands for what it was made from."""
+    """Record a link, a copy or a new name with its original."""
     operands = call.operands()
     if len(operands) >= 2:
         link = call.state.resolve(operands[-1])
@@ -219,7 +219,7 @@ def run_ln(call: ProgramCall) -> str | None:
 
 
 def run_jq(call: ProgramCall) -> str | None:
-    """`--rawfile name path`, `--slurpfile name path`; `load("path")` of yq."""
+    """Read `--rawfile name path`, `--slurpfile name path`; `load("path")` of yq."""
     call.report_files(*re.findall(r"\bload\w*\(\s*\"([^\"]+)", " ".join(call.argv)))
     for index, word in enumerate(call.argv[:-2]):
         if word in ("--rawfile", "--slurpfile"):
@@ -281,7 +281,7 @@ def run_language(call: ProgramCall) -> str | None:
 
 
 def _sources(call: ProgramCall, kind: str, parsed: Parsed, names: tuple[str, ...]) -> Iterator[str]:
-    """The texts in the program's language: option values, operands, stdin."""
+    """Yield the texts in the program's language: option values, operands, stdin."""
     given = [*parsed.values(names)]
     operands = [word for _, word in parsed.operands]
     given += [word[1:] for word in operands if word[:1] == "+"]  # `vim +cmd`
@@ -296,7 +296,7 @@ def _sources(call: ProgramCall, kind: str, parsed: Parsed, names: tuple[str, ...
 
 
 def _find(patterns: tuple[str, ...], source: str) -> Iterator[str]:
-    """The first filled group of every match, "" where none is."""
+    """Yield the first filled group of every match, "" if none is."""
     for pattern in patterns:
         for match in re.finditer(pattern, source):
             yield next((group for group in match.groups() if group), "")

@@ -1,6 +1,6 @@
-"""Words to fields: what bash would hand to a program, as far as it can be known.
+"""Expansion of words to fields: the arguments that bash would pass, if they can be known.
 
-A word may expand in several ways, as where two branches set a variable: all are given.
+A word may expand in several ways, as if two branches set a variable: all are returned.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from policy.shell.syntax import (
 
 _ACTIVE = re.compile(r"[~{}*?\[]")  # what makes an unquoted word more than its text
 
-# What variables that by custom name a program stand for, where nothing else is known of them.
+# Values of variables that by custom name a program, if nothing else is known of them.
 _USUAL_PROGRAMS = {
     "BASH": "bash", "EDITOR": "vi", "VISUAL": "vi", "PAGER": "less", "SHELL": "sh", "CC": "cc",
     "CXX": "c++", "MAKE": "make", "PYTHON": "python3", "BROWSER": "xdg-open",
@@ -56,7 +56,7 @@ _ALWAYS_UNKNOWN = word_set("? $ ! - _ OLDPWD RANDOM SECONDS LINENO UID EUID PPID
 
 
 def _expand_braces(parts: tuple[Part, ...], budget: WorkBudget) -> list[tuple[Part, ...]]:
-    """Every word that the braces in a word make."""
+    """Return all words that the braces in a word make."""
     if not any(type(part) is Literal and not part.quoted and "{" in part.text for part in parts):
         return [parts]
     from policy.shell.braces import expand_braces  # noqa: PLC0415 - few words have any
@@ -65,7 +65,7 @@ def _expand_braces(parts: tuple[Part, ...], budget: WorkBudget) -> list[tuple[Pa
 
 
 class Expander:
-    """Expands words in a state; substitutions are run by the walker that owns this."""
+    """Expander of words in a state; substitutions are run by the walker that owns this."""
 
     def __init__(
         self, budget: WorkBudget, substitute: Substitute, run_template: RunTemplate
@@ -75,7 +75,7 @@ class Expander:
         self.run_template = run_template
 
     def argument_lists(self, words: Sequence[Word], state: ShellState) -> list[Fields]:
-        """Every argument list the words may make."""
+        """Return all argument lists the words may make."""
         choices: list[list[Fields]] = []
         only: list[str] = []  # the one argument list there is, as long as there is one
         is_one = True
@@ -96,7 +96,7 @@ class Expander:
         return lists
 
     def fields(self, word: Word, state: ShellState) -> list[Fields]:
-        """Every list of fields that one word may become."""
+        """Return all lists of fields that one word may become."""
         parts = word.parts
         if word.assignment is not None:
             return self._assignment_fields(word.assignment, state)
@@ -115,7 +115,7 @@ class Expander:
         return list(dict.fromkeys(_combine(lists)))
 
     def _assignment_fields(self, assignment: Assignment, state: ShellState) -> list[Fields]:
-        """`name=value` as an argument (of `export`, `env`, `make`): one field, never split."""
+        """Return `name=value` as an argument (of `export`, `make`): one field, never split."""
         head = assignment.name
         if assignment.subscript is not None:
             head += f"[{self.text(assignment.subscript, state)}]"
@@ -126,14 +126,14 @@ class Expander:
         return [(head + "(" + FIELD_BREAK.join(fields) + ")",) for fields in items]
 
     def texts(self, parts: Sequence[Part], state: ShellState) -> tuple[str, ...]:
-        """Every text the parts may make where no splitting happens: values, bodies, targets."""
+        """Return all texts the parts may make without splitting: values, bodies, targets."""
         choices = self._pieces(parts, state)
         if len(choices) == 1:
             return (join(choices[0]),)
         return tuple(dict.fromkeys(join(choice) for choice in choices))
 
     def text(self, parts: Sequence[Part], state: ShellState) -> str:
-        """The one text the parts make; unknown where there is more than one."""
+        """Return the one text the parts make; unknown if there is more than one."""
         texts = self.texts(parts, state)
         return texts[0] if len(texts) == 1 else _taint_of(texts)
 
@@ -193,7 +193,7 @@ class Expander:
         return marks.WORD
 
     def run_subscripts(self, text: str, state: ShellState) -> None:
-        """Arithmetic runs the `$( )` in `a[$(cmd)]`, also when a variable's value says it."""
+        """Run the `$( )` in `a[$(cmd)]`, as arithmetic does, also in a variable's value."""
         texts = [text]
         for name in set(re.findall(r"[A-Za-z_]\w*", text)):
             variable = state.variables.get(name)
@@ -233,7 +233,7 @@ class Expander:
     def _operate(
         self, part: Parameter, found: tuple[str, ...] | None, state: ShellState
     ) -> Iterable[str]:
-        """The value after the operator; `found` is None where the name is not set."""
+        """Return the value after the operator; `found` is None if the name is not set."""
         operator = part.operator
         if operator == "@" and part.operand and _join_literals(part.operand) == "P":
             return [self.run_template(text, state) for text in found or (marks.LIST,)]
@@ -256,7 +256,7 @@ class Expander:
     def _transform(
         self, part: Parameter, found: tuple[str, ...], operands: tuple[str, ...], state: ShellState
     ) -> list[str]:
-        """Operators that change a value, or each element of a list."""
+        """Apply operators that change a value, or each element of a list."""
         is_list = part.name in ("@", "*") or _join_literals(part.subscript or ()) in ("@", "*")
         pairs = itertools.product(found, operands)
         if not is_list:
@@ -268,7 +268,7 @@ class Expander:
     def _value(
         self, name: str, subscript: Sequence[Part] | None, state: ShellState, *, quoted: bool
     ) -> tuple[str, ...] | None:
-        """Every value of a name; elements of `@` are kept apart by a break."""
+        """Return all values of a name; elements of `@` are separated by a break."""
         if name in ("@", "*", "#") or name.isdigit():
             return _of_parameters(name, state, quoted=quoted)
         if name == "PWD" and name not in state.variables:
@@ -307,7 +307,7 @@ def _unknown(quoted: bool) -> str:
 
 
 def _of_parameters(name: str, state: ShellState, *, quoted: bool) -> tuple[str, ...]:
-    """`$@`, `$*`, `$#` and `$1`."""
+    """Return `$@`, `$*`, `$#` and `$1`."""
     if name.isdigit():
         values = _positional(int(name), state)
         return tuple(map(marks.as_one_word, values)) if quoted else values
@@ -345,7 +345,7 @@ def _join_literals(parts: Sequence[Part]) -> str:
 
 
 def _combine(choices: list[list[Fields]]) -> list[Fields]:
-    """Every way to take one of each; what makes too many of them counts as unknown."""
+    """Return all ways to take one of each; if there are too many, the varying parts are unknown."""
     count = 1
     for index, choice in enumerate(choices):
         if count * len(choice) > PRODUCT_MAX:
@@ -360,12 +360,12 @@ def _unknown_piece(options: Sequence[Piece]) -> Piece:
 
 
 def _taint_of(texts: Iterable[str]) -> str:
-    """The unknown that stands for any of several texts; what was fetched or decoded stays so."""
+    """Return the unknown that stands for any of several texts; fetched or decoded text stays so."""
     return marks.taint("".join(texts)) or marks.LIST
 
 
 def _calculate(expression: str) -> int:
-    """Sums and products of small whole numbers, left to right as precedence allows."""
+    """Calculate sums and products of small whole numbers, left to right as precedence allows."""
     from math import prod  # noqa: PLC0415 - few words calculate
 
     terms = re.findall(r"([-+]?)\s*(\d+(?:\s*\*\s*\d+)*)", expression)

@@ -14,8 +14,8 @@ _VALUE_MAX, _STARS_MAX = 1024, 3  # matching costs their product; beyond them th
 
 
 def apply(value: str, operator: str, operand: str) -> str:
-    """The value after `#`, `%`, `/`, `^`, `,` or `:`; unknown when either side is. Operators that
-    depend on whether the name is set are the expander's."""
+    """Return the value after `#`, `%`, `/`, `^`, `,` or `:`; unknown if either side is. Operators
+    that depend on whether the name is set are the expander's."""
     if operator == "":
         return value
     if (
@@ -92,7 +92,7 @@ _TRANSFORMS = {
 
 
 FIELD_BREAK = "\ue01e"  # between the elements of "$@" and "${array[@]}"
-NOTHING = "\ue01f"  # what "$@" is without parameters: not even an empty field
+NOTHING = "\ue01f"  # "$@" without parameters: not even an empty field
 _ELEMENTS = re.compile(f"[{FIELD_BREAK}{NOTHING}]")
 _BRACKET = r"\[(?:[!^]?\]?[^\]/]*)\]"
 FIXED, QUOTED, SPLIT = range(3)  # how a piece of a word takes part in field splitting
@@ -102,7 +102,7 @@ IFS = " \t\n"
 
 
 def mark_active(text: str) -> str:
-    """Unquoted text with its pattern characters marked as active."""
+    """Return unquoted text with its pattern characters marked as active."""
     if "*" not in text and "?" not in text and "[" not in text:
         return text
     text = "/".join(map(_mark_sets, text.split("/")))
@@ -110,7 +110,7 @@ def mark_active(text: str) -> str:
 
 
 def _mark_sets(segment: str) -> str:
-    """A segment with its `[…]` marked; none can begin behind the last bracket that closes."""
+    """Return a segment with its `[…]` marked; none can begin after the last closing bracket."""
     end = segment.rfind("]") + 1
     return re.sub(_BRACKET, _bracket, segment[:end]) + segment[end:] if end else segment
 
@@ -133,7 +133,7 @@ def _breaks(separators: str) -> re.Pattern[str]:
 
 
 def split(pieces: tuple[Piece, ...], separators: str) -> Fields:
-    """Field splitting: expansions outside quotes break at separators, quotes keep fields alive."""
+    """Split into fields: expansions outside quotes break at separators, quotes preserve fields."""
     if len(pieces) == 1 and pieces[0][1] == QUOTED and not _ELEMENTS.search(pieces[0][0]):
         return (pieces[0][0],)  # as nearly all words are
     fields: list[str] = []
@@ -173,8 +173,8 @@ def join(pieces: tuple[Piece, ...]) -> str:
 
 
 def each_element(value: str, operator: str, operand: str, before: tuple[str, ...]) -> str:
-    """An operator over `${array[@]}`: `:` takes a slice, any other applies to each element.
-    `before` is what stands at index 0 of `$@`, which has no place in its elements."""
+    """Apply an operator over `${array[@]}`: `:` takes a slice, any other applies to each element.
+    `before` is the value at index 0 of `$@`, which is not one of its elements."""
     items = () if value == NOTHING else tuple(value.split(FIELD_BREAK))
     if operator != ":":
         changed = [apply(item, operator, operand) for item in items]

@@ -31,8 +31,8 @@ _SEARCHES = word_set("grep egrep fgrep rgrep")
 
 
 def find_excluded(call: ProgramCall) -> tuple[str, ...] | None:
-    """Patterns of what is left out of a tree, as `FileAccess` has them; None when the program does
-    not descend."""
+    """Return the patterns excluded from a tree, as in `FileAccess`; None if the program does not
+    descend."""
     options = _DESCENDS.get(call.name)
     if options is None or (options and not call.parsed.has(*words(options))):
         return None
@@ -62,7 +62,7 @@ def _ignore_pattern(call: ProgramCall, pattern: str) -> str:
 
 
 def spread(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """zip's command line with `-x` and `-i` before each of the words that they are for."""
+    """Return zip's command line with `-x` and `-i` before each of the words that they are for."""
     option, found = "", list[str]()
     for word in argv:
         if word[:1] == "-":
@@ -74,7 +74,7 @@ def spread(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def find_included(call: ProgramCall) -> tuple[str, ...]:
-    """The patterns of names that a search is restricted to: `--include=x`, `-g x`, `-t py`."""
+    """Return the patterns of names that a search has: `--include=x`, `-g x`, `-t py`."""
     names = [*call.parsed.values(("include", *_GLOBS))]
     for kind in call.parsed.values(("type", "t")) if call.name == "rg" else ():
         names += [f"*.{ending}" for ending in words(_ENDINGS.get(kind, kind))]
@@ -89,13 +89,13 @@ INTO = word_set("cp gcp mv rsync scp")
 
 
 def find_written_trees(call: ProgramCall) -> frozenset[str] | None:
-    """Those of the paths that a program writes which are trees, not where it puts them."""
+    """Return the written paths that are trees, not targets of copies."""
     operands = call.operands() if call.name in INTO else ()
     return frozenset(operands[:-1]) - {operands[-1]} if len(operands) > 1 else None
 
 
-# The options that make a program write the files it reads, none where it always does; those that
-# keep it from that have a `!`.
+# The options with which a program writes the files it reads, none if it always does; those that
+# prevent that have a `!`.
 _REWRITES = {
     "sed gsed perl ruby": "i in-place", "yq tomlq xq": "i inplace in-place", "prettier": "w write",
     "eslint stylelint tslint standard xo oxlint ruff": "fix fix-only add-noqa",
@@ -125,7 +125,7 @@ ARCHIVERS = {
 
 
 def is_rewriter(call: ProgramCall) -> bool:
-    """Whether a program changes the files that it is given."""
+    """Return whether a program changes the files that it is given."""
     options = REWRITERS.get(call.name)
     operands = call.parsed.operands
     is_format = bool(operands) and operands[0][1] in _VERBS
@@ -139,7 +139,7 @@ def is_rewriter(call: ProgramCall) -> bool:
 
 
 def members(call: ProgramCall) -> tuple[list[str], bool]:
-    """The files that an archiver packs, or True and those that it unpacks."""
+    """Return the files that an archiver packs, or True and those that it unpacks."""
     if call.name not in ARCHIVERS:
         return [], False
     extracts, lists, folder, skip = ARCHIVERS[call.name]
@@ -157,7 +157,7 @@ def members(call: ProgramCall) -> tuple[list[str], bool]:
 
 
 def copies(call: ProgramCall) -> list[str]:
-    """What copies are named where their target is a folder, or looks like one."""
+    """Return the names of copies if their target is a folder, or looks like one."""
     if call.name not in _COPIERS:
         return []
     operands, folders = call.operands(), [*call.parsed.values(("t", "target-directory"))]
@@ -175,7 +175,7 @@ def _under(folders: list[str], names: list[str]) -> list[str]:
 
 def report_diffs(call: ProgramCall, diffs: list[str], folder: str) -> None:
     """Report the files that diffs change, with and without the first folder of their names. No
-    diffs stand for that on stdin."""
+    diffs means that on stdin."""
     heads = (
         r"(?m)^(?:---|\+\+\+|rename (?:from|to)|Index:|\*\*\* (?:(?:Add|Update|Delete) File|"
         r"Move to):)[ \t]+([^\t\n]+)"
@@ -188,7 +188,7 @@ def report_diffs(call: ProgramCall, diffs: list[str], folder: str) -> None:
 
 
 def run_patch(call: ProgramCall) -> str | None:
-    """`patch file diff`, `patch -p1 < diff`."""
+    """Run `patch file diff`, `patch -p1 < diff`."""
     if not call.parsed.has("dry-run", "C"):
         operands = call.operands()
         folder = next(call.parsed.values(("d", "directory")), ".")
@@ -254,7 +254,7 @@ def _report(call: ProgramCall, paths: Iterable[str], *, is_write: bool) -> None:
 
 
 def _searches_folder(call: ProgramCall) -> bool:
-    """Whether a search that names no file is one of the folder it is in."""
+    """Return whether a search that names no file is one of its current folder."""
     shows_names = call.parsed.has("files", "type-list", "version", "help", "V")
     is_piped = call.frame.stdin is not None and call.name in ("rg", "ag", "ack")
     return find_excluded(call) is not None and not shows_names and not is_piped

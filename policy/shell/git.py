@@ -69,7 +69,7 @@ def run_git(call: ProgramCall) -> str | None:
 
 
 def _settings_of_environment(state: ShellState) -> Iterator[tuple[str, str]]:
-    """`GIT_CONFIG_KEY_0=name GIT_CONFIG_VALUE_0=value`."""
+    """Yield `GIT_CONFIG_KEY_0=name GIT_CONFIG_VALUE_0=value`."""
     for variable, key in state.variables.items():
         if variable.startswith("GIT_CONFIG_KEY_"):
             value = state.variables.get(variable.replace("KEY", "VALUE"))
@@ -117,7 +117,7 @@ def _consider_setting(call: ProgramCall, name: str, value: str, aliases: dict[st
 
 
 def _configure(call: ProgramCall, rest: tuple[str, ...]) -> None:
-    """`git config name value` stores what a later git runs; here it is judged at once."""
+    """Judge `git config name value` at once, as a later git runs the value."""
     parsed = parse(rest, "f", ("file", "blob", "type", "default"))
     given = [word for _, word in parsed.operands if word != "set"]
     asks = parsed.has("l", "list", "get", "get-all", "get-regexp", "get-urlmatch")

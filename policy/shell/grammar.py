@@ -1,9 +1,9 @@
-"""Tokens to statements, by tree-sitter-bash.
+"""Parsing of tokens to statements, by tree-sitter-bash.
 
-The grammar is handed a *skeleton*: words in a row, redirections and expressions are replaced by
-plain placeholders that name their tokens (`w12-15`, `r3`). So it decides what it is good at, how
-statements nest, and never sees a quote. Measured on 499 scripts of a Debian system: given the whole
-text it reports errors in 28 that bash accepts; given skeletons, in none.
+The grammar receives a *skeleton*: words in a row, redirections and expressions are replaced by
+plain placeholders that name their tokens (`w12-15`, `r3`). So it decides only how statements nest,
+and never sees a quote. Measured on 499 scripts of a Debian system: given the whole text it reports
+errors in 28 that bash accepts; given skeletons, in none.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _BETWEEN = PIPES | _MAY_END | _JOINS
 
 
 def simple(tokens: list[Token]) -> Simple:
-    """The simple command that words and redirections form."""
+    """Return the simple command that words and redirections form."""
     words = tuple([token.word for token in tokens if token.word])
     redirections = tuple([token.redirection for token in tokens if token.redirection])
     return Simple(words, redirections, tokens[0].start, tokens[-1].end)
 
 
 def read_line(tokens: tuple[Token, ...]) -> Statement | None:
-    """The statement of simple commands and pipelines one after the other; None for all else."""
+    """Return the statement of simple commands and pipelines in sequence; None for all else."""
     done: list[Statement] = []
     stages: list[Statement] = []
     current: list[Token] = []
@@ -93,12 +93,12 @@ _SEPARATES = word_set(") ;; ;& ;;& ; & in")
 
 @functools.lru_cache(maxsize=256)
 def parse(text: str) -> Statement:
-    """The program as one statement; raises ShellSyntaxError."""
+    """Parse the program as one statement; raises ShellSyntaxError."""
     return build(tokenize(text))
 
 
 def build(tokens: tuple[Token, ...]) -> Statement:
-    """The statement that the tokens form; raises ShellSyntaxError."""
+    """Build the statement that the tokens form; raises ShellSyntaxError."""
     if not tokens:
         return Sequence(())
     _check_nesting(tokens)
@@ -114,7 +114,7 @@ def build(tokens: tuple[Token, ...]) -> Statement:
 
 
 def _check_nesting(tokens: tuple[Token, ...]) -> None:
-    """Refuse what never closes before the grammar does, whose recovery from that is slow."""
+    """Refuse unclosed statements before the grammar does, whose recovery from them is slow."""
     depth = stages = 0
     previous = ""
     for token in tokens:
@@ -140,7 +140,7 @@ def _skeleton(tokens: tuple[Token, ...]) -> str:
     pieces: list[str] = []
     closed = False  # the last token ended a compound command
     line_ended = False  # a newline that may have to separate statements
-    heads_arm = False  # behind the pattern of a case arm
+    heads_arm = False  # after the pattern of a case arm
     first = -1  # of the words in a row
     for index, token in enumerate(tokens):
         kind, text = token.kind, token.text
@@ -192,19 +192,19 @@ def _find_culprit(root: Node, tokens: tuple[Token, ...]) -> str:
 
 
 class _Builder:
-    """Turns the grammar's nodes back into statements over the tokens they stand for."""
+    """Builder of statements over the tokens that the grammar's nodes stand for."""
 
     def __init__(self, tokens: tuple[Token, ...]) -> None:
         self.tokens = tokens
         self.depth = 0
 
     def sequence(self, nodes: list[Node]) -> Statement:
-        """Statements out of a node's children; punctuation and keywords fall away."""
+        """Return the statements of a node's children; punctuation and keywords fall away."""
         items = [self.statement(node) for node in nodes if node.is_named and node.type != "comment"]
         return items[0] if len(items) == 1 else Sequence(tuple(items))
 
     def statement(self, node: Node) -> Statement:
-        """One statement, by its node type."""
+        """Return one statement, by its node type."""
         build = _BUILDERS.get(node.type)
         if build is None:
             raise ShellSyntaxError(f"unexpected {node.type}")
@@ -216,14 +216,14 @@ class _Builder:
         return built
 
     def token(self, node: Node) -> Token:
-        """The one token that a placeholder stands for."""
+        """Return the one token that a placeholder stands for."""
         found = self.named(node)
         if len(found) != 1:
             raise ShellSyntaxError("one word was expected")
         return found[0]
 
     def named(self, node: Node) -> list[Token]:
-        """The tokens that placeholders stand for; nothing else may stand in their place."""
+        """Return the tokens that placeholders stand for; nothing else may be in their place."""
         found: list[Token] = []
         for placeholder in (node.text or b"").decode().split():
             first, _, last = placeholder[1:].partition("-")
@@ -233,14 +233,14 @@ class _Builder:
         return found
 
     def word(self, node: Node) -> Word:
-        """The word that a placeholder stands for."""
+        """Return the word that a placeholder stands for."""
         word = self.token(node).word
         if word is None:
             raise ShellSyntaxError("a word was expected")
         return word
 
     def command(self, node: Node) -> Statement:
-        """A simple command, `[[ ]]` or `(( ))`."""
+        """Return a simple command, `[[ ]]` or `(( ))`."""
         tokens = self.named(node)
         if tokens[0].kind in ("test", "arith"):
             expression = ShellExpression(tokens[0].kind, tokens[0].words)
@@ -251,7 +251,7 @@ class _Builder:
         return simple(tokens)
 
     def list(self, node: Node) -> Statement:
-        """`a && b || c`: the grammar nests it to the left, without bound, so it is unrolled."""
+        """Return `a && b || c`: unrolled, as the grammar nests it to the left without bound."""
         items: list[Statement] = []
         while node.type == "list":
             named = [child for child in node.children if child.is_named]
@@ -261,13 +261,13 @@ class _Builder:
         return Sequence(tuple(reversed(items)))
 
     def pipeline(self, node: Node) -> Statement:
-        """Stages of a pipeline."""
+        """Return the stages of a pipeline."""
         return ShellPipeline(
             tuple(self.statement(child) for child in node.children if child.is_named)
         )
 
     def redirected(self, node: Node) -> Statement:
-        """A compound command with redirections."""
+        """Return a compound command with redirections."""
         redirections = self._redirections(node)
         statement = self.statement(_field(node, "body"))
         if isinstance(statement, Function):
@@ -284,15 +284,15 @@ class _Builder:
         return tuple(found)
 
     def group(self, node: Node) -> Statement:
-        """`{ }` and `do done`."""
+        """Return `{ }` and `do done`."""
         return self.sequence(node.children)
 
     def subshell(self, node: Node) -> Statement:
-        """`( )`."""
+        """Return `( )`."""
         return CompoundCommand(self.sequence(node.children), (), True)
 
     def if_(self, node: Node) -> Statement:
-        """`if`: every condition may run; at most one of the bodies does."""
+        """Return `if`: every condition may run; at most one of the bodies does."""
         condition, body, rest = _split_if(node.children)
         heads, arms = [self.sequence(condition)], [self.sequence(body)]
         for clause in rest:
@@ -303,7 +303,7 @@ class _Builder:
         return Branch(tuple(heads), (), tuple(arms))
 
     def case(self, node: Node) -> Statement:
-        """`case`: the word and the patterns are expanded, then at most one body runs."""
+        """Return `case`: the word and the patterns are expanded, then at most one body runs."""
         value = node.child_by_field_name("value")
         words = [self.word(value)] if value else []
         arms = []
@@ -316,11 +316,11 @@ class _Builder:
         return Branch((), tuple(words), tuple(arms))
 
     def while_(self, node: Node) -> Statement:
-        """`while` and `until`: condition and body repeat together."""
+        """Return `while` and `until`: condition and body repeat together."""
         return Loop("", None, self.sequence(node.children[1:]))
 
     def for_(self, node: Node) -> Statement:
-        """`for` and `select` over words, or over the positional parameters."""
+        """Return `for` and `select` over words, or over the positional parameters."""
         has_list = any(child.type == "in" for child in node.children)
         values = node.children_by_field_name("value")
         items = tuple(token.word for value in values for token in self.named(value) if token.word)
@@ -329,7 +329,7 @@ class _Builder:
         return Loop(variable, items if has_list else None, body)
 
     def function(self, node: Node) -> Statement:
-        """`name() body`; the body's own redirections apply at each call."""
+        """Return `name() body`; the body's own redirections apply at each call."""
         redirections = self._redirections(node)
         statement = self.statement(_field(node, "body"))
         if redirections:
@@ -345,7 +345,7 @@ def _field(node: Node, name: str) -> Node:
 
 
 def _split_if(nodes: list[Node]) -> tuple[list[Node], list[Node], list[Node]]:
-    """Condition, body, and the elif and else clauses."""
+    """Split into condition, body, and the elif and else clauses."""
     condition: list[Node] = []
     body: list[Node] = []
     clauses: list[Node] = []

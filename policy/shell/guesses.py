@@ -1,4 +1,4 @@
-"""What a program without a row may read, write and run, by conventions that most programs keep."""
+"""Guesses for programs without a row, by common conventions: reads, writes and runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from base.wordlist import word_set
 from policy import marks
 from policy.shell.call import ProgramCall
 from policy.shell.options import PROGRAMS, interpreter, outer_values, parse
-from policy.shell.script_files import only_what_is_certain
+from policy.shell.script_files import only_certain_effects
 
 _FILE_OPTION = (
     r"--?[\w.-]*(file|config|env|input|from|path|key|cert|secret|vars|dir|directory)|-[fk]"
@@ -45,12 +45,12 @@ _VERBS = {
 _SETS = word_set("set unset")
 _COPIES = word_set("cp copy copyto mv move moveto sync")
 _FIRST_WORDS = 4  # among which the subcommand stands
-_LOOKED_AT = 64  # words behind a verb
+_LOOKED_AT = 64  # words after a verb
 _NAME_MAX = 64  # characters of an option's name
 
 
 def likely_reads(call: ProgramCall) -> Iterator[str]:
-    """Operands and values of options that look like files."""
+    """Yield operands and values of options that look like files."""
     if not _COPIES.isdisjoint(call.operands()[:_FIRST_WORDS]):
         yield from call.operands()
     for option, value in _values(call):
@@ -63,7 +63,7 @@ def likely_reads(call: ProgramCall) -> Iterator[str]:
 
 
 def likely_writes(call: ProgramCall) -> Iterator[str]:
-    """Values of options that sound like outputs, and what files are copied to."""
+    """Yield values of options that sound like outputs, and the targets of copies."""
     operands = call.operands()
     sets = call.name == "dotenv" and not _SETS.isdisjoint(operands[:_FIRST_WORDS])
     for option, value in _values(call):
@@ -74,7 +74,7 @@ def likely_writes(call: ProgramCall) -> Iterator[str]:
 
 
 def _values(call: ProgramCall) -> Iterator[tuple[str, str]]:
-    """Every word with the option before it, "" for none, as if each option took a value."""
+    """Yield all words with the option before it, "" for none, as if each option took a value."""
     option = ""
     for word in call.argv[1:]:
         if word[:1] != "-" or len(word) == 1:
@@ -90,7 +90,7 @@ def _values(call: ProgramCall) -> Iterator[tuple[str, str]]:
 
 
 def parts(word: str) -> Iterator[str]:
-    """`@file`, `key=@file`, `id=x,src=file`, `file://path`."""
+    """Yield the parts of `@file`, `key=@file`, `id=x,src=file`, `file://path`."""
     scheme, is_url, path = word.partition("://")
     if is_url:
         if scheme.startswith("file"):
@@ -101,7 +101,7 @@ def parts(word: str) -> Iterator[str]:
 
 
 def run_guess(call: ProgramCall) -> str | None:
-    """`aws-vault exec name -- cmd`, `nodemon --exec 'cmd'`, `poetry run cmd`."""
+    """Run `aws-vault exec name -- cmd`, `nodemon --exec 'cmd'`, `poetry run cmd`."""
     is_known = call.name in PROGRAMS
     for words in _commands(call):
         call.walker.is_partial |= not is_known
@@ -110,13 +110,13 @@ def run_guess(call: ProgramCall) -> str | None:
 
 
 def run_container(call: ProgramCall) -> str | None:
-    """`docker run image cmd`, `kubectl exec pod -- cmd`: where they run, nothing is known."""
+    """Run `docker run image cmd`, `kubectl exec pod -- cmd` in an unknown environment."""
     hidden = call._replace(frame=call.frame._replace(is_visible=False))
     return run_guess(hidden._replace(state=call.state_elsewhere()))
 
 
 def _commands(call: ProgramCall) -> Iterator[Sequence[str]]:
-    """The words among which a command stands: behind a verb, or in an option."""
+    """Yield the words that may contain a command: after a verb, or in an option."""
     argv, verbs = call.argv, _VERBS.get(call.name, _RUNS)
     for option, value in _values(call):
         if " " in value and re.fullmatch(_COMMAND_OPTION, option) and verbs is _RUNS:
@@ -134,7 +134,7 @@ def _commands(call: ProgramCall) -> Iterator[Sequence[str]]:
 
 
 def likely_commands(words: Sequence[str]) -> Iterator[list[str]]:
-    """Where a command begins behind a verb: at once, or behind the names of where it runs."""
+    """Yield possible commands after a verb: at once, or after the names of where they run."""
     before, is_first = "", True
     for index, word in enumerate(words[:_LOOKED_AT]):
         name = word.rsplit("/", 1)[-1]
@@ -148,13 +148,13 @@ def likely_commands(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def run_words(call: ProgramCall) -> str | None:
-    """`numactl -N 0 cmd`, `bwrap --bind / / cmd`: a program's name begins the command."""
+    """Run `numactl -N 0 cmd`, `bwrap --bind / / cmd`: a program's name begins the command."""
     _run_likely(call, call.argv[1 + call.program.skip :])
     return run_guess(call)
 
 
 def _run_likely(call: ProgramCall, argv: Sequence[str], *, is_command: bool = True) -> None:
-    """Run what may be the command; of one that there is, what is not known at all if need be."""
+    """Run the possible command; if it is certain to be one, even a wholly unknown one."""
     likely = [
         words for words in likely_commands(argv) if marks.is_known(words[0].partition(" ")[0])
     ]
@@ -163,6 +163,6 @@ def _run_likely(call: ProgramCall, argv: Sequence[str], *, is_command: bool = Tr
     call.walker.is_partial |= len(likely) != 1
     for words in (known or [list(argv[at:]) for at in unknown[:1]]) if is_command else ():
         call.run(words)
-    with only_what_is_certain(call.walker):
+    with only_certain_effects(call.walker):
         for words in likely:
             call.run_text(words[0]) if " " in words[0] else call.run(words)

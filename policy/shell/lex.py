@@ -52,7 +52,7 @@ def _is_continued(line: str) -> bool:
 
 
 def read_template(body: str, outer: Cursor) -> tuple[Part, ...]:
-    """Parts of an unquoted here-document: expansions are live, quotes are plain text."""
+    """Return the parts of an unquoted here-document: expansions are live, quotes are plain text."""
     cursor = Cursor(body, outer.read_list, depth=outer.depth, in_place=False, retries=outer.retries)
     return read_until(cursor, "", quoted=True)
 
@@ -66,8 +66,8 @@ _RESERVED = word_set(
 )
 _COMMAND_MAY_FOLLOW = _RESERVED - {"select", "case", "function"}
 
-# Most words: nothing in them or behind them that could be anything but a word, fixed text in
-# quotes, or one variable in quotes.
+# Most words: nothing in or after them could be anything but a word, fixed text in quotes, or one
+# variable in quotes.
 _PLAIN_WORD = re.compile(
     r"""([ \t]*)(?:(-[\w./:,%=+-]*|[\w./:,%][\w./:,%-]*|\[\[?|\{\}|[]{}!])|'([^']*)'"""
     r"""|"([^"\\$`]*)"|"\$([A-Za-z_]\w*)")(?=[ \t\n;|&()]|\Z)""",
@@ -81,19 +81,19 @@ _QUOTING = re.compile(r"['\"\\]")
 
 
 def tokenize(text: str) -> tuple[Token, ...]:
-    """All tokens of a program; raises ShellSyntaxError for what bash would not accept."""
+    """Return all tokens of a program; raises ShellSyntaxError if bash would not accept it."""
     if "\0" in text:
         raise ShellSyntaxError("NUL character")
     return read_list(Cursor(text, read_list), "")
 
 
 def read_list(cursor: Cursor, closer: str) -> tuple[Token, ...]:
-    """Tokens to the end of the text, or up to and over an unmatched `)` if that is the closer."""
+    """Return tokens to the end of the text, or through an unmatched `)` if that is the closer."""
     return _ListReader(cursor, closer).read()
 
 
 class _ListReader:
-    """Keeps what decides how the next characters are read: where a command may begin."""
+    """State that decides how the next characters are read: where a command may begin."""
 
     def __init__(self, cursor: Cursor, closer: str) -> None:
         self.cursor = cursor
@@ -124,7 +124,7 @@ class _ListReader:
             self._read_token(following)
 
     def _read_plain_words(self) -> None:
-        """Words in a row that are nothing but words: most of what programs consist of."""
+        """Read plain words in a row: most of what programs consist of."""
         cursor, tokens = self.cursor, self.tokens
         text = cursor.text
         while plain := _PLAIN_WORD.match(text, cursor.pos):
@@ -254,7 +254,7 @@ class _ListReader:
         self._add_word(cursor.text[start : cursor.pos].replace("\\\n", ""), word)
 
     def _add_word(self, raw: str, word: Word) -> None:
-        """Add a word, or what it means where it is reserved."""
+        """Add a word, or its meaning if it is reserved."""
         may_be_keyword = self.at_command or self.cases or raw in _LOOP_WORDS
         if may_be_keyword and self._read_keyword(raw, word.start):
             return
@@ -264,7 +264,7 @@ class _ListReader:
         self.tokens.append(Token("word", raw, word.start, word.end, word))
 
     def _read_keyword(self, raw: str, start: int) -> bool:
-        """Whether the word is reserved where it stands."""
+        """Return whether the word is reserved at its place."""
         if self.cases and self.cases[-1] != "body" and self._read_case_keyword(raw, start):
             return True
         if raw not in _RESERVED and raw not in _LOOP_WORDS:
@@ -309,7 +309,7 @@ class _ListReader:
         return False
 
     def _after_loop_name(self) -> bool:
-        """True behind `for name` or `select name`, newlines between them allowed."""
+        """Return True after `for name` or `select name`, newlines between them allowed."""
         before = [token for token in self.tokens[-4:] if token.kind != "newline"]
         return (
             len(before) > 1
@@ -319,7 +319,7 @@ class _ListReader:
         )
 
     def _skip_prefix_words(self, keyword: str) -> None:
-        """`time -p`, `coproc NAME {`: words that belong to the keyword."""
+        """Skip words that belong to the keyword: `time -p`, `coproc NAME {`."""
         cursor = self.cursor
         skip_blanks(cursor)
         pattern = r"(-p(?=\s)|--(?=\s)|[ \t])*" if keyword == "time" else r"\w+[ \t]+(?=[{(])"
@@ -327,7 +327,7 @@ class _ListReader:
             cursor.pos = match.end()
 
     def _read_test(self, start: int) -> None:
-        """`[[ ... ]]`: only its words matter; operators and parentheses do not nest commands."""
+        """Read `[[ ... ]]`: only its words matter; its operators do not nest commands."""
         cursor = self.cursor
         words: list[Word] = []
         while True:
@@ -348,17 +348,17 @@ class _ListReader:
 
 @functools.lru_cache(maxsize=4096)
 def _plain_parts(raw: str) -> tuple[Part, ...]:
-    """The parts of a plain word: nothing in it is open to expansion, as if it were quoted."""
+    """Return the parts of a plain word: nothing in it is expanded, as if it were quoted."""
     return (Literal(raw, True),)
 
 
 def _names_function(tokens: list[Token]) -> bool:
-    """Whether the next word is the name of a function."""
+    """Return whether the next word is the name of a function."""
     return bool(tokens) and tokens[-1].text == "function"
 
 
 def _unquote(word: Word, raw: str) -> str:
-    """A here-document's delimiter with its quotes removed; expansions in it are plain text."""
+    """Return a here-document's delimiter without quotes; expansions in it are plain text."""
     if all(isinstance(part, Literal) for part in word.parts):
         return "".join(part.text for part in word.parts if isinstance(part, Literal))
     return _QUOTING.sub("", raw)

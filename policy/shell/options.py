@@ -15,11 +15,11 @@ class Parsed(NamedTuple):
     operands: tuple[tuple[int, str], ...]  # (index in argv, word)
 
     def values(self, names: Sequence[str]) -> Iterator[str]:
-        """The values of any of the named options, in order."""
+        """Yield the values of any of the named options, in order."""
         return (value for name, value in self.options if name in names and value is not None)
 
     def has(self, *names: str) -> bool:
-        """True when one of the options is given, a long one perhaps shortened."""
+        """Return True if one of the options is given, a long one perhaps shortened."""
         return any(
             given in names or (len(given) > 3 and any(name.startswith(given) for name in names))
             for given, _ in self.options
@@ -36,9 +36,9 @@ def parse(
 ) -> Parsed:
     """Split `argv[1:]`.
 
-    `short_values` are the one-letter options that take a value, `long_values`
-    the long ones, which may be shortened to any prefix. `permutes` allows options behind operands.
-    `long_with_one_dash` reads `-name` as one option.
+    `short_values` are the one-letter options that take a value, `long_values` the long ones, which
+    may be shortened to any prefix. `permutes` allows options after operands. `long_with_one_dash`
+    reads `-name` as one option.
     """
     options: list[tuple[str, str | None]] = []
     operands: list[tuple[int, str]] = []
@@ -112,7 +112,7 @@ def _option_rows() -> dict[str, str]:
 
 @functools.cache
 def option_names(program: str, subcommand: str | None) -> OptionNames:
-    """What is known of a program's option spellings, or of one subcommand's."""
+    """Return the known spellings of a program's options, or of one subcommand's."""
     rows = _option_rows()
     row = rows.get(f"{program} {subcommand}") or rows.get(program, "")
     canonical: dict[str, tuple[str, ...]] = {}
@@ -129,7 +129,7 @@ def option_names(program: str, subcommand: str | None) -> OptionNames:
 
 
 def canonical_names(canonical: Mapping[str, tuple[str, ...]], name: str) -> tuple[str, ...]:
-    """The groups an option belongs to; of a long option that is shortened all that it may be."""
+    """Return the groups an option belongs to; of a shortened long option all that it may be."""
     if name in canonical or len(name) < 2:
         return canonical.get(name, (name,))
     groups = {
@@ -141,8 +141,8 @@ def canonical_names(canonical: Mapping[str, tuple[str, ...]], name: str) -> tupl
     return tuple(groups) or (name,)
 
 
-# To teach the policy a program, add a row to `programs.txt`. Sources: the programs' own manuals,
-# and for programs that can run others, the GTFOBins catalogue.
+# To add a program, add a row to `programs.txt`. Sources: the programs' own manuals, and for
+# programs that can run others, the GTFOBins catalogue.
 
 # From the programs' manuals. An option that is missing here is read both ways, its following
 # word as its value and as the subcommand; a row settles which.
@@ -161,13 +161,13 @@ _BY_PROGRAM = {
 }
 
 
-# Commands that have another name, by which rules may speak of them.
+# Commands with another name that rules may use.
 _SAME: dict[str, str] = dict(read_rows(__file__, "same_commands.txt"))
 _RENAMED = frozenset(name.split()[0] for name in _SAME)
 
 
 def same_command(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The command line by the name that rules use; empty where it has no other."""
+    """Return the command line by the name that rules use; empty if it has no other."""
     if words[0] not in _RENAMED:
         return ()
     parsed = parse(words, *(outer_values(words[0]) or ("", ())), permutes=False)
@@ -182,7 +182,7 @@ def same_command(words: tuple[str, ...]) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def outer_values(program: str) -> tuple[str, tuple[str, ...]] | None:
-    """The letters and the long names of the options that take a value; None without a row."""
+    """Return the letters and long names of options with a value; None without a row."""
     row = _BY_PROGRAM.get(program)
     if row is None:
         return None
@@ -211,13 +211,13 @@ _VERSIONED = {"pypy": "python", "ipython": "python", "nodejs": "node", "zx": "no
 
 @functools.lru_cache(maxsize=1024)
 def interpreter(name: str) -> dict[str, str] | None:
-    """The row of the interpreter that a name stands for, whatever version it carries."""
+    """Return the row of the interpreter that a name stands for, whatever version it carries."""
     family = _VERSIONED.get(name.rstrip("0123456789."), name)
     return INTERPRETERS.get(family)
 
 
 class CliRow(NamedTuple):
-    """A program's row: what the walker needs to know of it.
+    """A program's row: its facts for the walker.
 
     `reads` and `writes` are all, first, last, rest (all but the first), heads (all but the last),
     or, for searchers, after-pattern.
@@ -226,7 +226,7 @@ class CliRow(NamedTuple):
     short: str = ""  # options of one letter that take a value
     long: str = ""  # long options that take a value
     runs: str = ""  # what its operands start: a key of `policy.shell.run.RUNNERS`
-    skip: int = 0  # how many leading operands `runs` passes over
+    skip: int = 0  # how many leading operands `runs` skips
     runs_options: str = ""  # options whose value is a command line
     reads: str = ""  # which operands are files that are read
     writes: str = ""  # which operands are files that are written
@@ -249,7 +249,7 @@ PROGRAMS = read_fields(__file__, "programs.txt", _row)
 
 UNKNOWN_PROGRAM = CliRow(runs="guess", files_known=False)
 
-# Wrappers whose name may stand for `command -v name` and the like: asking, not running.
+# Wrappers whose name may stand for `command -v name` and similar: asking, not running.
 QUERY_OPTIONS = {"command": frozenset("vV"), "hash": frozenset("lrdt"), "sudo": frozenset("lvkKV")}
 
 # Variables whose value a program run later takes for a command line.
@@ -270,7 +270,7 @@ COMMAND_VARIABLES = word_set(
 STARTUP_VARIABLES = word_set("BASH_ENV ENV")
 PROMPT_VARIABLES = word_set("PS0 PS1 PS2 PS4")
 
-# Consumers at the end of a pipe that show nothing of what they are given.
+# Consumers at the end of a pipe that show no part of their input.
 SILENT_SINKS = word_set(
     "tar bsdtar gpg sponge dd docker podman apt-key cpio unzip patch wc md5sum sha1sum sha256sum "
     "sha512sum shasum cksum sh bash dash zsh ksh git kubectl psql mysql sqlite3 xclip pbcopy"

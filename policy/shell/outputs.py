@@ -1,4 +1,4 @@
-"""What programs print, where that follows from their arguments and their input."""
+"""Outputs of programs, if they follow from arguments and input."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _FORMAT = r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(?:\*|\d+))?(\([^)]*\)T|[a-zA-Z]))"
 
 
 def executable(text: str) -> str:
-    """A text as a shell reads it when it becomes program text: patterns are characters again."""
+    """Return a text as a shell reads it as program text: patterns are characters again."""
     return text.translate(_AS_SOURCE)
 
 
 def quote(word: str) -> str:
-    """A word quoted for a shell; unknown parts stay unknown."""
-    import shlex  # noqa: PLC0415 - for aliases alone
+    """Quote a word for a shell; unknown parts stay unknown."""
+    import shlex  # noqa: PLC0415 - only for aliases
 
     return shlex.quote(word) if marks.is_known(word) else word
 
 
 def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader) -> str:
-    """The text a program prints, unknown where nothing is known about it. `read` gives the text of
-    a file the program itself made, or a hole."""
+    """Return the text a program prints, unknown if nothing is known about it. `read` returns the
+    text of a file the program itself made, or a hole."""
     verbs = SHELL_SETUP.get(name)
     if verbs == "" or (verbs and not set(words(verbs)).isdisjoint(argv[1:3])):
         return ""
@@ -51,8 +51,8 @@ def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader)
 
 Reader = Callable[[str], str]
 
-# Programs that print settings for `eval "$(program verb)"`, as their manuals tell people to; what
-# they print sets variables and functions. Where verbs are named, only one of those does.
+# Programs that print settings for `eval "$(program verb)"`, as their manuals advise; the output
+# sets variables and functions. If verbs are named, only one of those does.
 SHELL_SETUP = {
     "apt-config": "shell", "ssh-agent": "", "gpg-agent": "", "keychain": "", "dircolors": "",
     "lesspipe": "", "lesspipe.sh": "", "resize": "", "tset": "", "register-python-argcomplete": "",
@@ -99,7 +99,7 @@ def _printf(argv: tuple[str, ...]) -> str:
 
 
 def format_printf(template: str, words: list[str]) -> str:
-    """What `printf template words` prints; the template repeats until the words are used up."""
+    """Return the output of `printf`; the template repeats until the words are used up."""
     template = unescape(template)
     pending, pieces = list(words), list[str]()
     has_fields = any(match.group() != "%%" for match in re.finditer(_FORMAT, template))
@@ -132,7 +132,7 @@ _CONVERSIONS: dict[str, Callable[[str], str]] = {
 
 
 def _find(argv: tuple[str, ...]) -> str:
-    """Paths under the first start folder, with the folders and the name they are known to have."""
+    """Return paths under the first start folder, with their known folders and name."""
     start = argv[1] if len(argv) > 1 and not argv[1].startswith(("-", "(", "!")) else "."
     tests = [pair for pair, before in zip(pairwise(argv), ("", *argv), strict=False)
              if before not in ("!", "-not")]  # fmt: skip
@@ -146,7 +146,7 @@ def _find(argv: tuple[str, ...]) -> str:
 
 
 def _folders(pattern: str) -> str:
-    """The folders that `-path '*/folder/*'` demands."""
+    """Return the folders that `-path '*/folder/*'` demands."""
     folders = [piece for piece in pattern.strip("*/").split("/") if piece not in ("", "*", ".")]
     known = "/".join(folders)
     return known if pattern.endswith("/*") and not re.search(r"[*?[]", known) else ""
@@ -157,12 +157,12 @@ def _operands(argv: tuple[str, ...]) -> list[str]:
 
 
 def _list(argv: tuple[str, ...]) -> str:
-    """What `ls` prints: the files it was given, and what is in the folders among them."""
+    """Return the output of `ls`: the files it was given, and the content of folders among them."""
     return "\n".join([*_operands(argv), marks.PATHS])
 
 
 def _path_of(argv: tuple[str, ...]) -> str:
-    """`realpath path` and its kin: the path, where there is one."""
+    """Return the path of `realpath path` and similar, if there is one."""
     operands = _operands(argv)
     return operands[0] + "\n" if len(operands) == 1 else marks.PATHS
 
@@ -184,7 +184,7 @@ def _name_of(argv: tuple[str, ...]) -> str:
 
 
 def _grep(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
-    """`grep -rl pattern folder`: names of files in the folder; else lines of what it is given."""
+    """Return file names for `grep -rl pattern folder`; otherwise lines of the input."""
     places = _operands(argv)[1:]
     if not places or not parse(argv, "efmABCdD").has("l", "L", "files-with-matches"):
         return stdin
@@ -198,7 +198,7 @@ def _git(argv: tuple[str, ...]) -> str:
 
 
 def _which(argv: tuple[str, ...]) -> str:
-    """`which name` prints a path that ends in the name; the name does for a command."""
+    """Return the output of `which name`: a path that ends in the name, or the name."""
     return "\n".join(_operands(argv))
 
 
@@ -231,7 +231,7 @@ def _decode(text: str, decode: Callable[[str], bytes]) -> str:
 
 
 def _base(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
-    """`base64 -d`, `base32 -d`."""
+    """Return the output of `base64 -d`, `base32 -d`."""
     import base64  # noqa: PLC0415 - few programs decode
 
     if not parse(argv, "w").has("d", "D", "decode", "i"):
@@ -257,7 +257,7 @@ def _rev(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
 
 
 def _change(text: str) -> str:
-    """What becomes of a text that is not all known: nothing to be feared if none of it was."""
+    """Return a changed, partly known text: suspicious only if fetched or decoded."""
     if marks.FETCHED in text:
         return marks.FETCHED
     if marks.DECODED in text or not marks.is_only_hole(text):
@@ -291,7 +291,7 @@ def _tr_set(text: str) -> str:
 
 
 def _run_sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
-    """`s/old/new/` of plain text on known input; anything else is a decoder."""
+    """Return the result of `s/old/new/` on known input; anything else is a decoder."""
     parsed = parse(argv, "efl")
     scripts = list(parsed.values("e")) or [word for _, word in parsed.operands[:1]]
     text = stdin
@@ -305,7 +305,7 @@ def _run_sed(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
 
 
 def _cut(argv: tuple[str, ...], stdin: str, read: Reader) -> str:
-    """Columns of known input: `-c2-5`, `-d, -f1`."""
+    """Return columns of known input: `-c2-5`, `-d, -f1`."""
     if not marks.is_known(stdin):
         return _change(stdin)
     parsed = parse(argv, "bcdf", ("characters", "delimiter", "fields", "bytes"))

@@ -1,4 +1,4 @@
-"""Redirections: files read and written, what a command finds on stdin, who sees its stdout."""
+"""Redirections: files read and written, a command's stdin, and readers of its stdout."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def redirect(
     frame: Frame,
     argv: tuple[str, ...],
 ) -> tuple[Frame, list[tuple[str, bool]]]:
-    """The frame that the command runs in, and the files its stdout goes to (path, appends)."""
+    """Return the command's frame, and the files its stdout goes to (path, appends)."""
     if not redirections:
         return frame, []
     opening = _Opening(walker, state, frame, argv)
@@ -94,7 +94,7 @@ class _Opening:
 
 
 def store(output: str, targets: Sequence[tuple[str, bool]], state: ShellState) -> str:
-    """Remember what went to files; a command whose stdout is redirected prints nothing."""
+    """Remember the text that went to files; a command whose stdout is redirected prints nothing."""
     for target, appends in targets:
         path = state.resolve(target)
         before = state.files.get(path, "") if appends else ""
@@ -103,7 +103,7 @@ def store(output: str, targets: Sequence[tuple[str, bool]], state: ShellState) -
 
 
 def file_text(path: str, state: ShellState, frame: Frame) -> str:
-    """The text of a file, if this program made it; else unknown."""
+    """Return the text of a file, if this program made it; else unknown."""
     if path in STDIN_PATHS:
         return frame.stdin if frame.stdin is not None else marks.LIST
     if not state.files:
@@ -112,7 +112,7 @@ def file_text(path: str, state: ShellState, frame: Frame) -> str:
 
 
 def is_silent(stage: Statement) -> bool:
-    """Whether a pipeline stage lets nothing of its input through to the terminal."""
+    """Return whether a pipeline stage hides all its input from the terminal."""
     if isinstance(stage, Simple | CompoundCommand):
         for item in stage.redirections:
             if item.operator in (">", ">>", ">|", "&>", "&>>") and item.fd in ("", "1"):

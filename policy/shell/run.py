@@ -1,4 +1,4 @@
-"""What a program other than a builtin does: chosen by its row in the table of programs."""
+"""Effects of programs other than builtins: chosen by a row in the table of programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from policy.shell.files import REWRITERS
 from policy.shell.options import CONSOLES, PROGRAMS, UNKNOWN_PROGRAM, interpreter, parse
 from policy.shell.outputs import output_of
 from policy.shell.redirections import file_text
-from policy.shell.script_files import only_what_is_certain, run_script_text, text_on_disk
+from policy.shell.script_files import only_certain_effects, run_script_text, text_on_disk
 from policy.shell.state import ShellState
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LOADER = r"ld-(linux|musl)[\w.-]*\.so[.\d]*|ld\.so[.\d]*"
 
 
 def run_program(walker: Walker, argv: tuple[str, ...], state: ShellState, frame: Frame) -> str:
-    """Whatever a program other than a builtin does; returns what it would print."""
+    """Run a program other than a builtin; return what it would print."""
     name = _name_of(argv[0], state)
     program = PROGRAMS.get(name, UNKNOWN_PROGRAM)
     if program is _PLAIN and "/" not in argv[0]:
@@ -75,19 +75,19 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: ShellState, frame:
 
 
 def _name_of(word: str, state: ShellState) -> str:
-    """The program's name; through a link or a copy that this program made, the original's."""
+    """Return the program's name; for a link or copy that this program made, the original's."""
     if "/" in word and state.links:
         word = state.resolve(word)
     name = (program_name(word) or "").removesuffix(".exe")
     name = name.partition("@")[0] or name  # `prettier@3`
     if name[:1] == "g" and name not in PROGRAMS and name[1:] in PROGRAMS:
-        name = name[1:]  # GNU's, beside another system's
+        name = name[1:]  # GNU's, next to another system's
     return "ld.so" if name[:2] == "ld" and re.fullmatch(_LOADER, name) else name
 
 
 def _run_by_path(call: ProgramCall, *, is_known: bool) -> bool:
-    """Run a script by its path; False where no text lies there, as with `/bin/sh`. What its name
-    says counts beside its text: a script `bin/docker` passes on what it is given."""
+    """Run a script by its path; return False if it has no text, as with `/bin/sh`. The effects of
+    its name count in addition: a script `bin/docker` passes on its arguments."""
     word, walker, state = call.argv[0], call.walker, call.state
     is_known = is_known or call.name in PROGRAMS
     was_partial = walker.is_partial
@@ -138,13 +138,13 @@ def _run_interpreter(call: ProgramCall, known: dict[str, str]) -> str | None:
     if path in ("-", "/dev/stdin") or path.startswith("/dev/fd/") or text != marks.LIST:
         walker.run_code(known["language"], text, state, frame)
     elif (on_disk := text_on_disk(walker, path, state)) is not None:
-        with only_what_is_certain(walker):
+        with only_certain_effects(walker):
             walker.run_code(known["language"], on_disk, state, frame)
     return marks.LIST
 
 
 def _run_named(call: ProgramCall, operands: list[str], modules: list[str]) -> None:
-    """`python -m pip` is pip, `bun x` is bunx."""
+    """Run by another name: `python -m pip` is pip, `bun x` is bunx."""
     if call.name == "bun" and operands[:1] == ["x"]:
         call.run(["bunx", *operands[1:]])
     for index, word in enumerate(call.argv):
@@ -154,7 +154,7 @@ def _run_named(call: ProgramCall, operands: list[str], modules: list[str]) -> No
 
 
 def _run_console(call: ProgramCall) -> None:
-    """`rails runner code`, `python manage.py shell -c code`: code for a framework's console."""
+    """Run `rails runner code`, `python manage.py shell -c code`: code for a framework's console."""
     names = [word.rpartition("/")[2] for word in call.argv[:2]]
     for known in [CONSOLES[name] for name in names if name in CONSOLES]:
         for option, following in pairwise((*call.argv, "")):
@@ -165,13 +165,13 @@ def _run_console(call: ProgramCall) -> None:
 
 
 def _read_timed_code(argv: tuple[str, ...]) -> Iterator[str]:
-    """`python -m timeit -s setup statement ...`: its operands are code."""
+    """Read the code in the operands of `python -m timeit -s setup statement ...`."""
     parsed = parse(argv[argv.index("timeit") :] if "timeit" in argv else (), "nrsu")
     yield from parsed.values(("s", "setup"))
     yield from (word for _, word in parsed.operands)
 
 
-# What `Program.runs` may say, by the module of this folder with a function `run_…` for it: loaded
+# The values of `Program.runs`, by the module of this folder with a function `run_…` for it: loaded
 # when a command needs it, as most commands need none of them.
 RUNNERS: dict[str, str] = {
     kind: module
@@ -207,7 +207,7 @@ PROJECT_FILES: dict[str, str] = {
     for name in names.split()
 }
 
-# Those that run one only where a certain word is given.
+# Those that run one only if a certain word is given.
 _NEEDS_WORD = dict.fromkeys(("docker", "podman"), frozenset(("compose",))) | {
     "go": frozenset(("run", "generate", "test")), "node": frozenset(("--run", ".")),
     **dict.fromkeys(("terraform", "tofu"), frozenset(("apply", "destroy"))),
@@ -216,7 +216,7 @@ _NEEDS_WORD = dict.fromkeys(("docker", "podman"), frozenset(("compose",))) | {
 
 @functools.cache
 def runner(kind: str) -> Runner:
-    """What follows the conventions that a row's `runs` names."""
+    """Return the function for the conventions that a row's `runs` names."""
     module = importlib.import_module(f"policy.shell.{RUNNERS[kind]}")
     found: Runner = getattr(module, f"run_{kind}")
     return found

@@ -1,4 +1,4 @@
-"""Scripts run by path: those that the program itself wrote, and those that may be read on disk."""
+"""Scripts run by path: those that the program itself wrote, and those readable on disk."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Scripts:
         self.found = 0
 
     def read(self, walker: Walker, path: str) -> str | None:
-        """The text of a file, or the names in a folder whose path ends in a slash."""
+        """Return the text of a file, or the names in a folder whose path ends in a slash."""
         if path in self.texts:
             return self.texts[path]
         if not marks.is_known(path) or len(self.texts) >= LOOKS_MAX or self.found >= SCRIPTS_MAX:
@@ -55,7 +55,7 @@ class Scripts:
 
 
 def text_on_disk(walker: Walker, path: str, state: ShellState) -> str | None:
-    """The text of a script file on the disk; None where it may not be read or was run before."""
+    """Return a script file's text; None if it may not be read or was run before."""
     scripts, path, text = walker.scripts, state.resolve(path), None
     if scripts is not None:
         if path in scripts.seen:
@@ -67,9 +67,9 @@ def text_on_disk(walker: Walker, path: str, state: ShellState) -> str | None:
 
 
 @contextmanager
-def only_what_is_certain(walker: Walker) -> Iterator[None]:
-    """Of a file on the disk only what it is certain to do counts. Somebody wrote it for a purpose
-    of its own, so that what cannot be known before it runs is no sign of anything."""
+def only_certain_effects(walker: Walker) -> Iterator[None]:
+    """Count only certain effects of a file on the disk. It was written for its own purpose, so
+    unknown parts are not suspicious."""
     before = dict(walker.effects)
     yield
     new = [_in_file(effect) for effect in walker.effects if effect not in before]
@@ -93,7 +93,7 @@ def _is_certain(effect: Effect) -> bool:
 def run_script_file(
     walker: Walker, path: str, parameters: tuple[str, ...], state: ShellState, frame: Frame
 ) -> None:
-    """Run a shell script by path: its text where that is known, else only the reading of it."""
+    """Run a shell script by path: its text if that is known, else only the reading of it."""
     walker.report_file(path, state, frame, is_write=False)
     run_script_text(walker, path, parameters, state, frame)
 
@@ -109,7 +109,7 @@ def run_script_text(
     if text is None:
         return False
     state.parameters, state.name = parameters, path
-    with nullcontext() if is_made else only_what_is_certain(walker):
+    with nullcontext() if is_made else only_certain_effects(walker):
         run_with_shebang(walker, text, state, frame)
     return True
 

@@ -1,4 +1,4 @@
-"""What is known while a program is walked, and where the walk is."""
+"""The known state while a program is walked, and the place of the walk."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class BudgetExceededError(Exception):
 
 
 class Variable(NamedTuple):
-    """Every value a variable may have; `items` instead, when it is an array."""
+    """The values a variable may have; `items` instead, if it is an array."""
 
     values: tuple[str, ...]
     items: tuple[str, ...] | None = None
     is_exported: bool = False
 
     def merge(self, other: Variable) -> Variable:
-        """What is known when either may hold."""
+        """Return what is known if either may hold."""
         if self == other:
             return self
         exported = self.is_exported or other.is_exported
@@ -50,7 +50,7 @@ class WorkBudget:
         self.spent = 0
 
     def spend(self, amount: int = 1) -> None:
-        """Count; raises BudgetExceededError when the allowance is used up."""
+        """Count work; raises BudgetExceededError when the allowance is used up."""
         self.spent += amount
         if self.spent > self.limit:
             raise BudgetExceededError(f"it takes more than {self.limit} steps to follow")
@@ -78,7 +78,7 @@ class ShellState:
         self.integers: frozenset[str] = frozenset()  # names evaluated as numbers: `declare -i`
 
     def copy(self) -> ShellState:
-        """An independent copy, for a subshell or one arm of a branch; files are shared."""
+        """Return an independent copy, for a subshell or one arm of a branch; files are shared."""
         twin = ShellState.__new__(ShellState)
         twin.env, twin.home, twin.cwd = self.env, self.home, self.cwd
         twin.variables = dict(self.variables)
@@ -90,16 +90,16 @@ class ShellState:
         return twin
 
     def take(self, other: ShellState) -> None:
-        """Become what the other is; the positional parameters stay, they are the caller's."""
+        """Become the other state; the positional parameters stay, they are the caller's."""
         self.variables, self.functions = dict(other.variables), dict(other.functions)
         self.aliases, self.cwd, self.integers = dict(other.aliases), other.cwd, other.integers
 
     def fingerprint(self) -> frozenset[object]:
-        """Equal for states in which the same commands do the same."""
+        """Return a value that is equal for states in which the same commands do the same."""
         return frozenset((*self.variables.items(), self.cwd, *self.aliases.items()))
 
     def join(self, other: ShellState) -> None:
-        """Keep what may hold after either of two ways to get here."""
+        """Merge the values that may hold after either of two ways to get here."""
         for name, theirs in other.variables.items():
             mine = self.variables.get(name)
             if mine is not theirs:
@@ -116,13 +116,13 @@ class ShellState:
             self.parameters = (marks.LIST,)
 
     def widen(self, before: Mapping[str, Variable]) -> None:
-        """What differs from before, and still changes after several passes, may have any value."""
+        """Make variables that still change after several passes unknown."""
         for name, variable in self.variables.items():
             if before.get(name) != variable:
                 self.variables[name] = Variable((marks.LIST,), None, variable.is_exported)
 
     def lookup(self, name: str) -> Variable | None:
-        """A variable, or the environment's; None when neither knows the name."""
+        """Return a variable, or the environment's; None if neither has the name."""
         return self.variables.get(name) or self._inherit(name)
 
     def _inherit(self, name: str) -> Variable | None:
@@ -141,7 +141,7 @@ class ShellState:
         self.variables[name] = Variable(values, items, exported)
 
     def resolve(self, path: str) -> str:
-        """A path seen from the current folder, through links that this program made."""
+        """Return a path seen from the current folder, through links that this program made."""
         return resolve(path, self.cwd, self.links)
 
     def export(self, name: str) -> None:
@@ -152,7 +152,7 @@ class ShellState:
 
 
 def _join(first: Variable | None, second: Variable) -> Variable:
-    """Either of two values; a name that may also be unset may be empty."""
+    """Join two values; a name that may also be unset may be empty."""
     if first is None:
         return Variable(("", *second.values), second.items, second.is_exported)
     return first.merge(second)
@@ -173,7 +173,7 @@ class Frame(NamedTuple):
     span: Span | None = None
     nesting: tuple[str, ...] = ()
     is_syntactic: bool = True
-    is_visible: bool = True  # whether stdout reaches whoever asked
+    is_visible: bool = True  # True if stdout reaches the caller
     stdin: str | None = None  # what commands can read; None: the terminal, or unknown to matter
     depth: int = 0
     calls: tuple[str, ...] = ()
@@ -181,14 +181,14 @@ class Frame(NamedTuple):
     is_captured: bool = False  # whether a variable holds stdout
 
     def at(self, span: Span, text: str) -> Frame:
-        """The frame of a command in this one's text."""
+        """Return the frame of a command in this one's text."""
         return Frame(
             self.source, span, self.nesting, self.is_syntactic, self.is_visible, self.stdin,
             self.depth, self.calls, text, self.is_captured,
         )  # fmt: skip
 
     def inside(self, what: str, span: Span | None = None, text: str | None = None) -> Frame:
-        """The frame of a program or text that this one runs; too deep is an error."""
+        """Return the frame of a program or text that this one runs; too deep is an error."""
         if self.depth >= RUN_DEPTH_MAX:
             raise ShellSyntaxError(f"programs that run programs, {RUN_DEPTH_MAX} deep")
         return self._replace(

@@ -34,7 +34,7 @@ def _decode(match: re.Match[str]) -> str:
 
 
 class ShellSyntaxError(ValueError):
-    """Text that bash would not accept, or that goes beyond what is read here."""
+    """Text that bash would not accept, or that is beyond the syntax read here."""
 
 
 class Literal(NamedTuple):
@@ -112,7 +112,7 @@ class Redirection(NamedTuple):
 
 
 class Token(NamedTuple):
-    """A piece of text that the lexer hands on."""
+    """A piece of text from the lexer."""
 
     kind: str  # word, redirect, test, arith, op, pattern_start, pattern_end, reserved, newline
     text: str
@@ -160,7 +160,7 @@ class CompoundCommand(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """`if` and `case`: what always runs first, then alternatives of which at most one runs."""
+    """`if` and `case`: first what always runs, then at most one alternative."""
 
     head: "tuple[Statement, ...]"
     words: tuple[Word, ...]

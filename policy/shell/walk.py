@@ -1,4 +1,4 @@
-"""Walks statements with a state, and reports every effect a program would have."""
+"""Walk over statements with a state, reporting every effect a program would have."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
 ARGV_MAX = 64  # words of a command that each of the files it touches is reported with
-_LOOP_PASSES = 2  # what still changes then may be anything
+_LOOP_PASSES = 2  # values that still change then are unknown
 
 
 class Walker:
@@ -59,18 +59,18 @@ class Walker:
         self.effects: dict[Effect, None] = {}
         self.frame = Frame(program)
         self.captured: list[Download] = []  # those whose answer a variable holds
-        self.scripts: Scripts | None = None  # those on the disk, where they may be read
+        self.scripts: Scripts | None = None  # those on the disk, if they may be read
         self.is_partial = False  # something was guessed, or could not be read
         self.steps: set[object] = set()  # of project files, already followed
         self.built: dict[int, tuple[Statement, tuple[Token, ...]]] = {}
-        # Calls already followed; the body is kept so that its identity stays its own.
+        # Calls already followed; the body is stored so that its identity stays its own.
         self.called: dict[object, tuple[str, ShellState, Statement]] = {}
         self.expander = Expander(budget, self._substitute, self.run_template)
 
     # Texts
 
     def run_text(self, text: str, state: ShellState, frame: Frame) -> str:
-        """Walk shell text that something executes; returns what it would print."""
+        """Walk shell text that something executes; return what it would print."""
         if marks.is_only_hole(text):
             self.report_opaque("shell text that is not known before it runs", (), frame)
             return marks.LIST
@@ -91,7 +91,7 @@ class Walker:
         self.screen(self, language, self._untrace(code, frame), state, frame)
 
     def _untrace(self, text: str, frame: Frame) -> str:
-        """Text about to be executed: where it was decoded first, that alone is worth a report."""
+        """Return text about to be executed; decoded text is reported for that alone."""
         if marks.DECODED_KNOWN in text:
             self.report_opaque("decoded text is executed", (), frame)
         return marks.untrace(text)
@@ -99,7 +99,7 @@ class Walker:
     # Reports
 
     def place(self, start: int, end: int, frame: Frame) -> EffectPlace:
-        """The place of a piece of the frame's source."""
+        """Return the place of a piece of the frame's source."""
         text = frame.source[start:end]
         if frame.span is not None:
             return EffectPlace(frame.span, text, frame.nesting)
@@ -116,11 +116,11 @@ class Walker:
         self.effects[effect] = None
 
     def report_opaque(self, why: str, argv: tuple[str, ...], frame: Frame) -> None:
-        """Something unknown would be executed."""
+        """Report that something unknown would be executed."""
         self.report(OpaqueExec(why, argv, self._here(frame)))
 
     def report_unparsed(self, why: str, frame: Frame) -> None:
-        """Something that cannot be read would be executed."""
+        """Report that something unreadable would be executed."""
         self.report(Unparsed(why, self._here(frame)))
 
     def report_file(
@@ -132,20 +132,20 @@ class Walker:
         is_write: bool,
         argv: Sequence[str] = (),
     ) -> None:
-        """A file is read or written."""
+        """Report that a file is read or written."""
         self.report(self.file_access(path, state, frame, is_write=is_write, argv=argv))
 
     def file_access(
         self, path: str, state: ShellState, frame: Frame, *, is_write: bool, argv: Sequence[str]
     ) -> FileAccess:
-        """The reading or writing of a file, its path seen from where the walk is."""
+        """Return the reading or writing of a file, its path seen from where the walk is."""
         resolved = state.resolve(marks.untrace(path))
         return FileAccess(resolved, is_write, tuple(argv[:ARGV_MAX]), self._here(frame))
 
     # Statements
 
     def walk(self, statement: Statement, state: ShellState, frame: Frame) -> str:
-        """Walk one statement; returns what it would print, as far as that is known."""
+        """Walk one statement; return what it would print, if that is known."""
         self.budget.spend()
         outer, self.frame = self.frame, frame
         output = _WALKERS[type(statement)](self, statement, state, frame)
@@ -160,7 +160,7 @@ class Walker:
         return printed
 
     def _pipeline(self, node: ShellPipeline, state: ShellState, frame: Frame) -> str:
-        """Each stage runs in a copy of the state, with the stage before it on stdin."""
+        """Run each stage in a copy of the state, with the stage before it on stdin."""
         output = frame.stdin
         visible = [frame.is_visible]
         for stage in reversed(node.stages[1:]):
@@ -278,7 +278,7 @@ class Walker:
         return found.pop() if len(found) == 1 else marks.LIST
 
     def command(self, argv: tuple[str, ...], state: ShellState, frame: Frame) -> str:
-        """One command whose arguments are expanded; returns what it would print."""
+        """Run one command whose arguments are expanded; return what it would print."""
         self.budget.spend(1 + len(argv))
         if not argv:
             return ""
@@ -294,7 +294,7 @@ class Walker:
             shown = tuple(word.replace(FIELD_BREAK, " ") for word in argv)
         self.report(Command(shown, self._here(frame), frame.is_syntactic))
         if program_name(argv[0]) is None:
-            builtins.run_behind_unknown(self, argv, state, frame)
+            builtins.run_after_unknown(self, argv, state, frame)
         if argv[0] in state.aliases:
             builtins.run_alias(self, argv, state, frame)
         if function := state.functions.get(argv[0]):
@@ -339,7 +339,7 @@ class Walker:
     # Substitutions
 
     def _substitute(self, part: Substitution, state: ShellState) -> str:
-        """Run a substitution in a copy of the state; for `<( )` the path of what it prints."""
+        """Run a substitution in a copy of the state; for `<( )` return the path of its output."""
         frame = self.frame
         span = frame.span or self.place(part.start, part.end, frame).span
         if frame.depth >= RUN_DEPTH_MAX:
@@ -364,13 +364,13 @@ class Walker:
         return output
 
     def _build(self, tokens: tuple[Token, ...]) -> Statement:
-        """The statement of a substitution's tokens, built once however often it is walked."""
+        """Return the statement of a substitution's tokens, built once."""
         if id(tokens) not in self.built:
             self.built[id(tokens)] = (build(tokens), tokens)
         return self.built[id(tokens)][0]
 
     def run_template(self, text: str, state: ShellState) -> str:
-        """Text that bash expands once more when it is used: prompts, `${v@P}`, subscripts."""
+        """Run text that bash expands again when it is used: prompts, `${v@P}`, subscripts."""
         frame = self.frame
         if marks.is_only_hole(text):
             self.report_opaque("a prompt that is not known before it is expanded", (), frame)

@@ -55,7 +55,7 @@ class Cursor:
         self.heredocs: list[Heredoc] = []
 
     def peek(self, length: int = 1) -> str:
-        """The next characters, without moving."""
+        """Return the next characters, without moving."""
         return self.text[self.pos : self.pos + length]
 
     def descend(self) -> None:
@@ -89,10 +89,10 @@ _OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|//?|\^\^?|,,?|@|:")
 # `${{ github.ref }}`: filled in before a shell sees it, where workflows run. A shell refuses it.
 _TEMPLATE = re.compile(r"\{[^`$(){}\n]*(?:\([^`$()\n]*\)[^`$(){}\n]*)*\}\}")
 _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
-# Most of what stands in double quotes: fixed text, or one variable.
+# Most texts in double quotes: fixed text, or one variable.
 _FIXED_QUOTED = re.compile(r'"([^"\\$`]*)"')
 _QUOTED_PARAMETER = re.compile(r'"\$([A-Za-z_]\w*|[0-9@*#])"', re.ASCII)
-# What needs no second look before a closing character; "" is the end of the text.
+# Text without special meaning before a closing character; "" is the end of the text.
 _RUNS = {
     "": re.compile(r"[^\\$`]+"),
     '"': re.compile(r'[^"\\$`]+'),
@@ -106,7 +106,7 @@ _EXTENDED = frozenset("?*+@!")
 
 
 def read_unquoted(cursor: Cursor, terminators: frozenset[str]) -> tuple[Part, ...]:
-    """Parts up to a character that ends an unquoted word."""
+    """Return parts up to a character that ends an unquoted word."""
     text, parts, size = cursor.text, list[Part](), len(cursor.text)
     while cursor.pos < size:
         if plain := _PLAIN.match(text, cursor.pos):
@@ -142,7 +142,7 @@ def _read_extended(cursor: Cursor) -> Part:
 
 
 def read_special(cursor: Cursor, *, quoted: bool) -> list[Part]:
-    """A quote, a backslash, a `$` or a backtick at the cursor."""
+    """Read a quote, a backslash, a `$` or a backtick at the cursor."""
     char = cursor.peek()
     if char == "'":
         return [_read_single_quoted(cursor)]
@@ -225,7 +225,7 @@ def _read_ansi(cursor: Cursor, quote: int) -> Part:
 
 
 def _read_bracketed(cursor: Cursor, opener: str, *, quoted: bool) -> Part:
-    """`${…}`, `$[…]`, `$((…))` or `$(…)` with the cursor behind the opening character."""
+    """Read `${…}`, `$[…]`, `$((…))` or `$(…)` with the cursor after the opening character."""
     if opener == "{":
         return _read_braced(cursor, quoted=quoted)
     if opener == "[":
@@ -250,7 +250,7 @@ def _read_substitution(cursor: Cursor, kind: str, *, quoted: bool) -> Part:
 
 
 def _read_braced(cursor: Cursor, *, quoted: bool) -> Part:
-    """`${...}` with the cursor behind the brace."""
+    """Read `${...}` with the cursor after the brace."""
     text = cursor.text
     prefix = ""
     if cursor.peek() in ("!", "#") and text[cursor.pos + 1 : cursor.pos + 2] not in ("}", ""):
@@ -277,7 +277,7 @@ def _read_braced(cursor: Cursor, *, quoted: bool) -> Part:
 
 
 def read_until(cursor: Cursor, closer: str, *, quoted: bool = False) -> tuple[Part, ...]:
-    """Parts up to and over the closing character that belongs to what was opened before. For double
+    """Return parts up to and over the closing character of an earlier opening one. For double
     quotes, the operands of `${…}`, subscripts, arithmetic, patterns and whole texts."""
     run, opener = _RUNS[closer], _OPENERS.get(closer)
     parts: list[Part] = []
@@ -306,7 +306,7 @@ def read_until(cursor: Cursor, closer: str, *, quoted: bool = False) -> tuple[Pa
 
 
 def read_arithmetic_command(cursor: Cursor) -> tuple[Part, ...] | None:
-    """The expression of `(( ))` with the cursor behind `((`; None when it is two subshells."""
+    """Read the expression of `(( ))` with the cursor after `((`; None if it is two subshells."""
     start, depth = cursor.pos, cursor.depth
     try:
         parts = read_until(cursor, ")")

@@ -22,13 +22,13 @@ def _stdin_words(call: ProgramCall) -> tuple[str, ...]:
 
 
 def _input(call: ProgramCall) -> str | None:
-    """What xargs reads: stdin, or the file that `-a` names."""
+    """Return xargs' input: stdin, or the file that `-a` names."""
     path = next(call.parsed.values(("a", "arg-file")), None)
     return call.frame.stdin if path is None else call.text_of(path)
 
 
 def _split_words(text: str, call: ProgramCall) -> tuple[str, ...]:
-    """Input split as xargs does: at blanks with quotes heeded, or at the separator it was given."""
+    """Split input as xargs does: at blanks with quotes heeded, or at the given separator."""
     separator = "\0" if call.parsed.has("0", "null") else None
     for given in call.parsed.values(("d", "delimiter")):
         separator = unescape(given)
@@ -43,7 +43,7 @@ def _split_words(text: str, call: ProgramCall) -> tuple[str, ...]:
 
 
 def run_xargs(call: ProgramCall) -> str | None:
-    """`xargs cmd`: the words of the input stand behind the command."""
+    """Run `xargs cmd`: the words of the input follow the command."""
     parsed = parse(call.argv, call.program.short, call.program.long.split(), permutes=False)
     inner = [word for _, word in parsed.operands]
     words = _stdin_words(call)
@@ -63,14 +63,14 @@ def run_xargs(call: ProgramCall) -> str | None:
 
 
 def _lines(text: str | None) -> list[str]:
-    """Lines of known input, each one word to replace a placeholder."""
+    """Return lines of known input, each one word to replace a placeholder."""
     if text is None or not (marks.is_known(text) or marks.PATHS in text):
         return [marks.LIST]
     return text.removesuffix("\n").split("\n")[:64]
 
 
 def run_parallel(call: ProgramCall) -> str | None:
-    """`parallel cmd ::: a b`: the command with each word."""
+    """Run `parallel cmd ::: a b`: the command with each word."""
     argv = list(call.argv[1:])
     separator = index_of(argv, ":::", "::::", ":::+")
     groups = [list[str]()]
@@ -88,14 +88,14 @@ def run_parallel(call: ProgramCall) -> str | None:
 
 
 def run_texts(call: ProgramCall) -> str | None:
-    """`concurrently "cmd" "cmd"`: every operand is shell text."""
+    """Run `concurrently "cmd" "cmd"`: every operand is shell text."""
     for text in call.operands():  # `npm:x` of concurrently is a script
         call.run_text(re.sub(r"^(npm|yarn|pnpm|bun|deno):", r"\1 run ", text))
     return None
 
 
 def run_find(call: ProgramCall) -> str | None:
-    """`-exec cmd ;` and its kin; `{}` becomes what is known of the paths found."""
+    """Run `-exec cmd ;` and similar; `{}` becomes the known parts of the paths found."""
     argv = call.argv
     found = output_of("find", argv, None, lambda path: marks.LIST).removesuffix("\n")
     if "-delete" in argv:
@@ -115,7 +115,7 @@ def run_find(call: ProgramCall) -> str | None:
 
 
 def run_fd(call: ProgramCall) -> str | None:
-    """`fd pattern -x cmd`: the command with what is found."""
+    """Run `fd pattern -x cmd`: the command with the found paths."""
     index = index_of(call.argv, "-x", "--exec", "-X", "--exec-batch")
     if index is not None:
         found = _find_by_fd(call.argv[1:index])
@@ -125,7 +125,7 @@ def run_fd(call: ProgramCall) -> str | None:
 
 
 def _find_by_fd(words: tuple[str, ...]) -> str:
-    """What fd finds: paths that end in its pattern, where that is a plain name."""
+    """Return fd's output: paths that end in its pattern, if that is a plain name."""
     pattern = next((word for word in words if word[:1] != "-"), "")
     name = re.sub(r"\\(.)", r"\1", pattern.removeprefix("^").removesuffix("$"))
     is_plain = re.fullmatch(r"\^?(?:[\w-]|\\.)+\$", pattern) is not None
@@ -133,21 +133,21 @@ def _find_by_fd(words: tuple[str, ...]) -> str:
 
 
 def run_argv(call: ProgramCall) -> str | None:
-    """`nice cmd`, `timeout 5 cmd`: the operands are a command."""
+    """Run `nice cmd`, `timeout 5 cmd`: the operands are a command."""
     inner = call.operands()[call.program.skip :]
     if call.parsed.has(*QUERY_OPTIONS.get(call.name, frozenset())):
         return None
     if len(inner) > 1 and "c" in call.program.short and re.match(r"-c$|--co?m?m?a?", inner[0]):
         return call.run_text(inner[1])
     if call.program.skip and inner[:1] and inner[0][:1] == "-":
-        inner = tuple(call.words((call.name, *inner)))  # options behind the first operand
+        inner = tuple(call.words((call.name, *inner)))  # options after the first operand
     if len(inner) == 1 and " " in inner[0]:
         return call.run_text(inner[0])
     return call.run(inner) if inner else None
 
 
 def run_env(call: ProgramCall) -> str | None:
-    """Variables first, then a command; `env -S` splits one string into both."""
+    """Run variables first, then a command; `env -S` splits one string into both."""
     for folder in call.parsed.values(("chdir", "C" if call.name == "env" else "D")):
         call = call.inside_folder(folder)
     state = call.state.copy()
@@ -179,7 +179,7 @@ def run_env(call: ProgramCall) -> str | None:
 
 
 def run_remote(call: ProgramCall) -> str | None:
-    """`ssh host words`: the words are joined and run by the remote shell."""
+    """Run `ssh host words`: the words are joined and run by the remote shell."""
     parsed = parse(call.argv, call.program.short, permutes=False)
     # A key in ~/.ssh is what ssh is there to use, any other is a file that it reads.
     call.report_files(*(key for key in parsed.values(("i",)) if ".ssh/" not in key))
@@ -201,7 +201,7 @@ def run_remote(call: ProgramCall) -> str | None:
 
 
 def run_shell(call: ProgramCall) -> str | None:
-    """`sh -c text name args`, `sh script args`, `sh -s args < text`."""
+    """Run `sh -c text name args`, `sh script args`, `sh -s args < text`."""
     argv = _without_plus(call.argv)
     parsed = parse(argv, "Oo", ("rcfile", "init-file", "command"), permutes=False)
     operands = tuple(word for _, word in parsed.operands)
@@ -234,7 +234,7 @@ def run_shell(call: ProgramCall) -> str | None:
 
 
 def _without_plus(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """The command line without options that are switched off, such as `+x`."""
+    """Return the command line without options that are switched off, such as `+x`."""
     index = 1
     while index < len(argv) and argv[index][:1] in ("-", "+") and argv[index] not in ("-", "--"):
         index += 1

@@ -1,4 +1,4 @@
-"""From what a file imports to the files that it means, a row a language."""
+"""Resolution of imports to the files they refer to, one row per language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from repomap.model import Import
 Resolve = Callable[[Tree, str, Import], tuple[str, ...]]
 
 MODULE_CHARS = 1000
-"""Longer than any name of a module that means a file."""
+"""Limit of length: no longer name of a module refers to a file."""
 
 RESOLVERS: Mapping[str, Resolve] = MappingProxyType(
     {
@@ -36,18 +36,18 @@ RESOLVERS: Mapping[str, Resolve] = MappingProxyType(
         "php": php.resolve,
     }
 )
-"""Other languages' imports stay names."""
+"""Languages whose imports are resolved; other imports stay names."""
 
 
 class Resolver:
-    """Resolves imports among the files of one map."""
+    """Resolver of imports among the files of one map."""
 
     def __init__(self, paths: Collection[str], read: Read) -> None:
-        """Index the paths; `read` gives the bytes of a configuration file, or None."""
+        """Index the paths; `read` returns the bytes of a configuration file, or None."""
         self._tree = Tree(paths, read)
 
     def resolve(self, path: str, language: str | None, one: Import) -> tuple[str, ...]:
-        """Return the files that an import in `path` means, sorted; none where it leads outside."""
+        """Return the files that an import in `path` refers to, sorted; empty for external ones."""
         resolve = RESOLVERS.get(language or "")
         if resolve is None or not 0 < len(one.module) <= MODULE_CHARS:
             return ()

@@ -1,4 +1,4 @@
-"""C and its kin: includes beside the file, or below a folder of headers."""
+"""C and related languages: includes next to the file, or below a folder of headers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ _SYSTEMS = frozenset(
     ["arpa", "asm", "asm-generic", "bits", "c++", "ext", "gnu", "linux", "mach", "net", "netinet",
      "sys"]
 )  # fmt: skip
-"""Folders of systems' headers: a repository's own copy is for those that lack them."""
+"""Folders of system headers: a repository's own copy is for systems without them."""
 
 
 def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
-    """Find a quoted include beside the file, then any in a folder `include`, then by its end."""
+    """Find a quoted include next to the file, then any in a folder `include`, then by its
+    ending."""
     is_quoted = one.form != "angled"
     if is_quoted:
         beside = join(folder_of(path), one.module)

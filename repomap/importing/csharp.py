@@ -1,4 +1,4 @@
-"""C#: namespaces are often folders below that of a project; nothing else says where they are."""
+"""C#: namespaces are usually folders below that of a project; nothing else names their place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
 
 
 def _by_project(tree: Tree, path: str, parts: list[str]) -> tuple[str, ...]:
-    """Find it below a project whose name the namespace begins with."""
+    """Find a namespace below a project whose name it begins with."""
     projects = tree.once(_index_projects, None)
     for count in range(len(parts), 0, -1):
         folders = projects.get(".".join(parts[:count]), [])
@@ -29,7 +29,7 @@ def _by_project(tree: Tree, path: str, parts: list[str]) -> tuple[str, ...]:
 
 
 def _by_folder(tree: Tree, path: str, parts: list[str]) -> tuple[str, ...]:
-    """Find the only folder that ends so; its first parts may be one name with dots."""
+    """Find the only folder with this ending; its first parts may be one name with dots."""
     if len(parts) < 2:
         return ()
     for count in range(len(parts), 0, -1):

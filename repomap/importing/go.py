@@ -1,4 +1,4 @@
-"""Go: a package is the folder behind its module's path."""
+"""Go: a package is the folder named after its module's path."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _NAME = "go.mod"
 
 
 def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
-    """Find the files of a package of this repository, its tests left out."""
+    """Find the files of a package of this repository, without its tests."""
     own = tree.once(_find_own, folder_of(path))
     if own is None:
         return ()
     own_path, replaced = tree.once(_read_module, own)
-    # Longest first: a module may lie in the folder of another.
+    # Longest first: a module may be in the folder of another.
     for begin in list_above(one.module):
         rest = one.module[len(begin) :].lstrip("/")
         if begin in replaced:

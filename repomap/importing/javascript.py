@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript: relative paths, paths of a configuration, packages of workspaces."""
+"""JavaScript and TypeScript: relative paths, configured paths, packages of workspaces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from repomap.importing.tree import Tree, folder_of, join, list_above, place, rea
 from repomap.model import Import
 
 _NAMES = ("tsconfig.json", "jsconfig.json", "tsconfig.app.json", "tsconfig.base.json")
-"""Configurations of a folder: tools' templates put the paths into one of the last two."""
+"""Configurations of a folder: templates of tools put the paths into one of the last two."""
 
 _EXTENDED_MAX = 8
 _CONFIGS_MAX = 4
@@ -18,12 +18,12 @@ _TARGETS_MAX = 8
 
 
 _Options = tuple[str | None, tuple[tuple[str, tuple[str, ...]], ...]]
-"""The folder where names that are not relative are looked for, and patterns, the most exact first,
-each with folders and files of the tree in which `*` stands for the rest."""
+"""The base folder of names that are not relative, and patterns, the most exact first, each with
+target paths in which `*` stands for the rest."""
 
 
 def list_configured(tree: Tree, path: str, module: str) -> Iterator[str]:
-    """Yield what the configurations above a file make of a name, without endings."""
+    """Yield the targets of a name by the configurations above a file, without endings."""
     for base, paths in tree.once(_list_options, folder_of(path)):
         for pattern, targets in paths:
             head, star, tail = pattern.partition("*")
@@ -46,7 +46,7 @@ def _list_options(tree: Tree, folder: str) -> tuple[_Options, ...]:
 
 
 def _read_options(tree: Tree, config: str) -> _Options:
-    """Read a configuration; what it says itself overrules what it extends."""
+    """Read a configuration; its own settings override the extended ones."""
     base: str | None = None
     paths: tuple[tuple[str, tuple[str, ...]], ...] | None = None
     for one, whole in _list_extended(tree, config):
@@ -64,7 +64,7 @@ def _read_options(tree: Tree, config: str) -> _Options:
 
 
 def _list_extended(tree: Tree, config: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a configuration and those that it extends, the one that overrules first."""
+    """Yield a configuration and those that it extends, the overriding ones first."""
     waiting, seen = [config], {config}
     while waiting and len(seen) <= _EXTENDED_MAX:
         one = waiting.pop()
@@ -102,7 +102,7 @@ _CHOICES_MAX = 16
 
 
 def list_packaged(tree: Tree, path: str, module: str) -> Iterator[str]:
-    """Yield what a name may mean among the repository's packages, without endings."""
+    """Yield the targets of a name among the repository's packages, without endings."""
     if module.startswith("#"):
         own = next(
             (one for one in list_above(folder_of(path)) if place(one, _NAME) in tree.paths), None
@@ -118,7 +118,7 @@ def list_packaged(tree: Tree, path: str, module: str) -> Iterator[str]:
 
 
 def _list_inside(tree: Tree, folder: str, rest: str) -> Iterator[str]:
-    """Yield what a path within a package may mean. What it names is often only built later."""
+    """Yield the targets of a path within a package. Many are only built later."""
     whole = tree.once(_read, folder)
     exports = whole.get("exports")
     if not (isinstance(exports, dict) and any(key.startswith(".") for key in exports)):
@@ -132,7 +132,7 @@ def _list_inside(tree: Tree, folder: str, rest: str) -> Iterator[str]:
 
 
 def _by_patterns(folder: str, patterns: object, name: str) -> Iterator[str]:
-    """Yield the targets of the patterns that fit, in which `*` stands for the rest."""
+    """Yield the targets of the matching patterns, in which `*` stands for the rest."""
     if not isinstance(patterns, dict):
         return
     for pattern, value in list(patterns.items())[:PATTERNS_MAX]:
@@ -187,7 +187,7 @@ _COMPILED = re.compile(r"\.[cm]?jsx?\Z")
 
 def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
     """Find a file by a relative path, by the configurations above it, or by a package's name."""
-    module = one.module.partition("?")[0]  # bundlers take options behind a question mark
+    module = one.module.partition("?")[0]  # bundlers accept options after a question mark
     if module.startswith(("./", "../")) or module in (".", ".."):
         target = join(folder_of(path), module)
         return () if target is None else find_file(tree, target)
@@ -200,10 +200,10 @@ def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
 
 
 def find_file(tree: Tree, target: str) -> tuple[str, ...]:
-    """Return the file that a path without its ending means; a folder means its `index`."""
+    """Return the file of a path without its ending; for a folder, its `index`."""
     if target in tree.paths:
         return (target,)
-    # TypeScript imports x.ts by the name that it is compiled to.
+    # TypeScript imports x.ts by its compiled name.
     bases = (target, _COMPILED.sub("", target), place(target, "index"))
     ways = (f"{base}{ending}" for base in bases if base for ending in _ENDINGS)
     return next(((way,) for way in ways if way in tree.paths), ())

@@ -1,4 +1,4 @@
-"""Java, Kotlin and Scala: a type's file lies where its package and name say."""
+"""Java, Kotlin and Scala: a type's path follows from its package and name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from repomap.model import Import
 
 _ENDINGS = (".java", ".kt", ".scala", ".groovy")
 _NESTED_MAX = 4
-"""How deep a member lies in the type that a file is named after."""
+"""Levels at which a member may be nested in the type that its file is named after."""
 
 
 def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
-    """Find a type, the type that a member belongs to, or all files of a package."""
+    """Find a type, the type of a member, or all files of a package."""
     own = f".{path.rpartition('.')[2]}"
     endings = (own, *(one for one in _ENDINGS if one != own)) if own in _ENDINGS else _ENDINGS
     found: list[str] = []
@@ -21,7 +21,7 @@ def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
 
 
 def _spell_out(one: Import) -> list[str]:
-    """Return each name in full: Scala takes several at once."""
+    """Return each name in full: Scala imports several at once."""
     begin, brace, inner = one.module.partition("{")
     names = [name.split("=>")[0].split(" as ")[0] for name in inner.rstrip("} ").split(",")]
     if not brace:
@@ -41,7 +41,7 @@ def _find(tree: Tree, path: str, module: str, endings: tuple[str, ...]) -> tuple
 def _find_type(
     tree: Tree, path: str, parts: list[str], endings: tuple[str, ...]
 ) -> tuple[str, ...]:
-    # A name alone has no package: a file of that name is anybody's.
+    # A name alone has no package: a file of that name may be unrelated.
     for count in range(len(parts), max(len(parts) - _NESTED_MAX, 1), -1):
         stem = "/".join(parts[:count])
         for ending in endings:
@@ -56,7 +56,7 @@ def _find_package(
     if len(parts) < 2:
         return ()
     folders = tree.find_folders_ending("/".join(parts))
-    # Tests often lie in a folder of the same package: the sources are meant.
+    # Tests are often in a folder of the same package: only the sources count.
     held = [one for one in folders if tree.list_folder(one, endings)]
     main = [one for one in held if not {"test", "androidTest"} & set(one.split("/"))]
     nearest = find_nearest(folder_of(path), main or held)

@@ -1,4 +1,4 @@
-"""PHP: included files by path, classes by the folders that composer.json gives to namespaces."""
+"""PHP: included files by path, classes by the folders of namespaces in composer.json."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
 
 
 def _find_file(tree: Tree, path: str, module: str) -> tuple[str, ...]:
-    # What follows `__DIR__ .` begins with a slash, and is from this folder.
+    # The path after `__DIR__ .` begins with a slash, and is relative to this folder.
     bare = module.lstrip("/")
     for folder in (folder_of(path), ""):
         target = join(folder, bare)
@@ -44,7 +44,7 @@ def _find_class(tree: Tree, path: str, name: str) -> tuple[str, ...]:
 
 
 def _index_prefixes(tree: Tree, _: None) -> dict[str, list[str]]:
-    """Return folders by the namespaces that the repository's composer.json files give them."""
+    """Return folders by namespace, from the repository's composer.json files."""
     found: dict[str, list[str]] = {}
     for config in tree.by_name.get(_CONFIG, ())[:_PREFIXES_MAX]:
         whole = read_json_object(tree, config)

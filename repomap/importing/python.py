@@ -9,15 +9,15 @@ from repomap.importing.tree import CANDIDATES, Tree, find_nearest, folder_of, li
 from repomap.model import Import
 
 _ENDINGS = ("/__init__.py", ".py", "/__init__.pyi", ".pyi")
-"""A package comes before a module of the same name."""
+"""Endings of modules: a package comes before a module of the same name."""
 
 _PACKAGE = ("__init__.py", "__init__.pyi")
 _SOURCES = ("src", "lib", "python")
-"""Names that a folder of sources often has, for packages without `__init__.py`."""
+"""Usual names of source folders, for packages without `__init__.py`."""
 
 
 def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
-    """Find the module, and submodules among the names that are taken from it."""
+    """Find the module, and submodules among the imported names."""
     bare = one.module.lstrip(".")
     level = len(one.module) - len(bare)
     parts = bare.split(".") if bare else []
@@ -37,10 +37,8 @@ def _relative(path: str, level: int) -> tuple[str, ...]:
 
 
 def _absolute(tree: Tree, path: str, first: str) -> Iterator[str]:
-    """Yield the folders from which a module may be found, the likeliest first.
-
-    A program's own folder comes before the standard library, all others after it.
-    """
+    """Yield the folders that may contain a module, the likeliest first. A program's own folder
+    comes before the standard library, all others after it."""
     own = tree.once(_find_top, folder_of(path))
     yield own
     if first in sys.stdlib_module_names:
@@ -53,12 +51,12 @@ def _absolute(tree: Tree, path: str, first: str) -> Iterator[str]:
 
 
 def _find_top(tree: Tree, folder: str) -> str:
-    """Return where the package that a folder belongs to lies; the folder where it is none."""
+    """Return the folder that contains a folder's package; the folder itself if it is not in one."""
     return next(one for one in list_above(folder) if not (one and _is_package(tree, one)))
 
 
 def _find_roots(tree: Tree, _: None) -> dict[str, list[str]]:
-    """Return the folders in which packages lie, by the names of those packages."""
+    """Return the folders that contain packages, by the names of those packages."""
     found: dict[str, list[str]] = {}
     for name in _PACKAGE:
         for path in tree.by_name.get(name, ()):

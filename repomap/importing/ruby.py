@@ -1,4 +1,4 @@
-"""Ruby: beside the file, below folders from which programs load, or by the only path's end."""
+"""Ruby: next to the file, below load folders, or by the only path with this ending."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ROOTS = ("lib", "spec", "test", "app")
 
 
 def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
-    """Find the file that is required."""
+    """Find the required file."""
     name = one.module if one.module.endswith(".rb") else f"{one.module}.rb"
     if one.form == "relative":
         beside = join(folder_of(path), name)
@@ -24,5 +24,5 @@ def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
         return find_nearest(path, found_below)
     if name != bare:
         return (bare,) if bare in tree.paths else ()
-    # A name alone is likelier a library's than that of some file deep in the tree.
+    # A name alone is more likely a library's than that of a file deep in the tree.
     return tree.only(bare) if "/" in bare else ()

@@ -1,4 +1,4 @@
-"""Rust: `mod` beside or below the file; `use` from the crate, the module, or another crate."""
+"""Rust: `mod` next to or below the file; `use` from the crate, the module, or another crate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIRST = ("lib.rs", "main.rs")
 
 
 def find_crate_root(tree: Tree, path: str) -> str | None:
-    """Return the first file of the crate that a file belongs to; None if it is not to be seen."""
+    """Return the first file of the crate of a file; None if it is not found."""
     return tree.once(_find_above, folder_of(path))
 
 
@@ -40,10 +40,8 @@ def _index_crates(tree: Tree, _: None) -> dict[str, str]:
 
 
 def _read_rows(data: bytes) -> dict[tuple[str, str], str]:
-    """Return the texts of a TOML file by table and key, line by line.
-
-    A whole parser takes quadratic time for keys of very many parts.
-    """
+    """Return the texts of a TOML file by table and key, line by line. A full parser takes quadratic
+    time for keys of very many parts."""
     found: dict[tuple[str, str], str] = {}
     table = ""
     for line in data.decode("utf-8", "replace").splitlines():
@@ -61,7 +59,7 @@ def _read_rows(data: bytes) -> dict[tuple[str, str], str]:
 
 _ROOTS = ("lib.rs", "main.rs", "mod.rs")
 _ROOT_FOLDERS = frozenset(["bin", "tests", "examples", "benches"])
-"""Folders in which each file is a crate's root: its modules lie beside it."""
+"""Folders in which each file is a crate's root, with its modules next to it."""
 
 _PART = re.compile(r"[A-Za-z_]\w*|[{},*]")
 _ENDS = frozenset([",", "}"])
@@ -70,7 +68,7 @@ _USES_MAX = 64
 
 
 def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
-    """Find the file of a module, or those of what a `use` takes."""
+    """Find the file of a module, or the files that a `use` imports."""
     if one.form == "mod":
         return _find(tree, _own_folder(path), [one.module]) or _beside_root(tree, path, one.module)
     found: list[str] = []
@@ -97,7 +95,7 @@ def _resolve_use(tree: Tree, path: str, parts: list[str]) -> tuple[str, ...]:
 
 
 def _in_crate(tree: Tree, root: str | None, parts: list[str]) -> tuple[str, ...]:
-    """Find a module below a crate's first file, which itself has what no module has."""
+    """Find a module below a crate's first file, which has all names without a module."""
     return () if root is None else _longest(tree, folder_of(root), parts) or (root,)
 
 
@@ -108,13 +106,13 @@ def _beside_root(tree: Tree, path: str, module: str) -> tuple[str, ...]:
 
 
 def _own_folder(path: str) -> str:
-    """Return where the modules of a file lie."""
+    """Return the folder of a file's modules."""
     name = path.rpartition("/")[2]
     return folder_of(path) if name in _ROOTS else path.removesuffix(".rs")
 
 
 def _module_file(tree: Tree, folder: str) -> tuple[str, ...]:
-    """Return the file of the module whose modules lie in a folder."""
+    """Return the file of the module whose modules are in a folder."""
     ways = (f"{folder}.rs", *(place(folder, name) for name in ("mod.rs", "lib.rs", "main.rs")))
     return tuple(way for way in ways if way in tree.paths)[:1]
 
@@ -132,7 +130,7 @@ def _find(tree: Tree, folder: str, parts: list[str]) -> tuple[str, ...]:
 
 
 def _spell_out(use: str) -> list[list[str]]:
-    """Return each path that a `use` takes in full: `a::{b, c::d}` are two."""
+    """Return each path of a `use` in full: `a::{b, c::d}` are two."""
     found: list[list[str]] = []
     outer: list[list[str]] = []
     begin: list[str] = []

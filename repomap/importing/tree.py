@@ -1,4 +1,4 @@
-"""The paths of a map, indexed by folder, by name and by how they end."""
+"""The paths of a map, indexed by folder, by name and by ending."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _Key = TypeVar("_Key", bound=Hashable)
 _Found = TypeVar("_Found")
 
 CONFIG_BYTES_MAX = 32 << 20
-"""What is read of all configuration files together; those that come later count as missing."""
+"""Limit for all configuration files together; later ones count as missing."""
 
 CANDIDATES = 64
-"""Of how many paths with the same end the nearest is looked for."""
+"""Limit of paths with the same ending that are compared for the nearest."""
 
 LEVELS_MAX = 40
-"""How many folders up something is looked for, before the top."""
+"""Limit of parent folders that are searched, before the top."""
 
 
 class Tree:
-    """The paths, and the bytes of those few that say how others are found."""
+    """The paths, and the bytes of the few files that configure imports."""
 
     def __init__(self, paths: Collection[str], read: Read) -> None:
-        """Take the paths, relative and with slashes."""
+        """Index the paths, relative and with slashes."""
         self.paths = frozenset(paths)
         self._read = read
         self._bytes_left = CONFIG_BYTES_MAX
         self._known: dict[tuple[object, Hashable], object] = {}
 
     def read(self, path: str) -> bytes:
-        """Return a configuration file; empty where it is not in the map, or can't be read."""
+        """Return a configuration file; empty if it is not in the map, or cannot be read."""
         if path not in self.paths or self._bytes_left <= 0:
             return b""
         data = self._read(path) or b""
@@ -45,7 +45,7 @@ class Tree:
         return data
 
     def once(self, find: Callable[[Tree, _Key], _Found], key: _Key) -> _Found:
-        """Return what a function finds for a key, asking it once a tree."""
+        """Return what a function finds for a key, calling it once per tree."""
         place = (find, key)
         if place not in self._known:
             self._known[place] = find(self, key)
@@ -54,7 +54,7 @@ class Tree:
 
     @cached_property
     def by_name(self) -> dict[str, list[str]]:
-        """The paths by their last part."""
+        """Return the paths by their last part."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(self.paths):
             found[path.rpartition("/")[2]].append(path)
@@ -62,26 +62,26 @@ class Tree:
 
     @cached_property
     def by_folder(self) -> dict[str, list[str]]:
-        """The paths by their folder, which is empty at the top."""
+        """Return the paths by their folder, which is empty at the top."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(self.paths):
             found[path.rpartition("/")[0]].append(path)
         return dict(found)
 
     def list_folder(self, folder: str, endings: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the files in a folder itself that end so."""
+        """Return the files directly in a folder with this ending."""
         return tuple(path for path in self.by_folder.get(folder, ()) if path.endswith(endings))
 
     def find_ending(self, suffix: str) -> tuple[str, ...]:
-        """Return paths that end in these whole parts: no more than `CANDIDATES`."""
+        """Return up to `CANDIDATES` paths that end in these whole parts."""
         return _find_ending(self._backward_paths, suffix)
 
     def find_folders_ending(self, suffix: str) -> tuple[str, ...]:
-        """Return folders of files that end in these whole parts: no more than `CANDIDATES`."""
+        """Return up to `CANDIDATES` folders of files that end in these whole parts."""
         return _find_ending(self._backward_folders, suffix)
 
     def only(self, suffix: str) -> tuple[str, ...]:
-        """Return the one path that ends in these whole parts; nothing where several do."""
+        """Return the only path that ends in these whole parts; empty if there are several."""
         fits = self.find_ending(suffix)
         return fits if len(fits) == 1 else ()
 
@@ -95,7 +95,7 @@ class Tree:
 
 
 def _reverse(path: str) -> str:
-    """Return a path with its parts from the last: those that end alike are neighbours."""
+    """Return a path with its parts reversed, so that equal endings are neighbours."""
     return "/".join(reversed(path.split("/"))) + "/"
 
 
@@ -109,7 +109,7 @@ def _find_ending(backward: Sequence[str], suffix: str) -> tuple[str, ...]:
 
 
 def find_nearest(path: str, candidates: Sequence[str]) -> tuple[str, ...]:
-    """Return the candidate that shares most folders with a path; nothing where several do."""
+    """Return the candidate that shares most folders with a path; empty if several do."""
     if len(candidates) <= 1:
         return tuple(candidates)
     parts = path.split("/")
@@ -123,7 +123,7 @@ def find_nearest(path: str, candidates: Sequence[str]) -> tuple[str, ...]:
 
 
 def join(folder: str, relative: str) -> str | None:
-    """Return a path from a folder, empty for the top; None where it leads out of the tree."""
+    """Return a path from a folder, empty for the top; None if it is outside the tree."""
     path = posixpath.normpath(posixpath.join(folder, relative))
     if path == ".":
         return ""
@@ -131,7 +131,7 @@ def join(folder: str, relative: str) -> str | None:
 
 
 def place(folder: str, name: str) -> str:
-    """Return the path of a name in a folder, either of which may be empty."""
+    """Return the path of a name in a folder; either may be empty."""
     return f"{folder}/{name}" if folder and name else folder or name
 
 
@@ -155,7 +155,7 @@ _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
 def read_json_object(tree: Tree, path: str) -> dict[str, Any]:
-    """Return the object that a file of the tree holds; empty where it is none."""
+    """Return the object in a file of the tree; empty if it has none."""
     try:
         found = json.loads(strip_comments(tree.read(path).decode("utf-8-sig")))
     except (ValueError, RecursionError):
@@ -166,7 +166,7 @@ def read_json_object(tree: Tree, path: str) -> dict[str, Any]:
 def strip_comments(text: str) -> str:
     """Return JSON without comments, and without commas before a closing bracket, in one pass."""
     kept: list[str] = []
-    comma = -1  # where in `kept` a comma is, behind which came only blanks
+    comma = -1  # place in `kept` of a comma that only blanks follow
     at = 0
     while (found := _TOKEN.search(text, at)) is not None:
         begin = found.start()
@@ -192,7 +192,7 @@ def strip_comments(text: str) -> str:
 
 
 def _skip_comment(text: str, begin: int) -> int:
-    """Return where a comment ends, or where it would begin if there is none."""
+    """Return the end of a comment, or its possible start without one."""
     if text.startswith("//", begin):
         end = text.find("\n", begin)
         return len(text) if end < 0 else end

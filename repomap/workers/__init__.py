@@ -1,4 +1,4 @@
-"""Describing files in processes of their own: a parser that dies takes only its file with it."""
+"""Worker processes that describe files: a parser that crashes loses only its file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _pool = WorkerPool(Path(__file__).with_name("__main__.py"), WORKERS, FRAME_BYTES
 
 
 def describe(data: bytes, language: str | None) -> Structure:
-    """Return the structure of a file; what its parser dies of has a note instead."""
+    """Return the structure of a file; a file that crashes its parser has a note instead."""
     if not needs_parser(data, language):
         return describe_structure(data, language)
     try:
@@ -23,7 +23,7 @@ def describe(data: bytes, language: str | None) -> Structure:
     except WorkerDiedError as error:
         return describe_unparsed(data, language, f"its parser ended: {error}")
     except ValueError as error:
-        return describe_unparsed(data, language, f"its parser's answer makes no sense: {error}")
+        return describe_unparsed(data, language, f"its parser's answer is invalid: {error}")
 
 
 def processes() -> list[int]:
@@ -32,5 +32,5 @@ def processes() -> list[int]:
 
 
 def restart() -> None:
-    """End the workers that wait for work; the next work starts new ones."""
+    """End the waiting workers; the next work starts new ones."""
     _pool.close()

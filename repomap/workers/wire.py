@@ -1,5 +1,5 @@
-"""What goes between this process and a describing worker: JSON, for a worker may have been taken
-over by what it parsed."""
+"""Messages between this process and a describing worker, in JSON, since a parsed file may have
+taken the worker over."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from repomap.structure import (
 )
 
 FRAME_BYTES = 32 * 1024 * 1024
-"""Longer than any answer that a sound worker gives to a file."""
+"""Limit of an answer; no intact worker sends a longer one."""
 
 _FORMS = frozenset(["", "quoted", "angled", "mod", "use", "relative", "file"])
 
@@ -29,7 +29,7 @@ def encode_order(language: str | None) -> bytes:
 
 
 def do_order(header: bytes, data: bytes) -> bytes:
-    """Describe a file as its order says."""
+    """Describe a file as an order requests."""
     return encode_structure(describe_structure(data, json.loads(header)["language"]))
 
 
@@ -45,10 +45,10 @@ def encode_structure(found: Structure) -> bytes:
 
 
 def decode_structure(frame: bytes, data: bytes) -> Structure:
-    """Return the structure that a worker tells of `data`.
+    """Return the structure in a worker's answer `data`.
 
     Raises:
-        ValueError: the answer is none that a sound worker gives.
+        ValueError: the answer is not one of an intact worker.
     """
     try:
         symbols, references, imports, purpose, skeleton, note = _rows(json.loads(frame), 6)
@@ -71,7 +71,7 @@ def decode_structure(frame: bytes, data: bytes) -> Structure:
 def _symbol(row: object, lines: int) -> Symbol:
     name, kind, parent, start, end, signature = _rows(row, 6)
     if _line(kind) not in KINDS:
-        raise ValueError(f"no kind of symbol: {kind!r:.40}")
+        raise ValueError(f"unknown kind of symbol: {kind!r:.40}")
     if _count(start, lines) > _count(end, lines):
         raise ValueError(f"lines {start} to {end}")
     return Symbol(_line(name), kind, _line(parent), start, end, _line(signature))
@@ -80,14 +80,14 @@ def _symbol(row: object, lines: int) -> Symbol:
 def _import(row: object) -> Import:
     module, names, form = _rows(row, 3)
     if _line(form) not in _FORMS:
-        raise ValueError(f"no form of import: {form!r:.40}")
+        raise ValueError(f"unknown form of import: {form!r:.40}")
     taken = tuple(_line(name, MODULE_CHARS) for name in _rows(names, NAMES_MAX))
     return Import(_line(module, MODULE_CHARS), taken, form)
 
 
 def _rows(value: object, most: int) -> list[Any]:
     if not isinstance(value, list) or len(value) > most:
-        raise TypeError(f"{value!r:.40} is no list of at most {most}")
+        raise TypeError(f"{value!r:.40} is not a list of up to {most}")
     return value
 
 
@@ -100,12 +100,12 @@ def _line(value: object, chars: int = LINE_CHARS) -> str:
 
 def _text(value: object, chars: int) -> str:
     if not isinstance(value, str) or len(value) > chars:
-        raise TypeError(f"{value!r:.40} is no text of at most {chars}")
-    value.encode()  # half a character, which JSON can tell, can be kept nowhere
+        raise TypeError(f"{value!r:.40} is not a text of up to {chars} characters")
+    value.encode()  # half of a surrogate pair, possible in JSON, cannot be stored
     return value
 
 
 def _count(value: object, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise TypeError(f"{value!r:.40} is no number from 1 to {most}")
+        raise TypeError(f"{value!r:.40} is not a number from 1 to {most}")
     return value

@@ -1,5 +1,5 @@
-// Lets a Mono compiler that has started wait for its program: told the gate, a sample to compile
-// before the wait, and behind them what mcs is told. Then mcs goes its own way.
+// A started Mono compiler waits for its program. Arguments: the gate, a sample to compile before
+// the wait, and then those of mcs, which continues by itself.
 using System;
 using System.IO;
 using System.Reflection;

@@ -1,5 +1,5 @@
-// Lets a JVM that has started wait for its program: an agent, which the JVM calls before it looks for
-// the main class. Behind the wait the launcher goes its own way, with no frame or thread of this.
+// A started JVM waits for its program: an agent, which the JVM calls before it looks for the main
+// class. After the wait the launcher continues, without a frame or thread of this agent.
 package ctxmode.prewarm;
 
 import java.io.BufferedReader;
@@ -36,7 +36,7 @@ public final class Prewarm {
     private Prewarm() {}
 
     /**
-     * Told the path of the gate and, where the program is javac, behind a comma that of a sample.
+     * Takes the path of the gate and, if the program is javac, after a comma that of a sample.
      * The main thread only waits for another, so that its own numbers (identity hashes) stay as new.
      */
     public static void premain(String told, Instrumentation jvm) throws Exception {

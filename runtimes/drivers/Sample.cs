@@ -1,4 +1,4 @@
-// What mcs compiles while it waits for its program: a little of what programs are made of.
+// Compiled by mcs while it waits for its program: common parts of programs.
 using System;
 using System.Collections.Generic;
 using System.IO;

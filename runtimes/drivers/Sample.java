@@ -1,4 +1,4 @@
-// What javac compiles while it waits for its program: a little of what programs are made of.
+// Compiled by javac while it waits for its program: common parts of programs.
 import java.io.*;
 import java.math.*;
 import java.nio.charset.*;

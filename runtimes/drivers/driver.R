@@ -1,8 +1,8 @@
-# Keeps an R interpreter for a session: evaluates one program after the other in the workspace.
+# R interpreter for a session: evaluates one program after the other in the workspace.
 #
-# A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
+# A request comes on descriptor 3: a line with a token and the sizes of the fields after it
 # (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
-# exit code. Started as "interactive", SIGINT ends a program and nothing else.
+# exit code. Started as "interactive", SIGINT ends only the program.
 local({
   requests <- file("/proc/self/fd/3", "rb", raw = TRUE)
   answers <- file("/proc/self/fd/4", "wb", raw = TRUE)
@@ -28,7 +28,7 @@ local({
     }
   }
 
-  # Where a condition arose; empty for the top level, whose calls are those below.
+  # The call of a condition; empty for the top level, whose calls are those below.
   place <- function(condition) {
     call <- conditionCall(condition)
     own <- is.null(call) || identical(call[[1]], quote(eval)) || identical(call[[1]], quote(parse))
@@ -54,7 +54,7 @@ local({
     invokeRestart("muffleWarning")
   }
 
-  # Interrupts are for programs alone; one that came too late for its own is forgotten.
+  # Interrupts are only for programs; one after the program's end is ignored.
   interactive <- identical(commandArgs(TRUE), "interactive")
   apart <- if (interactive) suspendInterrupts else identity
   within <- if (interactive) allowInterrupts else identity

@@ -1,10 +1,10 @@
-# Keeps an Elixir for a person: evaluates one program after the other with the names that those
+# Elixir for a user: evaluates one program after the other with the names that those
 # before it bound, and shows their values as IEx does.
 #
-# A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
+# A request comes on descriptor 3: a line with a token and the sizes of the fields after it
 # (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
-# exit code. Programs run in a process of their own, which SIGUSR2 ends (interrupt.sh makes it of
-# SIGINT, which the machine has for itself): the names that were bound by then are kept.
+# exit code. Programs run in a separate process, which SIGUSR2 ends (interrupt.sh makes it from
+# SIGINT, which the machine uses itself): the names bound so far remain.
 defmodule CtxmodeDriver do
   def serve do
     {:ok, requests} = :file.open("/proc/self/fd/3", [:read, :raw, :binary])
@@ -27,7 +27,7 @@ defmodule CtxmodeDriver do
     end
   end
 
-  # Ports write behind the answer to whoever printed: all is to be written before a program ends.
+  # Ports write after answering the printing process: flush all before a program ends.
   defp flush(name) do
     {:links, links} = Process.info(Process.whereis(name), :links)
     for port <- links, is_port(port), do: await(port)
@@ -44,7 +44,7 @@ defmodule CtxmodeDriver do
     end
   end
 
-  # The evaluator is a process that lives on, so that `self()` is the same in every program.
+  # The evaluator is one lasting process, so that `self()` is the same in every program.
   defp evaluator do
     server = self()
     {pid, _} = spawn_monitor(fn -> evaluate(server) end)
@@ -86,7 +86,7 @@ defmodule CtxmodeDriver do
     end
   end
 
-  # What it has started stands in process groups of its own.
+  # Processes that it has started are in separate process groups.
   defp stop(pid) do
     {:links, links} = Process.info(pid, :links) || {:links, []}
     started = for port <- links, is_port(port), do: Port.info(port, :os_pid)

@@ -1,14 +1,14 @@
-// Keeps a JavaScript engine for a session: evaluates one program after the other in its global
+// JavaScript engine for a session: evaluates one program after the other in its global
 // scope. The program has been rewritten so that its top-level names are properties of globalThis
 // and that it is the body of one asynchronous function.
 //
-// A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
+// A request comes on descriptor 3: a line with a token and the sizes of the fields after it
 // (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
 // exit code. A call ends as a program does, when nothing is left to wait for. Started as
-// "interactive", it shows each program's value, and SIGINT ends a program and nothing else.
+// "interactive", it shows each program's value, and SIGINT ends only the program.
 const fs = require("node:fs");
 
-// Opened anew, so that they are closed in children, and read without waiting for a loop.
+// Reopened, so that they are closed in children, and read without waiting for a loop.
 const requests = fs.openSync("/proc/self/fd/3", "r");
 const answers = fs.openSync("/proc/self/fd/4", "w");
 const { process, Buffer, TextDecoder, console, clearTimeout } = globalThis;
@@ -42,7 +42,7 @@ function fail(error) {
   failed = true;
 }
 
-// The error as a person sees it: without the places in this file and what lies between.
+// The error for the user: without the frames of this file and those between them.
 function ofTheProgram(error) {
   if (typeof error?.stack !== "string") return error;
   const lines = error.stack.split("\n");
@@ -56,8 +56,8 @@ function bind(path) {
   globalThis.FILE_CONTENT_PATH = path;
 }
 
-// Called whenever nothing is left to wait for. A rejection that nobody handles may be told only
-// after that, so the call ends when it is so a second time.
+// Called whenever nothing is left to wait for. An unhandled rejection may be reported only
+// after that, so the call ends at the second time.
 function next() {
   if (!settled) {
     settled = true;
@@ -94,7 +94,7 @@ function run(folder, bound, name, code, ...args) {
   }
 }
 
-// Of these engines node alone can be interrupted amid a computation.
+// Of these engines only node can be interrupted during a computation.
 function evaluator() {
   const { node, bun, deno } = process.versions;
   if (!node || bun || deno) return globalThis.eval;
@@ -102,7 +102,7 @@ function evaluator() {
   const loader = "USE_MAIN_CONTEXT_DEFAULT_LOADER";
   const importModuleDynamically = vm.constants?.[loader];
   if (!importModuleDynamically) {
-    // Before Node 20.12 only what `eval` runs can import, and no signal breaks that.
+    // Before Node 20.12 only code in `eval` can import, and no signal breaks that.
     const run = (code) => vm.runInThisContext(code, { breakOnSigint: true });
     return (code) => (/\bimport\s*\(/.test(code) ? globalThis.eval : run)(code);
   }
@@ -118,7 +118,7 @@ function show(result) {
   if (result && result.value !== undefined) console.log(require("node:util").inspect(result.value));
 }
 
-// What the program waits for is forgotten, so that its call ends.
+// Drop everything that the program waits for, so that its call ends.
 function interrupted() {
   if (!running) return;
   running = false;

@@ -1,7 +1,7 @@
--- Keeps a Lua interpreter for a person: runs one program after the other, and shows their values as
+-- Lua interpreter for a user: runs one program after the other, and shows their values as
 -- Lua's own console does.
 --
--- A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
+-- A request comes on descriptor 3: a line with a token and the sizes of the fields after it
 -- (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
 -- exit code. Lua's own program makes an error of the first SIGINT, and dies of the second.
 local requests = assert(io.open("/proc/self/fd/3", "rb"))
@@ -24,7 +24,7 @@ end
 local function show(succeeded, ...)
   if not succeeded then
     io.stderr:write((...), "\n")
-    -- Lua puts a place before it where a function was called.
+    -- Lua puts the place of a called function before it.
     return (...):match("^[^\n]*"):find("interrupted!$") and 130 or 1
   end
   if select("#", ...) > 0 then print(...) end

@@ -1,10 +1,10 @@
 <?php
-// Keeps a PHP interpreter for a person: runs one program after the other in the global scope, and
+// PHP interpreter for a user: runs one program after the other in the global scope, and
 // shows the values of expressions. The last semicolon may be left out.
 //
-// A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
+// A request comes on descriptor 3: a line with a token and the sizes of the fields after it
 // (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
-// exit code. SIGINT ends a program and nothing else.
+// exit code. SIGINT ends only the program.
 final class CtxmodeDriver
 {
     public static bool $running = false;

@@ -1,9 +1,9 @@
-# Keeps a Perl interpreter for a person: runs one program after the other in package main, and shows
-# the values of expressions. What `my` declares at the top has been made the package's own.
+# Perl interpreter for a user: runs one program after the other in package main, and shows
+# the values of expressions. Top-level `my` declarations have become the package's.
 #
-# A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
+# A request comes on descriptor 3: a line with a token and the sizes of the fields after it
 # (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
-# exit code. SIGINT ends a program and nothing else.
+# exit code. SIGINT ends only the program.
 package CtxmodeDriver;
 use strict;
 use warnings;
@@ -24,7 +24,7 @@ sub serve {
     }
 }
 
-# Not by readline, which messages would tell the place of.
+# Not by readline, whose place messages would show.
 sub line {
     my ($line, $octet) = ('', '');
     while (sysread($requests, $octet, 1) && $octet ne "\n") { $line .= $octet }

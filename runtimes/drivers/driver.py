@@ -1,9 +1,9 @@
-"""Keeps a Python interpreter for a session: runs one program after the other as __main__.
+"""A Python interpreter for a session: runs one program after the other as __main__.
 
-A request comes on descriptor 3: a line with a token and the sizes of the fields behind it (folder,
-bound file, name, code, arguments). The answer goes to descriptor 4: the token and an exit code.
-The program is any Python from 3.6 on. Started as "interactive", it shows the values of expressions
-as Python's own console does, and SIGINT ends a program and nothing else.
+A request comes on descriptor 3: a line with a token and the sizes of the fields after it (folder,
+bound file, name, code, arguments). The answer goes to descriptor 4: the token and an exit code. The
+program is any Python from 3.6 on. Started as "interactive", it shows the values of expressions as
+Python's own console does, and SIGINT ends only the program.
 """
 
 import _ast
@@ -30,7 +30,7 @@ class _Driver:
         sys.modules["__main__"] = self.main
 
     def serve(self) -> None:
-        """Until the requests end."""
+        """Serve until the requests end."""
         while True:
             token, *sizes = self.requests.readline().split()
             fields = [self.requests.read(int(size)).decode() for size in sizes]
@@ -40,7 +40,7 @@ class _Driver:
             os.write(_ANSWERS, token + b" %d\n" % status)
 
     def run(self, folder: str, bound: str, name: str, code: str, *arguments: str) -> int:
-        """Run one program; its exit code."""
+        """Run one program; return its exit code."""
         names = self.main.__dict__
         names["__file__"] = name
         sys.argv[:] = [name, *arguments]
@@ -80,7 +80,7 @@ class _Driver:
                     continue  # the program has closed or replaced it
 
     def converse(self, code: str, name: str, names: "dict[str, object]") -> None:
-        """Run what a person has typed: every expression statement shows its value."""
+        """Run typed code: every expression statement shows its value."""
         flags = _ast.PyCF_ONLY_AST
         tree = compile(code, name, "exec", flags, dont_inherit=True)
         program = compile(_ast.Interactive(body=tree.body), name, "single", dont_inherit=True)
@@ -92,12 +92,12 @@ class _Driver:
             self.on_interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def remember(self, name: str, code: str) -> None:
-        """Let tracebacks show the lines of a program that is in no file."""
+        """Make tracebacks show the lines of a program that is not in a file."""
         if not os.path.exists(name):
             linecache.cache[name] = (len(code), None, code.splitlines(True), name)
 
     def wait_for_threads(self) -> None:
-        """As an interpreter does at its end: daemons are not waited for."""
+        """Wait as an interpreter does when it ends: daemons are not waited for."""
         threading = sys.modules.get("threading")
         if threading and os.getpid() == self.pid:
             for thread in threading.enumerate():
@@ -106,7 +106,7 @@ class _Driver:
 
 
 def exit_code(code: object) -> int:
-    """What sys.exit(code) makes of it."""
+    """Return the exit code of sys.exit(code)."""
     if code is None:
         return 0
     if isinstance(code, int):

@@ -1,6 +1,6 @@
-# Keeps a Ruby interpreter for a session: runs one program after the other at the top level.
+# Ruby interpreter for a session: runs one program after the other at the top level.
 #
-# A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
+# A request comes on descriptor 3: a line with a token and the sizes of the fields after it
 # (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
 # exit code. Started as "interactive", it shows each program's value as irb does, and SIGINT ends a
 # program and nothing else.

@@ -1,11 +1,11 @@
-# Keeps a bash for a session: evaluates one program after the other in the same shell.
+# bash for a session: evaluates one program after the other in the same shell.
 #
-# A request comes on descriptor 3: a line with a token and the sizes of the fields behind it
+# A request comes on descriptor 3: a line with a token and the sizes of the fields after it
 # (folder, bound file, name, code, arguments). The answer goes to descriptor 4: the token and an
 # exit code. Both are moved out of the way of programs, which like to use 3 and up themselves.
 #
-# Started as "interactive", SIGINT ends a program and nothing else, as in an interactive bash, which
-# then goes on with its next line: so each line it is fed is this file again.
+# Started as "interactive", SIGINT ends only the program, as in an interactive bash, which
+# then continues with its next line: so each line of its input is this file again.
 if [ "$1" = interactive ]; then
   exec 202>&2 2>/dev/null # it would complain that it has no terminal
   __ctxmode_driver=$0 exec "$BASH" --noediting --noprofile --norc +m -i \
@@ -65,7 +65,7 @@ while read -r -u 200 -a __sizes; do
   else
     eval "${__fields[3]}" 200<&- 201>&-
   fi
-  # A trace that the program switched on is to end with it.
+  # A trace that the program switched on ends with it.
   { __status=$?; set +x; } 2>/dev/null
   if [ -n "$__ctxmode_driver" ]; then
     __ctxmode_on_interrupt=$(trap -p INT)

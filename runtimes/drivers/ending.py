@@ -1,9 +1,9 @@
-"""Shortens the end of a Python that waited for its program, where no program can tell.
+"""A faster end of a Python that waited for its program, if no program can notice.
 
-At its end an interpreter collects garbage several times, each time among all that it had before
-the program began. Where nothing that the program leaves is told of its end, all is taken out of
-the collector's sight: after the program and all that it has registered, and before the first time.
-Nothing here may run code of the program's: types are asked by `type` itself.
+When it ends, an interpreter collects garbage several times, each time among all objects from before
+the program. If nothing that the program leaves is notified of the end, all is hidden from the
+collector: after the program and its registered functions, and before the first collection. Nothing
+here may run the program's code: types are read by `type` itself.
 """
 
 import atexit
@@ -24,7 +24,7 @@ _CALLBACK = ReferenceType.__dict__["__callback__"]
 
 
 def arrange(program: str) -> None:
-    """Have the end of this program shortened, if it can be by then.
+    """Shorten the end of this program, if it is possible by then.
 
     Raises:
         OSError: the program can't be read.
@@ -40,18 +40,18 @@ def arrange(program: str) -> None:
         if _collections() == collections and _is_quiet(known) and not _is_awaited():
             gc.freeze()
 
-    # Where the program has calls traced, nothing is called but what is built in.
+    # If the program has calls traced, only built-in functions are called.
     tracers = zip(starmap(sys.gettrace, [()]), starmap(sys.getprofile, [()]), strict=True)
     atexit.register(next, starmap(shorten, filterfalse(any, tracers)), None)
 
 
 def _collections() -> list[int]:
-    """What changes when an object of the program's may be in the oldest generation."""
+    """Return numbers that change when the program's objects reach the oldest generation."""
     return [generation["collections"] for generation in gc.get_stats()[1:]]
 
 
 def _is_quiet(known: set[str]) -> bool:
-    """Whether nothing goes on beside the end, and all code but the program is Python's own."""
+    """Return whether nothing runs in parallel, and all code but the program is Python's own."""
     if count_threads() or gc.callbacks or gc.get_debug() or gc.get_freeze_count():
         return False
     new = sys.modules.keys() - known
@@ -61,7 +61,7 @@ def _is_quiet(known: set[str]) -> bool:
 def _is_standard(module: object) -> bool:
     if type(module) is not type(sys):
         return False
-    path = module.__dict__.get("__file__", _STANDARD)  # what is built in has none
+    path = module.__dict__.get("__file__", _STANDARD)  # built-in modules have none
     return (
         type(path) is str
         and path.startswith(_STANDARD)
@@ -70,7 +70,7 @@ def _is_standard(module: object) -> bool:
 
 
 def _is_awaited() -> bool:
-    """Whether the end of an object that the program has made is noticed by anyone."""
+    """Return whether anything is notified of the end of an object that the program has made."""
     made = gc.get_objects(0) + gc.get_objects(1)
     kinds = {id(kind): kind for kind in map(type, made)}
     if not kinds.keys().isdisjoint({id(ProxyType), id(CallableProxyType)}):
@@ -94,6 +94,6 @@ def _calls_back(reference: object) -> bool:
     return type(callback) is not type(arrange) or callback.__module__ not in _BOOKKEEPERS
 
 
-# What there is goes into the oldest generation, apart from what the program will make.
+# Existing objects go into the oldest generation, separate from the program's.
 gc.freeze()
 gc.unfreeze()

@@ -1,4 +1,4 @@
-# Starts a driver whose interpreter has SIGINT for itself, and tells it of one by SIGUSR2.
+# Starts a driver whose interpreter uses SIGINT itself, and sends it SIGUSR2 instead.
 trap 'kill -USR2 "$driver" 2>/dev/null' INT
 "$@" <&0 &
 driver=$!

@@ -1,6 +1,6 @@
-# Lets an R that has started wait for its program. Read as the user's profile, in whose place it
-# then reads the one that is meant. What R attaches and loads behind the profile, its
-# compiler last, is there before the wait.
+# A started R waits for its program. Read instead of the user's profile, it then reads the
+# user's. Packages that R attaches and loads after the profile, its compiler last, are loaded
+# before the wait.
 local({
   .First.sys()
   if (Sys.getenv("R_ENABLE_JIT") == "") compiler:::checkCompilerOptions(3L)

@@ -1,4 +1,4 @@
-# Lets an Elixir that has started wait for its program: required before the program is, when the
+# A started Elixir waits for its program: required before the program, once the
 # compiler has been loaded by using it.
 Code.compile_string("""
 defmodule Prewarm do
@@ -25,8 +25,8 @@ Code.ensure_loaded(IO)
 Code.ensure_loaded(Kernel.CLI)
 File.read!(Path.join(__DIR__, "gate"))
 
-# This file counts as required only when it has ended. What waits for that is no part of it, so that
-# the compiler's name for it is free again.
+# This file counts as required only when it has ended. The waiting process is not part of it, so
+# that the compiler's name for it is free again.
 Code.eval_string("""
 file = #{inspect(__ENV__.file)}
 forget = fn forget ->

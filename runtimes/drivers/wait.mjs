@@ -1,6 +1,6 @@
-// Lets a node that has started wait for its program. Placed as the prelude, and does its work. What
-// it takes to load a program of that name, which is an empty line by now, and to print is loaded
-// before the wait, and what has become garbage by then collected.
+// A started node waits for its program. Placed as the prelude, and does its work. The modules for
+// loading a program of that name, now an empty line, and for printing are loaded before the
+// wait, and garbage is collected.
 import { Console } from "node:console";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,6 +1,6 @@
-# Lets a Perl that has started wait for its program. Used when the program's file has been opened and
-# nothing of it been read. What most programs use first is compiled by then; a program that does not
-# start so finds no trace of it.
+# A started Perl waits for its program. Used when the program's file has been opened but not
+# read. Modules that most programs use first are compiled by then; a program that starts
+# otherwise finds no trace of them.
 my (%known, %traces);
 
 BEGIN {
@@ -30,11 +30,11 @@ BEGIN {
     my @found = map { my $folder = $_; (grep { -d } map { "$folder/$_" } @inside), $folder } @own;
     @INC = map { $_ eq $here ? @found : $_ } @INC;
 
-    # Only what stands before all else is sure to be a statement, and not the text of another.
+    # Only the first text is sure to be a statement, and not part of another.
     open my $file, '<:raw', $0 or die "cannot read $0: $!\n";
     read $file, my $program, 4096;
     close $file;
-    # On behalf of another interpreter Perl hands its own arguments on.
+    # For another interpreter Perl passes on its own arguments.
     if ($program =~ /^#!(?!.*perl)/) {
         open my $self, '<', '/proc/self/cmdline' or die "cannot start anew: $!\n";
         exec { $^X } grep { $_ ne '-mprewarm' } map { split /\0/ } <$self>;

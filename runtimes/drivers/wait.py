@@ -1,8 +1,8 @@
-"""Lets a Python that has started wait for its program.
+"""A started Python that waits for its program.
 
-Placed as the interpreter's site configuration, which is imported last before the program is
-opened. Behind the wait the environment's own is imported in its turn; where there is none, the
-import fails as it would have failed.
+Placed as the interpreter's site configuration, which is imported last before the program is opened.
+After the wait the environment's own is imported; if there is none, the import fails as it would
+have failed.
 """
 
 import os
@@ -25,7 +25,7 @@ def _wait() -> None:
 
 
 def _shadows(folder: str) -> bool:
-    """Whether a module that the interpreter has imported by now should have come from there."""
+    """Return whether an imported module of the interpreter should have come from there."""
     try:
         names = {name.partition(".")[0] for name in os.listdir(folder)}
     except OSError:

@@ -1,5 +1,5 @@
-# Lets a Ruby that has started wait for its program. Required when the program's file has been opened
-# and its first character, of what stands in its place, been looked at: it is read anew.
+# A started Ruby waits for its program. Required when the program's file has been opened and the
+# first character of its placeholder read: the file is read again.
 lambda do
   here = File.dirname(__FILE__)
   started_by = File.binread("/proc/self/cmdline").split("\0")
@@ -8,7 +8,7 @@ lambda do
     ENV[name] = value
   end
   own = ENV.fetch("RUBYLIB").split(":").reject(&:empty?)
-  # What the interpreter itself has required should perhaps have come from the program's folder:
+  # Files that the interpreter itself required might have come from the program's folder:
   # then it starts again.
   loaded = $LOADED_FEATURES.filter_map do |path|
     folder = $LOAD_PATH.find { |entry| path.start_with?("#{entry}/") }
@@ -22,7 +22,7 @@ lambda do
   $LOAD_PATH.unshift(*own)
   program = ObjectSpace.each_object(File).find { |file| !file.closed? && file.path == $0 }
   program.rewind
-  # This file counts as required only when it has ended: forgotten at the program's first line.
+  # This file counts as required only when it has ended: removed at the program's first line.
   TracePoint.new(:line, :call, :c_call, :class, :end) do |trace|
     next if trace.path == __FILE__
     trace.disable

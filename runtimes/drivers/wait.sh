@@ -1,6 +1,6 @@
-# Lets a bash that has started wait for its program. Read, as BASH_ENV says, before the program is
+# A started bash waits for its program. Read by BASH_ENV, before the program is
 # opened. It leaves a PIPESTATUS of 0 and the number of the program's arguments in BASH_ARGC, where a
-# program that asks before its first command would find nothing.
+# program that reads them before its first command would find nothing.
 read -r BASH_ENV < "${BASH_ENV%/*}/gate"
 unset BASH_ENV
 : "$BASH"

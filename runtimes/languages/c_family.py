@@ -21,8 +21,8 @@ extern unsigned long FILE_CONTENT_LENGTH;
 
 _READER = read_binding("file_content.c").replace("@VALID_LENGTH@", _VALID_LENGTH)
 
-# In C++ it is all in the header: a file of C beside the program would be given the standard of C++,
-# of which g++ warns, and which clang++ refuses.
+# In C++ all of it is in the header: a separate C file would be compiled by the standard of C++, of
+# which g++ warns, and which clang++ refuses.
 _HEADER_OF_CPP = read_binding("file_content.hpp").replace("@VALID_LENGTH@", _VALID_LENGTH)
 
 _BINDING = FileBinding({"file_content.h": _HEADER, "file_content.c": _READER})
@@ -37,8 +37,8 @@ _PREAMBLE = re.compile(
 
 
 def wrap_with(headers: str) -> Callable[[str], ProgramText]:
-    """A wrapper for code without a main function: its preprocessor lines and `using` clauses stay
-    above, its statements go into one, and the given standard headers come first."""
+    """Return a wrapper for code without a main function: its preprocessor lines and `using` clauses
+    stay above, its statements go into one, and the given standard headers come first."""
 
     def wrap(code: str) -> ProgramText:
         blanked = toplevel.blank(code, toplevel.C)
@@ -57,13 +57,13 @@ def _includes(*names: str) -> str:
     return "".join(f"#include <{name}>\n" for name in names)
 
 
-# What the standards of C, C++ and POSIX name, and glibc's own: none of them holds the time.
+# Names in the standards of C, C++ and POSIX, and glibc's own: none of them holds the time.
 _HEADERS = read_binding("c_headers.txt")
 _HEADERS_OF_CPP = read_binding("cpp_headers.txt")
 _KNOWN = frozenset(f"{name}.h" for name in _HEADERS.split()).union(_HEADERS_OF_CPP.split())
-# The time, or what may come to it: pasting, also by a macro of a header, a half of its name that
-# could be pasted, other spellings of `#` and of characters. Then further files: includes of
-# anything but known headers, tests for a header, what only pragmas or an assembler read.
+# The time, or text that may become it: pasting, also by a macro of a header, a half of its name
+# that could be pasted, other spellings of `#` and of characters. Then other files: includes of
+# anything but known headers, tests for a header, text that only pragmas or an assembler read.
 _INPUTS = CompileInputs(
     r"__DATE__|__TIME|##|%:|\?\?[=/]|\\u00|\\U0000|\\[uN]\{|(?i:CONCAT)"
     r"|\b__[DT][ATEIMSP_]{1,9}\b|\b[_DATEIMSP]{2,10}__\b"

@@ -29,7 +29,7 @@ _TYPE = re.compile(
     r"(?:\b(?:public|internal|static|sealed|abstract|partial|readonly)\s+){0,6}"
     r"\b(?:class|struct|interface|enum|namespace)\s+\w"
 )
-# What opens a block that is a function of its own: a lambda's arrow, or a name with parameters.
+# The beginning of a block that is a separate function: a lambda's arrow, or a name with parameters.
 _FUNCTION = re.compile(r"=>\s*\Z|[\w>\]?]\s+(\w+)\s*\([^()]*\)\s*\Z|\bdelegate\b[^{};]*\Z")
 _BRANCHES = frozenset({"if", "for", "foreach", "while", "switch", "using", "lock", "catch"})
 _LOCAL_FUNCTION = re.compile(
@@ -51,9 +51,9 @@ _IMPLICIT_USINGS = "".join(
 
 
 def wrap_for_mono(code: str) -> ProgramText:
-    """Mono's compiler has neither top-level statements, local functions nor implicit usings:
-    statements become the body of Main, functions among them its siblings. What begins with the
-    first type stays below; the usings of a .NET console project come first."""
+    """Wrap code for Mono's compiler, which has neither top-level statements, local functions nor
+    implicit usings: statements become the body of Main, functions among them its siblings. Text
+    from the first type on stays below; the usings of a .NET console project come first."""
     script = re.sub(r"\A#!", "//", code)
     blanked = toplevel.blank(script, toplevel.CSHARP)
     start = toplevel.after_leading(blanked, _USING)
@@ -77,14 +77,14 @@ def wrap_for_mono(code: str) -> ProgramText:
 
 
 def _functions(blanked: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where the functions among top-level statements begin and end."""
+    """Find where the functions among top-level statements begin and end."""
     outside = toplevel.surface(blanked[start:end])
     found = (f for f in _LOCAL_FUNCTION.finditer(outside) if f.group("type") not in _STATEMENTS)
     return [(start + f.start("function"), start + f.end()) for f in found]
 
 
 def _main(blanked: str, functions: list[tuple[int, int]], span: tuple[int, int]) -> str:
-    """The opening of Main: what it returns, and whether it awaits, shows in the statements."""
+    """Return the opening of Main: the statements show its result type, and whether it awaits."""
     bounds = [span[0], *(offset for function in functions for offset in function), span[1]]
     statements = "".join(blanked[a:b] for a, b in zip(bounds[::2], bounds[1::2], strict=True))
     returns = _RETURN_VALUE.search(toplevel.surface(statements, _opens_function))
@@ -99,7 +99,7 @@ def _main(blanked: str, functions: list[tuple[int, int]], span: tuple[int, int])
 
 
 def _line(script: str, offset: int) -> str:
-    """A directive by which the next line is the one at an offset of the script."""
+    """Return a directive by which the next line is the one at an offset of the script."""
     return f'#line {script.count(chr(10), 0, offset) + 1} "main.cs"\n'
 
 
@@ -111,7 +111,7 @@ def _opens_function(before: str) -> bool:
 
 
 def bind(source: ProgramText) -> ProgramText:
-    """`using static` goes behind the file's own directives, the class that it names to the end."""
+    """Put `using static` after the file's own directives, and its class at the end."""
     at = toplevel.after_leading(source.text, _DIRECTIVE)
     line = "using static FileContentBinding; "
     text = f"{source.text[:at]}{line}{source.text[at:]}\n{_CLASS}\n"
@@ -159,7 +159,7 @@ _MONO = Toolchain(
     # A version with a star holds the time. References are looked up in the working folder first.
     inputs=CompileInputs(r"Assembly\w*Version|\\[uU]0", beside=("*.dll", "*.rsp")),
     wrap=wrap_for_mono,
-    # Only the compiler: what Mono has started before a program can't be hidden from it.
+    # Only the compiler: files that Mono opens before a program can't be hidden from it.
     prewarm=PrewarmCommand(
         "Prewarm.cs",
         ".prewarm/prewarm.exe",

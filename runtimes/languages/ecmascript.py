@@ -36,13 +36,13 @@ _NODE_PATH = {"NODE_PATH": "{cwd}/node_modules"}
 _NODE_PRELUDE = ("--import", "{job}/prelude.mjs")
 _NODE_BIND = ("--import", "{job}/file_content.mjs")
 _NODE_READS = ("/etc/ssl/openssl.cnf",)
-# What is imported before the program, whose name is looked at even before that.
+# Modules imported before the program; even before that its name is looked at.
 _NODE_PREWARM = PrewarmCommand("wait.mjs", "prelude.mjs", opened=True, not_with=("NODE_OPTIONS",))
 
 
 def _link_node_modules(cwd: Path) -> FromProject:
-    """Packages resolve from the program's own folder upwards, so the nearest `node_modules` at or
-    above the working directory is linked beside the program."""
+    """Link the nearest `node_modules` at or above the working directory next to the program, as
+    packages resolve from the program's own folder upwards."""
     for folder in (cwd, *cwd.parents):
         modules = folder / "node_modules"
         if modules.is_dir():
@@ -77,7 +77,7 @@ _MODULE_SYNTAX = re.compile(r"^[ \t]*(?:import\b(?!\s*\()|export\b)|\bawait\b", 
 
 
 def _module_or_script(code: str) -> ProgramText:
-    """Code under the name that tells node which of the two it is: older ones can't tell."""
+    """Return the code under a name that shows node which of the two it is."""
     outside_of_blocks = surface(blank(code, JAVASCRIPT_TEXT))
     return ProgramText(code, "main.mjs" if _MODULE_SYNTAX.search(outside_of_blocks) else "main.js")
 
@@ -95,8 +95,8 @@ _NODE = Toolchain(
     heavy=True,
 )
 
-# From 22.7 on node compiles enums and namespaces too, if told. An older node refuses the flag, and
-# the probe says so.
+# From 22.7 on node compiles enums and namespaces too, with a flag. An older node refuses the flag,
+# and the probe reports it.
 _NODE_TRANSFORM_TYPES = Toolchain(
     name="node-transform-types",
     executables=_NODE.executables,
@@ -112,7 +112,7 @@ _NODE_TRANSFORM_TYPES = Toolchain(
     heavy=True,
 )
 
-# What only strips types refuses enums.
+# Loaders that only strip types refuse enums.
 _NODE_STRIP_TYPES = replace(_NODE, name="node-strip-types", rank=2, wrap=None)
 
 # The loader inside node, rather than the `tsx` command, saves a second node process. A file named

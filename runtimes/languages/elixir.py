@@ -21,7 +21,7 @@ _BIND = read_binding("elixir.exs")
 
 
 def mix_code_paths(cwd: Path) -> FromProject:
-    """The `ebin` folders of the nearest Mix project's last build, development before the rest."""
+    """List the `ebin` folders of the nearest Mix project's last build, development first."""
     for folder in (cwd, *cwd.parents):
         if not (folder / "mix.exs").is_file():
             continue
@@ -71,7 +71,7 @@ ELIXIR = Language(
     binding=FileBinding({"file_content.exs": _BIND}),
     from_project=mix_code_paths,
     env={
-        # File names and standard streams are UTF-8; other names are not told of on stdout.
+        # File names and standard streams are UTF-8; other names are not reported on stdout.
         "ELIXIR_ERL_OPTIONS": "+fnui",
         "MIX_HOME": "{scratch}/.mix",
         "HEX_HOME": "{scratch}/.hex",

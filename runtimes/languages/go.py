@@ -19,7 +19,7 @@ from runtimes.model import (
 # Package-level variables are initialised before any init function and before main.
 _BIND = read_binding("go.go")
 
-# What a snippet may use without importing it: name in the text -> import path.
+# Names that a snippet may use without importing: name in the text -> import path.
 _STANDARD = {
     path.rpartition("/")[2]: path
     for path in (
@@ -39,9 +39,8 @@ _IMPORT = re.compile(r"\s*import[ \t]+(?:\([^)]*\)|[\w.]*[ \t]*(?=\n|;|\Z));?")
 
 
 def wrap(code: str) -> ProgramText:
-    """Code with a package clause is whole. Else it gets one, the imports it uses but does not name,
-    and, unless it declares one, a main function around its statements. All of it goes on lines that
-    the code already has."""
+    """Complete code without a package clause: it gets one, the imports it uses but does not name,
+    and, unless it declares one, a main function around its statements. No line is added."""
     blanked = toplevel.blank(code, toplevel.GO)
     if _PACKAGE.search(blanked):
         return ProgramText(code)
@@ -59,7 +58,7 @@ def wrap(code: str) -> ProgramText:
 
 
 def _find_unnamed_imports(named: str, body: str) -> list[str]:
-    """Standard packages that a blanked body uses, neither imported nor the name of a variable."""
+    """Find standard packages that a blanked body uses, neither imported nor a variable's name."""
     used = {name for name in _QUALIFIED.findall(body) if name in _STANDARD}
     return sorted(
         _STANDARD[name]
@@ -71,7 +70,7 @@ def _find_unnamed_imports(named: str, body: str) -> list[str]:
     )
 
 
-# Newer than what is promised to be there, so not worth failing for.
+# Newer than the promised minimum, so not worth failing for.
 _RECENT = ("cmp", "maps", "slices")
 
 _WARM_UP = "package main\n\nimport (\n{}\n)\n\nfunc main() {{}}\n".format(
@@ -98,8 +97,8 @@ _GO = Toolchain(
         "GOTOOLCHAIN": "local",
         "GOTELEMETRY": "off",
         "CGO_ENABLED": "0",
-        # Its index of packages is written into the cache, and where that can't be done, as in one
-        # that is shown read-only, every package that is not in it yet is said to be missing.
+        # Its index of packages is written into the cache. If that fails, as in a read-only one,
+        # every package that is not in it yet is reported missing.
         "GODEBUG": "goindex=0",
     },
     # A module's go.mod chooses the language version and the packages.
@@ -124,7 +123,7 @@ GO = Language(
     hello='word := "go"\nfmt.Println("hello from", word)\n',
     hello_output="hello from go\n",
     warm_up=_WARM_UP,
-    # Go takes the files of one package from one folder only, hence the copy beside the binding.
+    # Go reads the files of one package from one folder only, hence the copy next to the binding.
     binding=FileBinding({"file_content.go": _BIND}, edit=lambda source: source),
     libraries=(HomeLibrary("go/pkg/mod", "GOMODCACHE"),),
     packages=Packages(

@@ -16,7 +16,7 @@ from runtimes.model import (
     Toolchain,
 )
 
-# In a package of its own, because Java imports nothing from the unnamed one.
+# In a separate package, because Java imports nothing from the unnamed one.
 _BIND = read_binding("java.java")
 
 _IMPORTS = "".join(
@@ -34,8 +34,8 @@ _MAIN = re.compile(r"\bvoid\s+main\s*\(")
 
 
 def wrap(code: str) -> ProgramText:
-    """Statements become the body of Main.main, a bare `main` method the body of Main; `import`
-    lines stay above. A public class lends the file its name, as javac demands."""
+    """Complete statements to the body of Main.main, a bare `main` method to the body of Main;
+    `import` lines stay above. A public class names the file, as javac demands."""
     blanked = toplevel.blank(code, toplevel.JAVA)
     outside = toplevel.surface(blanked)
     end = toplevel.after_leading(blanked, _IMPORT)
@@ -54,7 +54,7 @@ def wrap(code: str) -> ProgramText:
 
 
 def main_class(text: str) -> str:
-    """The qualified name of the class to start: the one that holds `main`, else the first."""
+    """Return the qualified name of the class to start: that of `main`, else the first."""
     blanked = toplevel.blank(text, toplevel.JAVA)
     package = _PACKAGE.search(blanked)
     main = _MAIN.search(blanked)
@@ -66,7 +66,7 @@ def main_class(text: str) -> str:
 
 
 def bind(source: ProgramText) -> ProgramText:
-    """The names are imported behind the package clause, or before all else."""
+    """Import the names after the package clause, or before all else."""
     package = _PACKAGE.search(toplevel.blank(source.text, toplevel.JAVA))
     at = package.end() if package else 0
     line = "import static file_content_binding.FileContent.*; "
@@ -101,7 +101,7 @@ _JDK = Toolchain(
     run=("{java}", *_JAVA_ARGUMENTS),
     bind=("{job}/FileContent.java",),
     products=("classes",),
-    # A class of the project may shadow one that is imported, or be asked for by any name.
+    # A class of the project may shadow one that is imported, or be loaded by any name.
     inputs=CompileInputs(beside=("*.java", "*.class"), complete=False),
     reads=("/etc/java-*-openjdk",),
     prewarm=PrewarmCommand(

@@ -26,7 +26,7 @@ _LUA = Toolchain(
     ),
 )
 
-# LuaJIT speaks Lua 5.1.
+# LuaJIT is Lua 5.1.
 _LUAJIT = Toolchain(
     name="luajit",
     version=("-v",),

@@ -15,8 +15,8 @@ from runtimes.model import (
 from runtimes.toplevel import share_names
 
 # Importing from another package declares the variables for `use strict`. The text is UTF-8 octets,
-# as Perl has it for source literals and output unless a program asks for more; only what is
-# invalid is replaced, so the encoder is not loaded for the rest.
+# as Perl has it for source literals and output unless a program requests more; only invalid parts
+# are replaced, so the encoder is not loaded for the rest.
 _BIND = read_binding("perl.pm")
 
 _PERL = Toolchain(

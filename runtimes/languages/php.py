@@ -23,7 +23,7 @@ _OPENING_TAG = re.compile(r"\A\s*<\?php\b", re.ASCII)
 
 
 def wrap(code: str) -> ProgramText:
-    """Code that starts with neither a tag, a template's markup nor `#!` gets the opening tag.
+    """Add the opening tag to code that starts with neither a tag, a template's markup nor `#!`.
 
     No PHP statement starts with `<`, so that character decides.
     """
@@ -34,7 +34,7 @@ def wrap(code: str) -> ProgramText:
 
 
 def open_tag(code: str) -> str:
-    """Give typed code its opening tag once. It is never a template."""
+    """Add the opening tag to typed code once. It is never a template."""
     return "<?php " + _OPENING_TAG.sub("", code, count=1)
 
 

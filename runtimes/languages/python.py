@@ -70,7 +70,7 @@ PYTHON = Language(
     source_name="main.py",
     grammar="python",
     toolchains=(_PYTHON,),
-    # The f-string tells Python 3.6 and later from what came before.
+    # The f-string distinguishes Python 3.6 and later from earlier versions.
     hello='word = "python"\nprint(f"hello from {word}")\n',
     hello_output="hello from python\n",
     binding=FileBinding({"file_content.py": _BIND}),

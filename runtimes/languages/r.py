@@ -26,7 +26,7 @@ _RSCRIPT = Toolchain(
         *("{rscript}", "--no-save", "--no-restore", "--no-site-file", "--no-environ"),
         *("{source}", "{args}"),
     ),
-    # An empty profile instead of the project's, which may want the network.
+    # An empty profile instead of the project's, which may need the network.
     env={"R_PROFILE_USER": "/dev/null"},
     bind_env={"R_PROFILE_USER": "{job}/file_content.R"},
     # malloc looks there whether it may ask for large pages.

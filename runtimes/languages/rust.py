@@ -9,8 +9,8 @@ from runtimes import toplevel
 from runtimes.languages import read_binding
 from runtimes.model import CompileInputs, FileBinding, Language, Packages, ProgramText, Toolchain
 
-# A static that reads the file when it is first looked at, and is then a str wherever one is
-# expected; nothing newer than Rust 1.60 is used.
+# A static that reads the file when it is first used, and is then a str wherever one is expected;
+# nothing newer than Rust 1.60 is used.
 _BIND = read_binding("rust.rs")
 
 _MAIN = re.compile(r"\bfn\s+main\s*\(")
@@ -20,12 +20,12 @@ _NAMES = (
     "let file_content_path: &'static str = FILE_CONTENT_PATH.get(); "
     "let file_content: &'static str = FILE_CONTENT.get(); "
 )
-# A static cannot be shadowed by a pattern, so a program that binds the name itself keeps it.
+# A static cannot be shadowed by a pattern, so a program that binds the name itself uses its own.
 _BOUND_BY_PROGRAM = r"\b(?:let|mut|for|ref)\s+{0}\b|\b{0}\s*:(?!:)|\|[^|\n]{{0,200}}\b{0}\b"
 
 
 def wrap(code: str) -> ProgramText:
-    """Statements without a main function go into one, behind the crate's own attributes."""
+    """Put statements without a main function into one, after the crate's own attributes."""
     blanked = toplevel.blank(code, toplevel.RUST)
     if _MAIN.search(blanked):
         return ProgramText(code)
@@ -34,10 +34,10 @@ def wrap(code: str) -> ProgramText:
 
 
 def bind(source: ProgramText) -> ProgramText:
-    """Items may stand in any order in Rust, so the names are imported behind the last line.
+    """Import the names after the last line, as Rust allows items in any order.
 
-    A script is included from where it lies, so that its `mod` lines find their files; one with
-    crate attributes cannot be, and is copied.
+    A script is included from its own path, so that its `mod` lines find their files; one with crate
+    attributes cannot be, and is copied.
     """
     blanked = toplevel.blank(source.text, toplevel.RUST)
     names = ["FILE_CONTENT", "FILE_CONTENT_PATH"]

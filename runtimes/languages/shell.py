@@ -1,4 +1,4 @@
-"""Shell: bash where there is one, else the system's sh."""
+"""Shell: bash if installed, else the system's sh."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _BIND = """\
 FILE_CONTENT=${FILE_CONTENT%x}
 """
 
-# Sourced, so that the variable is the program's own: exported it would break every command that
-# the program starts, as the kernel caps one environment string at 128 KiB.
+# Sourced, so that the variable is the program's own: exported it would break every command that the
+# program starts, as the kernel caps one environment string at 128 KiB.
 _SOURCE_BOTH = ("-c", '. "{job}/file_content.sh"; . "$0"')
 
 _BASH = Toolchain(

@@ -1,4 +1,4 @@
-"""How packages of each language are had, in two phases: a row for each ecosystem."""
+"""Installation of packages of each language, in two phases: a row for each ecosystem."""
 
 from base.lazy_exports import lend_names
 

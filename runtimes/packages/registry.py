@@ -1,4 +1,4 @@
-"""All ecosystems as they are listed, and packages that a program lacked by its error output.
+"""Ecosystems, and detection of missing packages by a program's error output.
 
 Each is a file of `rows/`. There, `lock`, `fetch` and `build` name the programs of `programs/` that
 make a phase's script. `parts` are parts of its patterns, named there in angle brackets. Tools go by
@@ -46,7 +46,7 @@ def _to_tuples(value: Any) -> Any:  # noqa: ANN401 - as TOML has it
 
 
 def _join_parts(pattern: str, parts: dict[str, str]) -> str:
-    """Put into a pattern what its names in angle brackets stand for."""
+    """Replace the names in angle brackets in a pattern by their parts."""
     for name, part in parts.items():
         pattern = pattern.replace(f"<{name}>", part)
     return pattern
@@ -58,20 +58,20 @@ _OF_LANGUAGE: Final = {language: row for row in ECOSYSTEMS for language in row.l
 
 
 def ecosystem_of(language: str) -> Ecosystem | None:
-    """The ecosystem of a language by its row's name; None where it has none here."""
+    """Return the ecosystem of a language by its row's name; None if it has none here."""
     return _OF_LANGUAGE.get(language)
 
 
-LINES_MAX = 400  # of what is looked at, the last of them
+LINES_MAX = 400  # of the output, from its end
 LINE_CHARACTERS_MAX = 2000
 NAMED_MAX = 3
 OWN_MODULES = {"python": sys.stdlib_module_names}
-"""What comes with a language: where that is missing, no registry has it."""
+"""Modules that come with a language: no registry has them."""
 
 
 def find_missing(language: str, text: str) -> tuple[str, ...]:
-    """The packages that an error output of a language's program says are not there, by the names
-    that `packages` takes. At most three; empty for a language without an ecosystem."""
+    """Return the packages that a program's error output reports missing, by the names that
+    `packages` accepts. At most three; empty for a language without an ecosystem."""
     row = ecosystem_of(language)
     if row is None or not row.missing:
         return ()

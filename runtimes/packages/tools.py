@@ -19,10 +19,10 @@ class Tool(NamedTuple):
 
     name: str
     hint: str
-    packed: tuple[str, ...] = ()  # it lies in one of these packages of npm's, and needs all
-    above: int = 0  # how many levels above it the folder lies that it needs as a whole
-    folders: tuple[str, ...] = ()  # globs; what is no program is the last folder of these
-    portable: bool = False  # whether it runs in other systems than this machine's, too
+    packed: tuple[str, ...] = ()  # it is in one of these npm packages, and needs all of it
+    above: int = 0  # how many levels above it the folder is that it needs as a whole
+    folders: tuple[str, ...] = ()  # globs; if not a program, the last of these folders
+    portable: bool = False  # true if it also runs in other systems than this machine's
 
 
 SHARED: Final = "/usr/share/nodejs"
@@ -55,9 +55,9 @@ TOOLS: Final = (*(UV, NODE, NPM, PNPM, YARN, BUN, COMPOSER, LUAROCKS, MVN, CPANM
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:
-    """Where a tool lies on this machine, and the folder or file that holds all of it.
+    """Find a tool on this machine, and the folder or file that holds all of it.
 
-    It is looked for beside this interpreter, where an extra is, and on PATH.
+    It is looked for next to this interpreter, where extras are installed, and on PATH.
     """
     for pattern in tool.folders:
         named = os.path.expanduser(os.path.expandvars(pattern))
@@ -78,7 +78,7 @@ def find_tool(tool: Tool) -> tuple[str, str] | None:
 
 
 def find_tools() -> Iterator[str]:
-    """What cells are shown of the tools that are here."""
+    """Yield the paths of installed tools to show in cells."""
     for tool in TOOLS:
         if found := find_tool(tool):
             yield found[1]
@@ -89,10 +89,10 @@ class Ecosystem:
     """A registry of some languages' packages, and a program of the shell for each phase.
 
     The phase `lock` reads the file `wanted` in the folder IN, and writes the lock's files to OUT.
-    `fetch` finds these in IN, and fills OUT with what their digests allow. It runs nothing of that.
-    `build` finds what was fetched at AT, in a cell without network, and adds to OUT.
+    `fetch` finds these in IN, and fills OUT with the files that their digests allow. It runs none
+    of them. `build` finds the fetched files at AT, in a cell without network, and adds to OUT.
 
-    The phases have these variables besides: REGISTRY, HOSTS, CUTOFF (an ISO date after which no
+    The phases also have these variables: REGISTRY, HOSTS, CUTOFF (an ISO date after which no
     release counts, or nothing), PROGRAMS, a folder with those of `runtimes/packages/programs` that
     the row names, TOOL, and the toolchain's executables by their roles in capitals.
     """
@@ -100,31 +100,31 @@ class Ecosystem:
     name: str
     title: str
     languages: tuple[str, ...]
-    registry: str  # the address that the ecosystem's own client asks by default
-    spec: str  # a pattern of what a person may name; each is a line of `wanted`
+    registry: str  # the default address of the ecosystem's own client
+    spec: str  # a pattern of names that users may give; each is a line of `wanted`
     lock: str
     fetch: str
     at: str  # where cells show the layer
     lock_name: str  # the first of the lock's files
-    hosts: tuple[str, ...] = ()  # further names from which its files come
+    hosts: tuple[str, ...] = ()  # other hosts from which its files come
     # The variables by which programs find the layer.
     env: Mapping[str, str] = field(default_factory=dict)
     lists_requirements: bool = False  # whether `wanted_files` are lists in pip's form
-    locked_by: str = ""  # what stands in a list of packages that is a lock already
+    locked_by: str = ""  # text that marks a list of packages as a lock already
     lock_files: tuple[tuple[str, ...], ...] = ()  # a project's files that are a lock already
     wanted_files: tuple[str, ...] = ()  # a project's lists of packages that are yet to be locked
     shown: tuple[tuple[str, str], ...] = ()  # (path in the layer, path in the cell)
     paths: Mapping[str, str] = field(default_factory=dict)  # executables by role: the layer's own
-    arguments: tuple[str, ...] = ()  # stand at `{packages}` in the toolchain's templates
+    arguments: tuple[str, ...] = ()  # replace `{packages}` in the toolchain's templates
     build: str = ""
     tools: tuple[Tool, ...] = ()  # on PATH in the phases
     lock_tools: Mapping[str, Tool] = field(default_factory=dict)  # by the lock file that needs them
     programs: tuple[str, ...] = ()
-    complaints: tuple[tuple[str, str], ...] = ()  # (pattern of what the tools say, what it means)
-    missing: str = ""  # a pattern of a line that says a package is not there; its group is the name
+    complaints: tuple[tuple[str, str], ...] = ()  # (pattern of the tools' errors, its meaning)
+    missing: str = ""  # a pattern of a line about a missing package; its group is the name
     published: Mapping[str, str] = field(default_factory=dict)  # the registry's, by missing name
-    cooldown: bool = True  # whether the tool can leave young releases out
+    cooldown: bool = True  # true if the tool can exclude young releases
     beside: tuple[Tool, ...] = ()  # in the folder of the toolchain's executable
     pinned_here: bool = False  # the registry has no digests; the first fetch's are pinned
     extra_env: Mapping[str, str] = field(default_factory=dict)  # of the phases
-    version: int = 1  # a part of every key: a row that makes other layers counts it up
+    version: int = 1  # a part of every key: increased by rows that make other layers

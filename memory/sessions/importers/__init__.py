@@ -1,4 +1,4 @@
-"""Importers: the hosts and forms whose transcripts are read."""
+"""Importers for the transcripts of each host and form."""
 
 from base.lazy_exports import lend_names
 

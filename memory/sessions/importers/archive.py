@@ -1,7 +1,7 @@
-"""Read members of a stranger's zip archive as streams. Nothing is ever unpacked to a disk.
+"""Reading of untrusted zip archives as streams; nothing is unpacked to a disk.
 
-What is no export is refused in words: too large, packed too well to be text, encrypted, with names
-that lead out, or damaged.
+Other archives are refused with a reason: too large, compressed too well for text, encrypted, with
+paths outside, or damaged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memory.sessions.importers.whole_json import RefusedError
 
 UNPACKED_BYTES_MAX = 8 << 30
 RATIO_MAX = 500
-"""No text of people packs better than this."""
+"""Highest compression ratio of human text."""
 
 RATIO_FREE_BYTES = 16 << 20
 DIRECTORY_BYTES_MAX = 32 << 20
@@ -36,17 +36,17 @@ _DAMAGED = (
 
 
 def is_archive(path: str) -> bool:
-    """Return by its first bytes whether a file is a zip archive.
+    """Return from its first bytes whether a file is a zip archive.
 
     Raises:
-        OSError: it can't be read, or is a link.
+        OSError: it cannot be read, or is a link.
     """
     with open_plain(path, follow=False) as file:
         return file.read(4) in (b"PK\x03\x04", _END)
 
 
 class _Member:
-    """An open member; what is damaged in it shows only as it is read."""
+    """An open member; damage in it only shows during reading."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -59,11 +59,11 @@ class _Member:
 
 
 def open_members(path: str, name: str) -> Iterator[_Member]:
-    """Open each member whose name, without its folder, is as the pattern `name` says, in order.
+    """Open each member whose name, without its folder, matches the pattern `name`, in order.
 
     Raises:
-        OSError: it can't be read, or is a link.
-        RefusedError: it is not read, for a reason that the text tells.
+        OSError: it cannot be read, or is a link.
+        RefusedError: it is refused, for the reason in the text.
     """
     with open_plain(path, follow=False) as file:
         _check_directory(file)
@@ -73,7 +73,7 @@ def open_members(path: str, name: str) -> Iterator[_Member]:
                 _check_names(members)
                 wanted = [one for one in members if re.fullmatch(name, one.filename.split("/")[-1])]
                 if not wanted:
-                    raise RefusedError("the archive holds no conversations.json")
+                    raise RefusedError("the archive has no conversations.json")
                 _check_sizes(wanted)
                 for one in sorted(wanted, key=lambda one: one.filename):
                     with archive.open(one) as member:
@@ -83,7 +83,7 @@ def open_members(path: str, name: str) -> Iterator[_Member]:
 
 
 def list_names(path: str) -> list[str]:
-    """List the names of an archive's members; none where it can't be read."""
+    """List the names of an archive's members; empty if it cannot be read."""
     try:
         with open_plain(path, follow=False) as file:
             _check_directory(file)
@@ -94,7 +94,7 @@ def list_names(path: str) -> list[str]:
 
 
 def _check_directory(file: IO[bytes]) -> None:
-    """Refuse a table of contents that would not fit in memory, before it is read."""
+    """Refuse a table of contents that would not fit in memory, before reading it."""
     end = file.seek(0, 2)
     file.seek(max(end - _END_BYTES - _COMMENT_BYTES_MAX, 0))
     tail = file.read()
@@ -105,7 +105,7 @@ def _check_directory(file: IO[bytes]) -> None:
     (directory_bytes,) = struct.unpack_from("<I", tail, at + 12)
     if DIRECTORY_BYTES_MAX < directory_bytes < 0xFFFFFFFF or end > UNPACKED_BYTES_MAX:
         raise RefusedError("the archive's table of contents is too large")
-    if directory_bytes == 0xFFFFFFFF:  # it says that another record has the size
+    if directory_bytes == 0xFFFFFFFF:  # the size is in another record
         raise RefusedError("the archive has more members than an export")
 
 
@@ -115,7 +115,7 @@ def _check_names(members: list[zipfile.ZipInfo]) -> None:
     for one in members:
         parts = one.filename.replace("\\", "/").split("/")
         if ".." in parts or one.filename[:1] in ("/", "\\") or ":" in parts[0]:
-            raise RefusedError("the archive has a name that leads out of it")
+            raise RefusedError("the archive has a path outside itself")
 
 
 def _check_sizes(members: list[zipfile.ZipInfo]) -> None:
@@ -127,4 +127,4 @@ def _check_sizes(members: list[zipfile.ZipInfo]) -> None:
             raise RefusedError("the archive is encrypted: unpack it first")
         packed = max(one.compress_size, 1)
         if one.file_size > RATIO_FREE_BYTES and one.file_size > packed * RATIO_MAX:
-            raise RefusedError("the archive unpacks to what no text does: it looks like a bomb")
+            raise RefusedError("the archive unpacks to more than text can: it may be a zip bomb")

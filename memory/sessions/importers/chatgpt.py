@@ -1,12 +1,12 @@
-"""ChatGPT's export: `conversations.json`, or the archive that holds it.
+"""ChatGPT's export: `conversations.json`, or the archive that contains it.
 
-The file is an array of conversations, each a tree of messages by their ids, `mapping`: an edited
-prompt or another answer begins a branch. The one that its user saw last ends at `current_node`.
-Large exports are parted into `conversations-000.json` and so on. The form is as public readers of
-real exports tell it; the company documents none.
+The file is an array of conversations, each a tree of messages by id, `mapping`: an edited prompt or
+another answer begins a branch. The branch that the user saw last ends at `current_node`. Large
+exports are split into `conversations-000.json` and so on. The form is taken from public readers of
+real exports; the company documents none.
 
-What was said on a branch that is left is taken back, if an earlier export had it. A message of the
-assistant to another `recipient` than `all` calls a tool; messages of the role `tool` are results.
+Messages on an abandoned branch are deleted if an earlier export had them. A message of the
+assistant to a `recipient` other than `all` calls a tool; messages of the role `tool` are results.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_conversations(path: str, state: State) -> Iterator[Record]:
 
 
 def _read(value: Mapping[str, Any], state: State) -> Iterator[Record]:
-    """Read one conversation; one that is malformed is counted, and the next is read."""
+    """Read one conversation; a malformed one is counted and skipped."""
     try:
         records = list(parse_conversation(value))
     except _EXPECTED_ERRORS:
@@ -67,7 +67,7 @@ def _read(value: Mapping[str, Any], state: State) -> Iterator[Record]:
 
 
 def parse_conversation(value: Mapping[str, Any]) -> Iterator[Record]:
-    """Read one conversation: its session, what is taken back, and the messages of its branch."""
+    """Read one conversation: its session, its deletions, and the messages of its branch."""
     nodes = fields(value.get("mapping"))
     own = first_text(value, "conversation_id", "id")
     if not own or not nodes:
@@ -86,7 +86,7 @@ def parse_conversation(value: Mapping[str, Any]) -> Iterator[Record]:
     )
     branch = find_branch(nodes, text(value.get("current_node")))
     yield from _list_left(nodes, branch)
-    call = "", ""  # the id and the tool of the call whose result comes next
+    call = "", ""  # id and tool of the call whose result comes next
     for node_id in branch:
         message = fields(fields(nodes[node_id]).get("message"))
         if not message:
@@ -128,7 +128,7 @@ def _children(node: object) -> list[str]:
 
 
 def _list_left(nodes: Mapping[str, Any], branch: list[str]) -> Iterator[CutRecord]:
-    """Name the messages where branches begin that were left."""
+    """Yield the first messages of the abandoned branches."""
     of_branch = set(branch)
     for node_id in branch:
         for child in _children(nodes[node_id]):
@@ -199,7 +199,7 @@ def _result(
 
 
 def _content(content: Mapping[str, Any]) -> tuple[str, int]:
-    """Return a message's text, and how many pictures it has."""
+    """Return a message's text and its number of pictures."""
     said, images = list[str](), 0
     for part in listed(content.get("parts")):
         if isinstance(part, str):

@@ -1,15 +1,15 @@
-"""Claude Code: one file of lines a session, below `~/.claude/projects/FOLDER/`.
+"""Claude Code: one file of lines per session, below `~/.claude/projects/FOLDER/`.
 
-FOLDER is the working directory with `-` for every character that is no letter or digit. Subagents
-have files of their own, `SESSION/subagents/agent-*.jsonl`. Seen with 2.1.330.
+FOLDER is the working directory with `-` for every character other than letters and digits.
+Subagents have separate files, `SESSION/subagents/agent-*.jsonl`. Seen with 2.1.330.
 
-A `user` record is a prompt only where a person typed it: results of tools, what the host puts in
-itself, summaries and command envelopes are none. Records of one `message.id` are one response, and
-each has its tokens so far: the largest count. A response without a request's id is known by its
+A `user` record is a prompt only if the user typed it: results of tools, text inserted by the host,
+summaries and command envelopes are not. Records of one `message.id` are one response, each with its
+tokens so far: the largest count is used. A response without a request's id is identified by its
 message's id alone, as gateways send it.
 
-Who takes a conversation back to before a prompt types another one with the same parent: the earlier
-prompt and all after it are gone then. A `summary` may be of another session, unless it says whose.
+A user who rewinds to before a prompt types another one with the same parent: the earlier prompt and
+all after it are then deleted. A `summary` may be of another session, unless it names one.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from memory.sessions.records import (
     UsageRecord,
 )
 
-# What a host puts into a person's mouth begins so.
+# The beginnings of texts that a host inserts as the user's.
 _NO_PROMPT = re.compile(
     r"\s*(?:<(?:local-command|command-|bash-|user-memory)|\[Request interrupted|Caveat:|"
     r"This session is being continued from a previous)"
 )
-# What it puts beside a person's words stands in such marks.
+# The marks of texts that it adds to the user's words.
 _HOST_PART = re.compile(
     r"<(system-reminder|ide_\w{1,40}|task-notification|user-prompt-submit-hook|session-start[\w-]{0,20}|"
     r"teammate-message|cross-session-message|channel)\b[^<>]{0,500}>"
@@ -54,7 +54,7 @@ _DENIED = re.compile(
     r"\w+:\w+ hook error|.{0,200}hook (?:blocking )?error|Claude requested permissions)"
 )
 _ID_CHARS_MAX = 100
-_PROMPTS_KNOWN = 1000  # further back nobody goes
+_PROMPTS_KNOWN = 1000  # rewinding goes no further back
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
 
 
@@ -65,12 +65,12 @@ def projects_folder(ground: Ground) -> str:
 
 
 def encode_path(path: str) -> str:
-    """Return a working directory as its folder is named."""
+    """Return the name of a working directory's folder."""
     return re.sub(r"[^A-Za-z0-9]", "-", path)
 
 
 def find_transcripts(ground: Ground) -> Iterator[Transcript]:
-    """Yield the transcripts of folders that may be the project's, or a folder's below it."""
+    """Yield the transcripts of folders that may be the project's, or one of its subfolders'."""
     wanted = encode_path(ground.project)
     for folder in subfolders(projects_folder(ground)):
         name = folder.name
@@ -115,8 +115,8 @@ def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
 def _begin(
     value: Mapping[str, Any], session: str, at: float | None, state: State
 ) -> Iterator[Record]:
-    """Yield whose records follow, where that or what is known of it changed. A sidechain is a
-    session of its own: that of a subagent."""
+    """Yield the session of the following records if it or its data changed. A sidechain is the
+    session of a subagent."""
     agent = _text(value.get("agentId"))
     is_side = value.get("isSidechain") is True
     own = f"{session}/{agent or 'sidechain'}" if is_side else session
@@ -142,7 +142,7 @@ def _title(value: Mapping[str, Any], state: State) -> Iterator[Record]:
     of = "" if value.get("type") == "summary" else _text(state.get("of"))
     session = _text(value.get("sessionId")) or of
     if title and session and value.get("type") != "agent-name":
-        state.pop("known", None)  # the next record says anew whose it is
+        state.pop("known", None)  # the next record names its session again
         yield SessionRecord(session, title=title)
 
 
@@ -162,7 +162,7 @@ def _system(value: Mapping[str, Any], at: float | None) -> Iterator[Record]:
 
 
 def _queued(value: Mapping[str, Any], at: float | None) -> Iterator[Record]:
-    """A prompt that was typed while a tool ran."""
+    """Yield a prompt that was typed while a tool ran."""
     it = value.get("attachment")
     if not isinstance(it, Mapping) or it.get("type") != "queued_command":
         return
@@ -256,9 +256,9 @@ def _user(value: Mapping[str, Any], at: float | None, state: State) -> Iterator[
         and (bool(typed) or not text.strip())
         and value.get("isMeta") is not True
         and value.get("isVisibleInTranscriptOnly") is not True
-        and value.get("isSidechain") is not True  # a subagent is asked by its parent
+        and value.get("isSidechain") is not True  # a subagent is prompted by its parent
     )
-    if is_prompt:  # before the prompt itself: a cut takes all that was written until then
+    if is_prompt:  # before the prompt itself: a cut deletes all that was written until then
         yield from _rewind(value, uuid, state)
     role: Role = "user" if is_prompt else "system"
     said = typed if is_prompt else text
@@ -266,7 +266,7 @@ def _user(value: Mapping[str, Any], at: float | None, state: State) -> Iterator[
 
 
 def _rewind(value: Mapping[str, Any], uuid: str, state: State) -> Iterator[Record]:
-    """Take back the prompt that had the same parent, where there is one."""
+    """Delete an earlier prompt with the same parent."""
     parent = _text(value.get("parentUuid"))
     if not parent or len(uuid) > _ID_CHARS_MAX:
         return
@@ -279,7 +279,7 @@ def _rewind(value: Mapping[str, Any], uuid: str, state: State) -> Iterator[Recor
 
 
 def _typed(texts: list[str]) -> str:
-    """Return what a person typed of some texts; empty where a host wrote them."""
+    """Return the part of some texts that the user typed; empty if a host wrote them."""
     said = []
     for text in map(_drop_host_parts, texts):
         if not _NO_PROMPT.match(text):
@@ -290,8 +290,8 @@ def _typed(texts: list[str]) -> str:
 
 
 def _drop_host_parts(text: str) -> str:
-    """Drop what the host put in. A part ends at the last of its marks, since what it holds, such as
-    a file, may have such marks, too; one that is not closed reaches to the end."""
+    """Drop the host's insertions. A part ends at its last mark, since its content, such as a file,
+    may have such marks, too; an unclosed part reaches to the end."""
     for _ in range(_HOST_PARTS_MAX):
         if (begin := _HOST_PART.search(text)) is None:
             return text
@@ -326,7 +326,7 @@ def _result(
 
 
 def _tasks(told: Mapping[str, Any]) -> Iterator[Record]:
-    """What TaskCreate and TaskUpdate report: a task, or the change of one's state."""
+    """Yield the reports of TaskCreate and TaskUpdate: a task, or a change of its state."""
     task, change = told.get("task"), told.get("statusChange")
     if isinstance(task, Mapping) and (number := task.get("id")) is not None:
         yield TaskRecord(str(number)[:100], _text(task.get("subject")), is_open=True)
@@ -349,7 +349,7 @@ def _count_images(blocks: object) -> int:
 
 
 def _key(value: Mapping[str, Any]) -> str:
-    """Return what tells a record from all others: its id, or what is in it."""
+    """Return the identity of a record: its id, or its content."""
     return _text(value.get("uuid")) or _digest(value)
 
 

@@ -1,18 +1,19 @@
-"""Codex: one file of lines a thread, `$CODEX_HOME/sessions/YYYY/MM/DD/rollout-TIME-ID.jsonl`.
+"""Codex: one file of lines per thread, `$CODEX_HOME/sessions/YYYY/MM/DD/rollout-TIME-ID.jsonl`.
 
-Seen with 0.169.0, driven: a prompt, resuming, forking, a subagent, a compaction. What older
-releases write, such as `exec_command_end`, is read by the names that the program still has.
+Seen with 0.169.0, driven: a prompt, resuming, forking, a subagent, a compaction. Records of older
+releases, such as `exec_command_end`, are read by the names that the program still has.
 
-`response_item` lines are what the model was told and said; `event_msg` lines repeat it, and add
-exit codes and changed files, which are kept until the call's output comes. Of a message from the
-user, `content_item_kinds` says which parts are theirs; older lines are told by how they begin.
+`response_item` lines are the model's input and output; `event_msg` lines repeat them, and add exit
+codes and changed files, which are kept until the call's output comes. In a message from the user,
+`content_item_kinds` marks the parts that are theirs; older lines are recognised by their
+beginnings.
 
 Tokens: `last_token_usage` is one response's; a repeated event has the same `total_token_usage`, so
-the turn and that total name the response. Cached tokens are within the input, reasoning is within
-the output.
+the turn and that total identify the response. Cached tokens are within the input, reasoning is
+within the output.
 
 The copied lines of a subagent, or of an older fork, come first, with the parent's turn ids. These
-are UUIDs of version 7: one that was made before the thread's own id is the parent's.
+are UUIDs of version 7: one made before the thread's own id is the parent's.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from memory.sessions.records import (
 )
 
 _NAME = re.compile(r"rollout-.*?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
-# What the host puts into a person's mouth begins so, in lines that don't say whose it is.
+# The beginnings of texts that the host inserts, in lines that do not mark them.
 _NO_PROMPT = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|INSTRUCTIONS|subagent_notification|skill|"
     r"turn_aborted|user_shell_command|user_action|command_sessions|hook_prompt|permissions|"
@@ -58,7 +59,7 @@ _NO_PROMPT = re.compile(
 )
 _PROMPTS_KEPT = 500
 _UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
-_COPIED_S = 2.0  # the copied lines of a fork are all stamped when it is made
+_COPIED_S = 2.0  # all copied lines of a fork have the time of its creation
 
 
 def sessions_folder(ground: Ground) -> str:
@@ -68,7 +69,7 @@ def sessions_folder(ground: Ground) -> str:
 
 
 def find_transcripts(ground: Ground) -> Iterator[Transcript]:
-    """Yield every thread: the path tells its day, not its project."""
+    """Yield every thread: its path has its day, not its project."""
     for year in subfolders(sessions_folder(ground)):
         for month in subfolders(year.path):
             for day in subfolders(month.path):
@@ -98,7 +99,7 @@ def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
 
 
 def _begin(meta: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
-    """Begin the thread. A second line of another id is the parent's: copied lines follow it."""
+    """Begin the thread. A second line with another id is the parent's: copied lines follow it."""
     own = text(meta.get("id"))
     if not own or state.get("id"):
         if own and own != state.get("id"):
@@ -129,7 +130,7 @@ def _begin(meta: Mapping[str, Any], at: float | None, state: State) -> Iterator[
 def _is_copied(
     value: Mapping[str, Any], payload: Mapping[str, Any], at: float | None, state: State
 ) -> bool:
-    """Return whether a line is the parent's. The first that is this thread's own ends that."""
+    """Return whether a line is the parent's. The first line of this thread ends the copied part."""
     if not state.get("copied"):
         return False
     start, ordinal = state.get("start"), count(value.get("ordinal"))
@@ -143,7 +144,7 @@ def _is_copied(
             state["copied"] = _is_stamped_at_start(at, state)
     elif payload.get("role") == "user" and not _is_stamped_at_start(at, state):
         state["copied"] = False
-    if state["copied"]:  # its sums go on in some releases
+    if state["copied"]:  # its sums continue in some releases
         _note_total(fields(fields(payload.get("info")).get("total_token_usage")), state)
     return bool(state["copied"])
 
@@ -154,7 +155,7 @@ def _is_stamped_at_start(at: float | None, state: State) -> bool:
 
 
 def _made_at(uuid: str) -> int | None:
-    """When a UUID of version 7 was made, in milliseconds."""
+    """Return the time of a UUID of version 7, in milliseconds."""
     match = _UUID7.match(uuid)
     return int(match[1] + match[2], 16) if match else None
 
@@ -261,14 +262,15 @@ def _message(item: Mapping[str, Any], at: float | None, state: State) -> Iterato
     images = sum(fields(part).get("type") == "input_image" for part in own)
     if (said := _joined(own)) or images:
         key, group = _next(state)
-        is_prompt = not state.get("agent")  # a subagent is asked by its parent
+        is_prompt = not state.get("agent")  # a subagent is prompted by its parent
         state["prompted"] = True
         state["prompts"] = [*state.get("prompts", []), group][-_PROMPTS_KEPT:]
         yield MessageRecord(key, group, "user", said, at, is_prompt, images=images)
 
 
 def _compaction(payload: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
-    """The summary is the model's last answer behind a preface; that answer was for the host."""
+    """Yield a compaction. Its summary is the model's last answer, which was for the host, after a
+    preface."""
     summary = text(payload.get("message"))
     key = f"compaction:{_next(state)[0]}"
     before = state.get("size")
@@ -289,7 +291,7 @@ def _usage(
     now = count(last.get("total_tokens"))
     if not _note_total(totals, state):
         key = state.pop("compacted", "") if not last.get("output_tokens") else ""
-        if key and now:  # the host's estimate of what is left
+        if key and now:  # the host's estimate of the remainder
             state["size"] = now
             yield CompactionRecord(key, tokens_after=now)
         return
@@ -310,7 +312,7 @@ def _usage(
 
 
 def _note_total(totals: Mapping[str, Any], state: State) -> bool:
-    """Keep the sum of all responses; whether it is another than before."""
+    """Store the sum of all responses; return whether it changed."""
     total = count(totals.get("total_tokens"))
     if total is None or total == state.get("total"):
         return False
@@ -319,7 +321,7 @@ def _note_total(totals: Mapping[str, Any], state: State) -> bool:
 
 
 def _next(state: State, *, is_answer: bool = False) -> tuple[str, str]:
-    """A key for the next message, and its group: parts of one response share it."""
+    """Return a key for the next message, and its group: parts of one response share it."""
     state["n"] = state.get("n", 0) + 1
     key = f"{state.get('turn', '')}:{state['n']}"
     if not is_answer:

@@ -1,7 +1,7 @@
-"""The outcome of a call of Codex: its events are kept until the call's output comes.
+"""Outcomes of Codex's calls: events are stored until the call's output comes.
 
-The output itself begins with the host's own header where the tool runs a command; what a program
-prints comes after it, and tells nothing here.
+If the tool runs a command, the output begins with the host's own header; the program's own output
+comes after it, and is not used here.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _ACTIONS: Mapping[str, FileAction] = {
     "update": "modified",
     "delete": "deleted",
 }
-_OPEN_MAX = 200  # a call that was never answered is forgotten in the end
+_OPEN_MAX = 200  # an unanswered call is dropped in the end
 _FILES_MAX = 1000
 
 
 def open_call(call_id: str, tool: str, state: State) -> None:
-    """Remember which tool a call is of."""
+    """Store the tool of a call."""
     calls = state.setdefault("calls", {})
     calls[call_id] = {"tool": tool}
     while len(calls) > _OPEN_MAX:
@@ -48,7 +48,7 @@ def open_call(call_id: str, tool: str, state: State) -> None:
 
 
 def note(kind: object, payload: Mapping[str, Any], state: State) -> None:
-    """Keep what an event says of a call's end."""
+    """Store an event's data about a call's end."""
     item = fields(payload.get("item")) if kind == "item_completed" else payload
     if kind != "item_completed" and kind not in _ENDS:
         return
@@ -80,7 +80,7 @@ def _files(changes: object) -> list[list[str]]:
 def result(
     item: Mapping[str, Any], key: str, group: str, at: float | None, state: State
 ) -> MessageRecord:
-    """Return a call's output, with what is known of its end."""
+    """Return a call's output, with the data about its end."""
     call_id = first_text(item, "call_id", "id")
     call = state.get("calls", {}).pop(call_id, {})
     output = item.get("output")
@@ -108,7 +108,7 @@ def result(
 
 
 def _read_header(said: str, ended: int | None) -> tuple[str, int | None]:
-    """The text and the exit code of a command's output, from its JSON or its header."""
+    """Return the text and the exit code of a command's output, from its JSON or its header."""
     if said.startswith('{"output"'):
         try:
             read = fields(json.loads(said))

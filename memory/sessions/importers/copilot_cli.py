@@ -1,11 +1,11 @@
-"""Copilot CLI: `~/.copilot/session-state/ID/events.jsonl`, one event a line.
+"""Copilot CLI: `~/.copilot/session-state/ID/events.jsonl`, one event per line.
 
 Seen with 1.0.102; names of events that were not driven are those of `session-events.schema.json` in
-its package. An event with `agentId` is a subagent's: it has a session of its own here.
+its package. An event with `agentId` is a subagent's, which gets its own session here.
 
-Tokens: a `session.usage_record` is one call of a model, told by its accounting's source and number;
-what was cached is within the input, reasoning within the output. Releases without these records
-have output tokens in `assistant.message`, and the rest as sums in `session.shutdown`.
+Tokens: a `session.usage_record` is one call of a model, identified by its accounting's source and
+number; cached tokens are within the input, reasoning within the output. Releases without these
+records have output tokens in `assistant.message`, and the rest as sums in `session.shutdown`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def state_folder(ground: Ground) -> str:
 
 
 def find_transcripts(ground: Ground) -> Iterator[Transcript]:
-    """Yield every session: the path tells no project."""
+    """Yield every session: its path does not name a project."""
     for session in subfolders(state_folder(ground)):
         for entry in scan(session.path):
             if entry.name == "events.jsonl" and is_file(entry):
@@ -103,7 +103,7 @@ def _begin(kind: str, data: Mapping[str, Any], at: float | None, state: State) -
 
 
 def _turn_to(session: str, state: State, at: float | None) -> Iterator[Record]:
-    """Name whose the next records are, where they are another's than the last."""
+    """Yield the session of the next records, if it differs from the last."""
     if session == state.get("now"):
         return
     state["now"] = session
@@ -119,7 +119,7 @@ def _turn_to(session: str, state: State, at: float | None) -> Iterator[Record]:
 def _user(key: str, data: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
     said = text(data.get("content"))
     images = sum("image" in text(one.get("mimeType")) for one in objects(data.get("attachments")))
-    # `source` names what put a message there that no person typed.
+    # `source` names the origin of a message that the user did not type.
     source = text(data.get("source"))
     is_own = source in ("", "user") and data.get("isAutopilotContinuation") is not True
     is_prompt = is_own and state["now"] == state["id"]
@@ -173,7 +173,7 @@ def _open(call_id: str, tool: str, state: State) -> None:
 def _permission(
     key: str, data: Mapping[str, Any], at: float | None, state: State
 ) -> Iterator[Record]:
-    """A refusal is told before the call's end."""
+    """Yield a refusal, which comes before the call's end."""
     call = state.get("calls", {}).get(text(data.get("toolCallId")))
     if call and text(fields(data.get("result")).get("kind")).startswith(_DENIED_CODES):
         call[1] = True

@@ -1,17 +1,17 @@
 """Cursor, command line and editor: `~/.cursor/projects/FOLDER/agent-transcripts/ID/ID.jsonl`.
 
-By public descriptions of releases of 2026; none was driven here. A line is `{role, message:
-{content}}`: it has no id, no time, no tokens and no working directory, and a call has no result, so
-counts of tokens are not recorded. Times, results and failures come from Cursor's hooks where they
-are registered: `memory.sessions.session_rows` says how the two go together. A subagent's file is
-`ID/subagents/ID.jsonl`. What the editor keeps in `state.vscdb` is not read: it is tens of
-gigabytes, its form changes, and what it has of an agent's work stands in these files.
+Based on public descriptions of releases of 2026; none was driven here. A line is `{role, message:
+{content}}`, without id, time, tokens and working directory; a call has no result. So token counts
+are not recorded. Times, results and failures come from Cursor's hooks if they are registered:
+`memory.sessions.session_rows` describes how both are combined. A subagent's file is
+`ID/subagents/ID.jsonl`. The editor's `state.vscdb` is not read: it is tens of gigabytes, its form
+changes, and its data on an agent's work are in these files.
 
-FOLDER is the working directory with `-` for each run of characters that are no letters or digits,
-so several folders may have one name. Whose a session is, its `chats/*/ID/meta.json` says. Where
-there is none, all that may have that name are taken together: folders that exist, the one that
-`.workspace-trusted` names, and those that paths in the session's calls are in. Only if these are
-one folder is it known; else nothing of the session is read.
+FOLDER is the working directory with `-` for each run of characters other than letters and digits,
+so several folders may have one name. `chats/*/ID/meta.json` names the folder of a session. If it is
+missing, all candidates for the name are collected: existing folders, the one that
+`.workspace-trusted` names, and those of paths in the session's calls. The session is only read if
+these are a single folder.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from memory.sessions.line_reader import read_lines
 from memory.sessions.records import MessageRecord, Record
 
 NAME_CHARS_MAX = 84
-"""A longer name of a folder is cut, with a digest behind it."""
+"""Length from which a folder's name is cut, and followed by a digest."""
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9]+")
 _FOLDERS_MAX = 2000
@@ -64,12 +64,12 @@ def projects_folder(ground: Ground) -> str:
 
 
 def encode_path(path: str) -> str:
-    """Return the name that a working directory's folder has, before it is cut."""
+    """Return the name of a working directory's folder, before it is cut."""
     return _NO_NAME.sub("-", path).strip("-")
 
 
 def find_transcripts(ground: Ground) -> Iterator[Transcript]:
-    """Yield the sessions of folders that may be the project's, or of one below it."""
+    """Yield the sessions of folders that may be the project's, or one of its subfolders'."""
     wanted = encode_path(ground.project)
     for project in subfolders(projects_folder(ground)):
         if ground.project and not _may_be(project.name, wanted):
@@ -98,11 +98,11 @@ def _sessions_in(folder: os.DirEntry[str]) -> Iterator[Transcript]:
             yield Transcript(entry.path, entry.name.removesuffix(".jsonl"), parent_id=folder.name)
 
 
-# Whose a session is
+# The folder of a session
 
 
 def find_folder(found: Transcript, file: BinaryIO) -> str:
-    """Find the working directory of a session; empty where it cannot be known."""
+    """Find the working directory of a session; empty if it cannot be known."""
     before, mark, _ = found.path.rpartition("/agent-transcripts/")
     if not mark:
         return ""
@@ -113,7 +113,7 @@ def find_folder(found: Transcript, file: BinaryIO) -> str:
         if cwd := _read_path(os.path.join(chat.path, session, "meta.json"), "cwd"):
             return cwd
     trusted = _read_path(os.path.join(before, ".workspace-trusted"), "workspacePath")
-    if len(name) > NAME_CHARS_MAX:  # the digest behind it makes that one alone
+    if len(name) > NAME_CHARS_MAX:  # the digest after it makes the name unique
         return trusted if _may_be(name, encode_path(trusted)) else ""
     candidates = {*_list_folders(name), *_list_spoken(file, name)}
     if trusted:
@@ -146,7 +146,7 @@ def _list_folders(name: str) -> Iterator[str]:
 
 
 def _list_spoken(file: BinaryIO, name: str) -> set[str]:
-    """List the folders of this name that paths in the calls of a session are in."""
+    """List the folders of this name that paths in a session's calls are in."""
     spoken: set[str] = set()
     for _, _, data in read_lines(file, 0, _EVIDENCE_BYTES_MAX):
         if data is None or b'"tool_use"' not in data:
@@ -182,11 +182,11 @@ def _ancestors_of_name(path: str, name: str) -> Iterator[str]:
             return
 
 
-# What a line says
+# The content of a line
 
 
 def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
-    """Read one line. It has no id: its number and a digest of it stand for one."""
+    """Read one line. It has no id: its number and a digest of it are used."""
     number = state["lines"] = state.get("lines", 0) + 1
     role, content = value.get("role"), fields(value.get("message")).get("content")
     if role in ("user", "assistant"):
@@ -215,8 +215,8 @@ def _prompt(block: Mapping[str, Any], key: str, group: str) -> Iterator[Record]:
 
 
 def part_prompt(said: str) -> tuple[str, str]:
-    """Part what a person typed from what the host puts around it: files, and what it tells. A file
-    may hold the host's marks, too; so only those at the beginning or the end count."""
+    """Separate the user's text from the host's additions: files and notes. A file may contain the
+    host's marks, too; so only those at the beginning or the end count."""
     stamp = _TIMESTAMP.match(said)
     body = (said[stamp.end() :] if stamp else said).strip()
     if body.startswith(_QUERY_BEGINS):
@@ -254,7 +254,7 @@ def _answer(block: Mapping[str, Any], key: str, group: str) -> Iterator[Record]:
 
 
 def name_call(tool: str, given: object) -> tuple[str, object]:
-    """Return the name and the arguments of a call: those of another server's tool stand within."""
+    """Return the name and the arguments of a call; those of another server's tool are nested."""
     inner = fields(given)
     if tool in ("CallMcpTool", "call_mcp_tool") and (name := first_text(inner, "toolName", "name")):
         return f"mcp__{first_text(inner, 'server')}__{name}", params(inner.get("arguments"))

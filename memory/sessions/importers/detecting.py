@@ -1,4 +1,4 @@
-"""Find the form of a file that a person named, by what is in it."""
+"""Detection of the form of a user's file from its content."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ LOOKED_AT_LINES = 200
 LOOKED_AT_BYTES = 8 << 20
 LOOKED_AT_RECORDS = 500
 NO_FOLDERS = ("chatgpt", "gemini_export")
-"""Forms that never say in which folder a session was."""
+"""Forms that never name the folder of a session."""
 
 MANY_SESSIONS = ("own", "own_lines")
 _EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
 Contents = tuple[tuple[SessionRecord, ...], bool]
-"""What a file holds: the beginnings of its sessions, and whether messages come before any."""
+"""The content of a file: the beginnings of its sessions, and whether messages come before any."""
 
 
 def detect_form(path: str) -> str:
     """Return the name of the row that reads a file; empty if none does.
 
     Raises:
-        OSError: it can't be read, or is a link.
-        RefusedError: it is an archive of something else.
+        OSError: it cannot be read, or is a link.
+        RefusedError: it is an archive of another kind.
     """
     if is_archive(path):
         if any(re.fullmatch(MEMBERS, name.split("/")[-1]) for name in list_names(path)):
             return "chatgpt"
-        raise RefusedError("the archive holds no conversations.json, or is damaged")
+        raise RefusedError("the archive has no conversations.json, or is damaged")
     with open_plain(path, follow=False) as file:
         first = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if first == b"[":
@@ -68,7 +68,7 @@ def _detect_array(path: str) -> str:
 
 
 def _detect_object(path: str) -> str:
-    """Judge by the names of the members of the file, or of its first line."""
+    """Detect the form from the names of the members of the file, or of its first line."""
     names = set[str]()
     with suppress(ValueError):
         for name, value, is_one in read_members(path, "messages"):
@@ -85,7 +85,7 @@ def _detect_object(path: str) -> str:
 
 
 def _detect_lines(path: str) -> str:
-    """Try the rows that read lines: the one that finds most in them."""
+    """Try the rows that read lines; return the one that reads most of them."""
     values = _read_values(path)
     if any(one.get("type") == "session" and one.get("id") for one in values[:1]):
         return "own_lines"
@@ -123,7 +123,7 @@ def _says_something(record: Record) -> bool:
 
 
 def _detect_whole(path: str) -> str:
-    """Try the hosts whose files are no text, such as databases."""
+    """Try the hosts whose files are not text, such as databases."""
     for name in MODULES:
         row = find_importer(name)
         if row is None or row.read_file is None:
@@ -136,8 +136,8 @@ def _detect_whole(path: str) -> str:
 
 
 def list_contents(path: str, form: str, row: Importer) -> Contents:
-    """List the sessions of a file; of a host's transcript only up to the first with a folder, since
-    all of it is of one."""
+    """List the sessions of a file; for a host's transcript, only up to the first with a folder,
+    since all of it belongs to one."""
     if form in NO_FOLDERS:
         return (), False
     sessions: dict[str, SessionRecord] = {}
@@ -171,7 +171,7 @@ def _read_records(path: str, row: Importer) -> Iterator[Record]:
 
 
 def keep_sessions(row: Importer, wants: Callable[[SessionRecord], bool]) -> Importer:
-    """Return a row that passes on the records of some sessions alone, by how each begins."""
+    """Return an importer that only passes on the records of some sessions, by their beginnings."""
     kept: dict[str, bool] = {}
     is_kept = [wants(SessionRecord(""))]
 

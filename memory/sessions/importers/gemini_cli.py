@@ -1,17 +1,19 @@
-"""Gemini CLI: one file a session, `~/.gemini/tmp/PROJECT/chats/session-TIME-ID.jsonl`.
+"""Gemini CLI: one file per session, `~/.gemini/tmp/PROJECT/chats/session-TIME-ID.jsonl`.
 
-Seen with 0.61.0; what was not driven (rewinding, compression, subagents) is as its program writes
-and reads it. PROJECT is a short name that `.project_root` beside `chats` explains, or, older, the
-sha256 of the path. A subagent's file is `chats/PARENT/ID.jsonl`. What older releases wrote, one
-object in a `.json`, is not read; the program itself makes such a file into lines when it resumes.
+Seen with 0.61.0; the parts that were not driven (rewinding, compression, subagents) follow its
+program. PROJECT is a short name that `.project_root` next to `chats` explains, or, in older
+releases, the sha256 of the path. A subagent's file is `chats/PARENT/ID.jsonl`. Files of older
+releases, one object in a `.json`, are not read; the program itself converts such a file to lines
+when it resumes.
 
-A record of an id that was seen replaces it: so come the tools' results. `$rewindTo` takes the
-session back to before a message. `$set` patches the head; if that has `messages`, the host has
-rewritten its history: what is new there is its own, and a `<state_snapshot>` is a compression.
+A record with a known id replaces the earlier one: this is how tools' results come. `$rewindTo`
+rewinds the session to before a message. `$set` patches the head; if that has `messages`, the host
+has rewritten its history: new messages there are its own, and a `<state_snapshot>` is a
+compression.
 
-Tokens are the API's `usageMetadata` (ai.google.dev/api/generate-content): the prompt has the cached
-ones in it, tools' prompts and thoughts are beside prompt and candidates. So input is prompt without
-cached, with tools' prompts; output is candidates with thoughts.
+Tokens are the API's `usageMetadata` (ai.google.dev/api/generate-content): the prompt includes the
+cached ones; tools' prompts and thoughts are counted separately from prompt and candidates. So input
+is prompt without cached, plus tools' prompts; output is candidates plus thoughts.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ from memory.sessions.records import (
 )
 
 _ROOT_BYTES_MAX = 8192
-# What the host itself does not count as a person's words, and its summary.
+# Texts that the host itself does not count as the user's, and its summary.
 _NO_PROMPT = re.compile(r"\s*(?:[/?]|<(?:session_context|hook_context|state_snapshot)>)")
 _HOOKS_BEGIN, _HOOKS_END = "<hook_context>", "</hook_context>"
 _SNAPSHOT = "<state_snapshot>"
@@ -61,8 +63,8 @@ _DENIED = re.compile(
     r"(?:Tool execution (?:for \"[^\"\n]{1,100}\" )?denied by policy|User denied execution|"
     r"\[Operation Cancelled\])"
 )
-# The host's last lines of a command's output. A program whose own last line looks the same can
-# claim to have failed, and nothing else.
+# The host's last lines of a command's output. A program whose last line looks the same can only
+# pretend to have failed.
 _TRAILER = re.compile(
     r"\nExit Code: (-?\d{1,9})(?:\nSignal: [^\n]{1,40})?(?:\nBackground PIDs: [\d, ]{1,400})?"
     r"(?:\nProcess Group PGID: \d{1,20})?(?:\n</untrusted_context>)?\s*\Z"
@@ -71,7 +73,7 @@ _TAIL = 1000
 
 
 _Head = tuple[str, str, float | None, str]
-"""What a call has of the response that it is in: its group, the call's id, a time, a model."""
+"""Data of a call's response: its group, the call's id, a time, a model."""
 
 
 def tmp_folder(ground: Ground) -> str:
@@ -80,7 +82,7 @@ def tmp_folder(ground: Ground) -> str:
 
 
 def find_transcripts(ground: Ground) -> Iterator[Transcript]:
-    """Yield the sessions of the project and of folders below it."""
+    """Yield the sessions of the project and of its subfolders."""
     for project in subfolders(tmp_folder(ground)):
         root = _root_of(project, ground)
         is_below = root == ground.project or root.startswith(ground.project.rstrip("/") + "/")
@@ -96,7 +98,7 @@ def find_transcripts(ground: Ground) -> Iterator[Transcript]:
 
 
 def _root_of(project: os.DirEntry[str], ground: Ground) -> str:
-    """The path of a project, as its folder tells; empty where it can't be known."""
+    """Return the path of a project, from its folder; empty if it cannot be known."""
     try:
         with open_plain(os.path.join(project.path, ".project_root"), follow=False) as file:
             return file.read(_ROOT_BYTES_MAX).decode("utf-8", "replace").strip()
@@ -148,7 +150,7 @@ def _patched(patch: Mapping[str, Any], state: State) -> Iterator[Record]:
 
 
 def _rewound(group: str, state: State) -> Iterator[Record]:
-    """An id that the host doesn't find takes all of its history away."""
+    """Rewind the session; an id that the host does not find removes all of its history."""
     known = state.get("seen", {})
     first = text(state.get("first"))
     if group and (target := group if _digest(group) in known else first):
@@ -176,7 +178,7 @@ def _prompt(value: Mapping[str, Any], key: str, at: float | None, state: State) 
     images = sum(_is_image(part) for part in parts)
     if own or images:
         replaces = not _is_new(key, state)
-        is_prompt = not state.get("agent")  # a subagent is asked by its parent
+        is_prompt = not state.get("agent")  # a subagent is prompted by its parent
         yield MessageRecord(key, key, "user", own, at, is_prompt, images=images, replaces=replaces)
     if hosts:
         other = f"{key}:host" if own or images else key
@@ -185,8 +187,8 @@ def _prompt(value: Mapping[str, Any], key: str, at: float | None, state: State) 
 
 
 def _part_context(said: str) -> tuple[str, str]:
-    """Part what hooks said from the prompt behind it. The last closing mark counts, so that a text
-    of hooks with such a mark in it is not taken for a person's words."""
+    """Separate the texts of hooks from the prompt after them. The last closing mark counts, so that
+    a hook's text with such a mark is not taken for the user's words."""
     if not said.lstrip().startswith(_HOOKS_BEGIN):
         return "", said
     hooks, mark, own = said.rpartition(_HOOKS_END)
@@ -224,7 +226,7 @@ def _answer(value: Mapping[str, Any], key: str, at: float | None, state: State) 
 
 
 def usage(key: str, model: str, at: float | None, tokens: Mapping[str, Any]) -> UsageRecord:
-    """Return the tokens of a response, by the names that the host gives them."""
+    """Return the tokens of a response, by the host's names."""
     cached, thoughts = count(tokens.get("cached")), count(tokens.get("thoughts"))
     given, said = count(tokens.get("input")), count(tokens.get("output"))
     tools = count(tokens.get("tool")) or 0
@@ -286,7 +288,7 @@ def _call(call: Mapping[str, Any], head: _Head, state: State) -> Iterator[Record
 
 
 def _result(result: object) -> tuple[str, bool]:
-    """The text that the model was told, and whether the host calls it an error."""
+    """Return the text that the model received, and whether the host calls it an error."""
     said, failed = [], False
     for part in [result] if isinstance(result, str) else listed(result):
         response = fields(fields(fields(part).get("functionResponse")).get("response"))
@@ -305,7 +307,7 @@ def changed_files(display: object) -> tuple[tuple[str, FileAction], ...]:
 
 
 def _is_new(key: str, state: State) -> bool:
-    """Return whether a key was not seen before; it is from now on."""
+    """Return whether a key is new, and store it."""
     seen = state.setdefault("seen", {})
     state.setdefault("first", key)
     digest = _digest(key)

@@ -1,12 +1,12 @@
-"""Conversations with Gemini that a person saved: what `/chat save` and `/chat share FILE.json` of
-Gemini CLI write, its older sessions of one object, and Google Takeout's activity.
+"""Saved conversations with Gemini: files of Gemini CLI's `/chat save` and `/chat share FILE.json`,
+its older sessions of one object, and Google Takeout's activity.
 
-A saved chat is an array of `{role, parts}`, as the API has them, or an object with it as `history`.
-It has no id: its first turns name it, so that a later save of the same chat is the same session.
+A saved chat is an array of `{role, parts}`, as in the API, or an object with it as `history`. It
+has no id: its first turns identify it, so that a later save of the same chat is the same session.
 
 Takeout's `MyActivity.json` is an array of records, the newest first: a `title` such as "Prompted …"
-and the answer as HTML in `safeHtmlItem`. It has no conversations: what is said within 30 minutes
-of the last is taken for one. Both forms are as public readers of real files tell them.
+and the answer as HTML in `safeHtmlItem`. It has no conversations: records within 30 minutes of the
+last are taken as one. Both forms are taken from public readers of real files.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from memory.sessions.records import MessageRecord, Record, SessionRecord
 GAP_S = 30 * 60
 HTML_CHARS_MAX = 1 << 20
 ACTIVITY_CHARS_MAX = 256 << 20
-"""What is held in memory of an activity, since its newest record comes first."""
+"""Characters of an activity held in memory, since its newest record comes first."""
 
 _NAMING_TURNS = 2
 _HOSTS_WORDS = re.compile(
@@ -55,7 +55,7 @@ _NOT_SAID = re.compile(
     r"Renamed|Exported|Updated) "
 )
 _ATTACHED = re.compile(r"\s{0,20}Attached \d{1,6} files?\.?\s{0,20}\Z")
-# Not a parser of pages, whose time may grow with the square of what a stranger wrote.
+# Not an HTML parser, whose time may grow with the square of an untrusted text.
 _TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]{0,20}|!)[^<>]{0,8192}>")
 _HIDDEN = ("script", "style")
 _BREAKS = frozenset(("p", "br", "li", "div", "h1", "h2", "h3", "h4", "tr", "pre", "ul", "ol"))
@@ -76,7 +76,7 @@ def read_saved(path: str, state: State) -> Iterator[Record]:
         elif text(value.get("sessionId")):
             yield from _read_older(value, state)
         else:
-            raise RefusedError("it is no chat of Gemini's")
+            raise RefusedError("it is not a chat of Gemini")
         return
     first = next(read_array(path), {})
     if "role" in first and "parts" in first:
@@ -86,7 +86,7 @@ def read_saved(path: str, state: State) -> Iterator[Record]:
 
 
 def _read_older(value: Mapping[str, Any], state: State) -> Iterator[Record]:
-    """Read a session that is one object, as older releases write it."""
+    """Read a session that is one object, as in older releases."""
     head = {name: one for name, one in value.items() if name != "messages"}
     yield from gemini_cli.parse_line({"projectHash": "", **head}, state)
     for message in objects(value.get("messages")):
@@ -157,7 +157,7 @@ def _read_activity(path: str, state: State) -> Iterator[Record]:
             raise RefusedError("its texts take more than 256 MiB")
         found.append(one)
     if not found:
-        raise RefusedError("it has no prompt to Gemini")
+        raise RefusedError("it has no prompts to Gemini")
     found.sort(key=lambda one: one[0] or 0.0)
     last = float("-inf")
     for number, (said_at, prompt, answer) in enumerate(found):
@@ -172,15 +172,15 @@ def _read_activity(path: str, state: State) -> Iterator[Record]:
 
 
 def _is_geminis(value: Mapping[str, Any]) -> bool:
-    """Return whether a record is of Gemini: an activity may have others, such as searches."""
+    """Return whether a record is Gemini's: an activity may have others, such as searches."""
     names = [text(value.get("header")), *map(text, listed(value.get("products")))]
     named = [name.lower() for name in names if name]
     return not named or any("gemini" in name or "bard" in name for name in named)
 
 
 def parse_activity(value: Mapping[str, Any]) -> _Activity | None:
-    """Read one record of an activity; None if it is no prompt. Where its words are of another
-    language, a record with an answer is one."""
+    """Read one record of an activity; None if it is not a prompt. If it is in an unknown language,
+    a record with an answer counts."""
     title = text(value.get("title")).strip()
     if not title or not _is_geminis(value) or _NOT_SAID.match(title):
         return None
@@ -194,7 +194,7 @@ def parse_activity(value: Mapping[str, Any]) -> _Activity | None:
 
 
 def strip_html(page: str) -> str:
-    """Return the words of a page; a line for each block of it."""
+    """Return the words of a page, one line for each block."""
     said, at, hidden = list[str](), 0, ""
     page = page[:HTML_CHARS_MAX]
     for tag in _TAG.finditer(page):

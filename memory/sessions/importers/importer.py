@@ -1,4 +1,4 @@
-"""The row of a host, and what it works on. Nothing here touches the store."""
+"""The row of a host, and its data types. This module does not use the store."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from base.named_tuples import NamedTuple
 from memory.sessions.records import Record, SessionRecord
 
 State = dict[str, Any]
-"""What a parser has to know of the lines before; it is kept as JSON between two readings, so it
-has no text of a message in it. It begins empty with each file."""
+"""A parser's knowledge of earlier lines. It is stored as JSON between two readings, so it has no
+texts of messages. It is empty at the beginning of each file."""
 
 ParseLine = Callable[[Mapping[str, Any], State], Iterator[Record]]
-"""Read one line's JSON object. What is unknown or malformed yields nothing; it never raises for
-the form of a value other than ValueError, KeyError, TypeError, AttributeError or IndexError, which
-count as a bad line."""
+"""Parser of one line's JSON object. Unknown or malformed values yield nothing. It raises only
+ValueError, KeyError, TypeError, AttributeError or IndexError for them, which count as a bad
+line."""
 
 
 class Ground(NamedTuple):
@@ -25,30 +25,30 @@ class Ground(NamedTuple):
     home: str
     environ: Mapping[str, str]
     project: str = ""  # a real path; empty: all projects
-    root: str = ""  # the folder in which a person has them, in place of the host's own
+    root: str = ""  # the user's folder of transcripts, instead of the host's own
 
 
 class Transcript(NamedTuple):
-    """A transcript that was found.
-
-    Sessions of a file that a person named are kept, and no host is read for their sake.
+    """A transcript that was found. Sessions of a file that the user named are stored, and no host
+    is read for them.
 
     Attributes:
-        session_id: what its place says; empty: its records do. Of a database: the only one read.
+        session_id: the id from its place; empty if its records name it. In a database, the only
+            session read.
     """
 
     path: str
     session_id: str = ""
-    folder: str = ""  # what its place says; empty: its records do
-    log: str = ""  # of a database: the path of the file in which its newest rows are
-    parent_id: str = ""  # the session that a subagent's is of
-    form: str = ""  # which row reads it; set where a person named the file
+    folder: str = ""  # the folder from its place; empty if its records name it
+    log: str = ""  # for a database: the path of the file with its newest rows
+    parent_id: str = ""  # the parent session of a subagent's
+    form: str = ""  # the row that reads it; set if the user named the file
 
 
 class ReadSessions(Protocol):
-    """Reads what is new in a database of many sessions, of any project: those that `wants` takes,
-    or the only one. `state` has how far the last reading came. None is yielded wherever reading may
-    stop, and each time `state` is further than before."""
+    """Reader of new records in a database of many sessions, of any project: the sessions that
+    `wants` accepts, or the only one. `state` has the last position. None is yielded wherever
+    reading may stop, and each time `state` has advanced."""
 
     def __call__(
         self, path: str, state: State, wants: Callable[[SessionRecord], bool], only: str = ""
@@ -56,21 +56,20 @@ class ReadSessions(Protocol):
 
 
 class Importer(NamedTuple):
-    """A host's transcripts.
-
-    A file of lines has `parse_line`. Others are read as a whole when they changed, by `read_file`.
+    """A host's transcripts. Files of lines are read by `parse_line`. Others are read whole by
+    `read_file` when they changed.
 
     Attributes:
-        agent: names the host in what is kept.
+        agent: the host's name in the store.
         roots: the folders that `find` looks in, to be watched.
-        find: lists the transcripts that may be of the ground's project; whether they are, the
-            sessions' working directories say.
-        read_file: gets the path and the state of the last reading, in which it may keep how far it
-            came.
+        find: lists the transcripts that may be the project's; the sessions' working directories
+            decide.
+        read_file: gets the path and the state of the last reading, and may store its position
+            there.
         keys_are_global: whether a key or response of another session is a copy, as in a fork.
         read_sessions: for a database of the sessions of many projects.
-        find_folder: for hosts whose records have no working directory: the one in which a session
-            worked, empty where that cannot be known; then nothing of it is read.
+        find_folder: for hosts whose records have no working directory: finds it; if it is empty,
+            the session is not read.
     """
 
     agent: str
@@ -102,11 +101,11 @@ FORMS: Mapping[str, str] = {
     "chatgpt": "chatgpt",
     "gemini_export": "gemini_export",
 }
-"""The same of forms whose files a person names, since none is found by itself."""
+"""The modules of forms that are only read from files named by the user."""
 
 
 def find_importer(agent: str) -> Importer | None:
-    """Return the row of an agent, or of a form; None if there is none."""
+    """Return the row of an agent, or of a form; None if unknown."""
     module = MODULES.get(agent) or FORMS.get(agent)
     if module is None:
         return None

@@ -1,15 +1,15 @@
 """OpenCode: one SQLite database of all projects, `$XDG_DATA_HOME/opencode/opencode.db`.
 
-Seen with 1.18.33; releases that kept JSON files below `storage/` are not read, and a later one
-moves those into its database. A message has parts: what was typed or said, calls with their
-results, files. Its `summary` is a compaction's, for which the message before it asks. A task's
-agent has a session of its own, with a `parent_id`. Going back deletes messages at the next prompt.
+Seen with 1.18.33; releases with JSON files below `storage/` are not read; a later one moves those
+into its database. A message has parts: texts, calls with their results, files. Its `summary` is a
+compaction's, requested by the message before it. A task's agent has its own session, with a
+`parent_id`. Rewinding deletes messages at the next prompt.
 
-The list of things to do is in the calls that write it; the table `todo` has the same. Parts of type
-`patch` name files that changed during a step, by no certain call: they are not read.
+The task list is in the calls that write it; the table `todo` has the same. Parts of type `patch`
+name files that changed during a step, without a certain call: they are not read.
 
-Tokens: what was cached is beside the input. Reasoning is beside the output too, in older releases
-within it; the record's own total tells which.
+Tokens: cached tokens are separate from the input. Reasoning is separate from the output, too, in
+older releases within it; the record's own total shows which.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def data_folder(ground: Ground) -> str:
 
 
 def find_databases(ground: Ground) -> Iterator[Transcript]:
-    """Yield the database that a person named, or those of each release channel."""
+    """Yield the database that the user named, or those of each release channel."""
     folder = data_folder(ground)
     named = ground.environ.get("OPENCODE_DB")
     if named:
@@ -85,7 +85,7 @@ def find_databases(ground: Ground) -> Iterator[Transcript]:
 def read_sessions(
     path: str, state: State, wants: Callable[[SessionRecord], bool], only: str = ""
 ) -> Generator[Record | None, None, None]:
-    """Read what is new in the sessions that are wanted, or in the only one."""
+    """Read the new records of the wanted sessions, or of the only one."""
     damage: sqlite3.DatabaseError | None = None
     with closing(HostDatabase(path)) as db:
         db.require(TABLES)
@@ -149,7 +149,7 @@ def _read_message(
 
 
 def _load(raw: object) -> Mapping[str, Any]:
-    """Read a part's JSON; one that is none has nothing."""
+    """Read a part's JSON; empty if it is invalid."""
     try:
         return fields(load_json(text(raw)))
     except ValueError:
@@ -199,7 +199,7 @@ def _assistant(
 def _call(group: str, part: _Part, at: float | None, model: str) -> Iterator[Record]:
     state, tool = fields(part.get("state")), text(part.get("tool"))
     if state.get("status") not in ("running", "completed", "error"):
-        return  # its arguments are not there yet
+        return  # its arguments are still missing
     given = state.get("input")
     yield MessageRecord(
         part["id"],
@@ -244,7 +244,7 @@ def _result(part: _Part, at: float | None) -> Iterator[Record]:
 
 
 def _changed_files(tool: str, metadata: Mapping[str, Any]) -> Iterator[tuple[str, FileAction]]:
-    """Yield what a call changed, as its own record says."""
+    """Yield the files that a call changed, from its own record."""
     if tool == "write" and (path := text(metadata.get("filepath"))):
         yield path, "created" if metadata.get("exists") is False else "modified"
     elif tool == "edit" and (path := text(fields(metadata.get("filediff")).get("file"))):
@@ -258,8 +258,8 @@ def _changed_files(tool: str, metadata: Mapping[str, Any]) -> Iterator[tuple[str
 def _usage(
     group: str, info: Mapping[str, Any], parts: list[_Part], at: float | None
 ) -> Iterator[Record]:
-    """Each step is a response; of one that did not end, or of whose tokens the host was told
-    nothing, it writes zeros."""
+    """Yield each step as a response. For a step that did not end, or without reported tokens, the
+    host writes zeros."""
     steps = [fields(one.get("tokens")) for one in parts if one.get("type") == "step-finish"]
     for number, tokens in enumerate(steps or [fields(info.get("tokens"))]):
         cache = fields(tokens.get("cache"))

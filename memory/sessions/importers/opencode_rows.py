@@ -1,13 +1,12 @@
-"""The new rows of OpenCode's database: its sessions, and of each the messages that changed.
+"""The new rows of OpenCode's database: its sessions, and the changed messages of each.
 
-No column of times has an index, and the database may have gigabytes. So the few rows of `session`
-tell what was touched, the numbers of new rows tell of the rest, and within a session its index
-does. What was read is kept as a mark of each of the last sessions; one without is read again,
-which changes nothing.
+Columns of times have no index, and the database may have gigabytes. So changes are found by the few
+rows of `session`, by the numbers of new rows, and within a session by its index. A mark is stored
+for each of the last sessions; a session without one is read again, which changes nothing.
 
-The host goes on writing, and must not be in the way. Each statement is a short transaction of its
-own. Nothing is written: a log that the host left empty is not opened, so that no file appears
-beside the database.
+The host continues writing and must not be blocked. Each statement is a separate short transaction.
+Nothing is written: a log that the host left empty is not opened, so that no file appears next to
+the database.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from memory.sessions.records import SessionRecord
 
 WAIT_S = 0.2
 STATEMENT_S = 5.0
-"""A database may be made so that a statement has no end."""
+"""Time limit of a statement: an untrusted database may make it endless."""
 
 VALUE_BYTES_MAX = 64 << 20
 _STEPS = 100_000
 _HEADER_BYTES = 20
 _NO_TITLE = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT")
-_IS_LOGGED = b"\x02\x02"  # the header's two versions, of a database with a write-ahead log
+_IS_LOGGED = b"\x02\x02"  # the two versions in the header of a database with a write-ahead log
 
 OVERLAP_MS = 10_000
-"""Rows are committed a little later than the times in them say."""
+"""Delay by which rows may be committed after their own times."""
 
 MARKS_MAX = 50
 PROMPTS_MAX = 20
@@ -50,15 +49,15 @@ _DATA = f"CASE WHEN length(CAST(data AS BLOB)) <= {VALUE_BYTES_MAX} THEN data EN
 
 
 class HostDatabase:
-    """One open database. What is no UTF-8 in it is replaced."""
+    """One open database. Text that is not UTF-8 is replaced."""
 
     def __init__(self, path: str) -> None:
         """Open it.
 
         Raises:
-            OSError: it can't be read, or is a link.
-            ValueError: it is no database, or what is beside it is no plain file.
-            sqlite3.Error: it can't be opened.
+            OSError: it cannot be read, or is a link.
+            ValueError: it is not a database, or a file next to it is not a plain file.
+            sqlite3.Error: it cannot be opened.
         """
         self._path = path
         self._ends_at = 0.0
@@ -71,7 +70,7 @@ class HostDatabase:
             header = file.read(_HEADER_BYTES)
         if not header.startswith(b"SQLite format 3\0"):
             raise ValueError("no database")
-        # Without a log nobody writes it, and no file has to be made for that to be known.
+        # Without a log it has no writer, and no file must be created to find that out.
         self._is_quiet = header.endswith(_IS_LOGGED) and not self._is_logged()
         how = "mode=ro&immutable=1" if self._is_quiet else "mode=ro"
         self._db = sqlite3.connect(
@@ -91,7 +90,7 @@ class HostDatabase:
         return time.monotonic() > self._ends_at
 
     def require(self, tables: Mapping[str, Sequence[str]]) -> None:
-        """Check that there are tables, each with some columns.
+        """Check that tables exist, each with some columns.
 
         Raises:
             ValueError: one is missing, or is a view.
@@ -129,18 +128,18 @@ def _refuse_unless_plain(path: str) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISREG(mode):
-        raise ValueError("no plain file is beside it")
+        raise ValueError("a file next to it is not a plain file")
 
 
 SessionRow = tuple[int, SessionRecord]
-"""The number of a session's row, and what its columns have of the right types."""
+"""The number of a session's row, and the values of its columns with the right types."""
 
 MessageRow = tuple[int, str, int | None]
-"""A message: the number of its row, its id, and when it was made."""
+"""A message: the number of its row, its id, and its time."""
 
 
 class Rows:
-    """The new rows of one database; `state` is how far the last reading came."""
+    """The new rows of one database; `state` is the position of the last reading."""
 
     def __init__(self, db: HostDatabase, state: State) -> None:
         self._db = db
@@ -153,11 +152,11 @@ class Rows:
             yield from self._session(row)
 
     def list_sessions(self) -> Iterator[SessionRow]:
-        """Yield the sessions in which there may be something new. What was asked for last counts as
-        read with the next; after the last one all is."""
+        """Yield the sessions that may have new messages. Each one counts as read when the next is
+        requested; after the last one, all do."""
         state = self._state
         newest = self._newest_time()
-        if newest < state.get("since", 0):  # another database is in the place of the one before
+        if newest < state.get("since", 0):  # another database has replaced the earlier one
             state.clear()
         since, rows = state.get("since", 0), state.get("rows", [0, 0])
         going = state.setdefault("pass", {})
@@ -218,7 +217,7 @@ class Rows:
                 )
 
     def mark(self, row: int) -> dict[str, Any]:
-        """Return what is kept of a session from one reading to the next."""
+        """Return the stored mark of a session."""
         marks: dict[str, Any] = self._state.setdefault("marks", {})
         mark: dict[str, Any] = marks.pop(str(row), None) or {}
         marks[str(row)] = mark
@@ -229,8 +228,8 @@ class Rows:
     def read_session(
         self, session: SessionRecord, mark: dict[str, Any]
     ) -> Iterator[tuple[MessageRow, object, list[tuple[str, object]]]]:
-        """Yield the messages that changed since the mark, each with its data and its parts'. What
-        was yielded last counts as read with the next."""
+        """Yield the messages that changed since the mark, each with its data and its parts'. Each
+        one counts as read when the next is requested."""
         listed = self._list_messages(session)
         changed = self._find_changed(session, listed, mark)
         if "until" not in mark:
@@ -270,7 +269,7 @@ class Rows:
     def _find_changed(
         self, session: SessionRecord, listed: list[tuple[MessageRow, int]], mark: dict[str, Any]
     ) -> list[MessageRow]:
-        """List the messages that changed, without those that a reading that did not end had."""
+        """List the changed messages, without those already read by an interrupted reading."""
         since = _from(count(mark.get("time")) or 0)
         if since > 0:
             parts = self._db.rows(
@@ -286,8 +285,8 @@ class Rows:
         return changed[reached + 1 :]
 
     def find_removed(self, session: SessionRecord, mark: dict[str, Any]) -> str:
-        """Return the first of the last prompts that are gone, as a person's going back leaves them;
-        empty where none are. One that went from between others was deleted alone."""
+        """Return the first of the last prompts that are gone, as after a user's rewind; empty if
+        none are. A prompt missing between others was deleted alone."""
         known = mark.get("prompts", [])
         there = {
             id_
@@ -300,7 +299,7 @@ class Rows:
         return known[last + 1] if last + 1 < len(known) else ""
 
     def note_prompt(self, mark: dict[str, Any], message_id: str) -> None:
-        """Keep the id of a prompt, so that its removal is seen."""
+        """Store the id of a prompt, so that its removal is noticed."""
         known = mark.get("prompts", [])
         if message_id not in known:
             mark["prompts"] = [*known, message_id][-PROMPTS_MAX:]
@@ -311,5 +310,6 @@ def _from(since: int) -> int:
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Return whether some rows are damaged, behind which others may be whole; no lock, no limit."""
+    """Return whether some rows are damaged, while later ones may be intact; neither a lock nor a
+    limit."""
     return not isinstance(error, sqlite3.OperationalError)

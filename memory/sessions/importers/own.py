@@ -1,8 +1,8 @@
-"""Our own form: `messages.json` as `sessions export` writes it, one JSON object a session.
+"""Own form: `messages.json` from `sessions export`, one JSON object per session.
 
 It has a `format` and a `version`, the `session`, the `usage` of its responses, and its `messages`,
-which are read one at a time. docs/sessions.md tells the fields. Lines of the same messages are read
-by `own_lines`.
+which are read one at a time. docs/sessions-data.md describes the fields. `own_lines` reads
+lines of the same messages.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def read_export(path: str, state: State) -> Iterator[Record]:
             state["bad"] = state.get("bad", 0) + 1
             continue
         if message.at is None and own.last_at is not None:
-            yield own  # its last activity, which the message does not tell
+            yield own  # its last activity, which the message does not have
         yield message
         if not isinstance(usage, list) and (tokens := tokens_of(value, message)):
             yield tokens
@@ -81,7 +81,7 @@ def read_export(path: str, state: State) -> Iterator[Record]:
 
 
 def _read_head(path: str) -> Mapping[str, Any]:
-    """Read all but the messages, wherever they stand."""
+    """Read everything except the messages, wherever it is."""
     head: dict[str, Any] = {}
     for name, value, is_one in read_members(path, "messages"):
         if not is_one and len(head) < MEMBERS_MAX:
@@ -89,12 +89,12 @@ def _read_head(path: str) -> Mapping[str, Any]:
     if head.get("format") != FORMAT:
         raise RefusedError(f"its format is not {FORMAT}")
     if head.get("version") != VERSION:
-        raise RefusedError("another release wrote it, in a version that is not known here")
+        raise RefusedError("it has an unknown version of another release")
     return head
 
 
 def _count_turn(value: Mapping[str, Any], turn: int) -> tuple[int, bool | None]:
-    """Return the turn so far, and whether the message begins one, where it says so."""
+    """Return the number of the turn, and whether the message begins one, if known."""
     number = count(value.get("turn"))
     if number is None or value.get("role") != "user":
         return turn, None
@@ -102,7 +102,7 @@ def _count_turn(value: Mapping[str, Any], turn: int) -> tuple[int, bool | None]:
 
 
 def session_record(session: Mapping[str, Any]) -> SessionRecord | None:
-    """Read what is told of a session; None without an id."""
+    """Read the data of a session; None without an id."""
     agent = text(session.get("agent"))
     own = first_text(session, "host_id") or text(session.get("id")).removeprefix(f"{agent}:")
     if not own:
@@ -130,8 +130,8 @@ def session_record(session: Mapping[str, Any]) -> SessionRecord | None:
 def message_record(
     value: Mapping[str, Any], group: str, *, is_prompt: bool | None = None, key: str = ""
 ) -> MessageRecord | CompactionRecord | None:
-    """Read one message; None if it is none. Without an id or a key of its own it has `key`, else
-    its place."""
+    """Read one message; None if it is not a message. Without an id or a key it gets `key`, else its
+    place."""
     role = next((one for one in ROLES if one == value.get("role")), None)
     if role is None:
         return None
@@ -187,7 +187,7 @@ def _content(value: Mapping[str, Any], role: Role) -> str:
 def tokens_of(
     value: Mapping[str, Any], message: MessageRecord | CompactionRecord
 ) -> UsageRecord | None:
-    """Read the tokens that a message itself tells; None where it tells none."""
+    """Read the tokens recorded in a message; None if there are no counts."""
     counts = _counts(value, "_tokens")
     if isinstance(message, CompactionRecord) or all(one is None for one in counts):
         return None
@@ -235,13 +235,13 @@ def _first(value: Mapping[str, Any], *names: str) -> object:
 
 
 def digest_value(value: object) -> str:
-    """Return what tells a value from others."""
+    """Return a digest that identifies a value."""
     data = json.dumps(value, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
     return blake2b(data, digest_size=8).hexdigest()
 
 
 def never_found(ground: Ground) -> Iterator[Transcript]:
-    """Find nothing: a person names such a file."""
+    """Find nothing: the user names such a file."""
     yield from ()
 
 

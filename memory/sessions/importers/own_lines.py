@@ -1,9 +1,9 @@
-"""Our own form as lines, one JSON object each: what an agent of one's own writes as it goes on.
+"""Own form as lines, one JSON object each, for agents that write them as they work.
 
-A line with `"type": "session"` begins a session, or tells more of one: `id`, `agent`, `title`,
+A line with `"type": "session"` begins a session, or adds to it: `id`, `agent`, `title`,
 `working_directory` and the other fields of an exported session. Every other line is a message, as
-in `messages.json`; the least is `{"role": "user", "content": "…"}`. A message with an `id` is known
-again. `session` names the session of a message, where several are written at once.
+in `messages.json`; the minimum is `{"role": "user", "content": "…"}`. A message with an `id` is
+recognised when repeated. `session` names the session of a message, if several are written at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
     """Read one line.
 
     Raises:
-        ValueError: it is no session and no message.
+        ValueError: it is neither a session nor a message.
     """
     if value.get("type") == "session":
         session = session_record(value)

@@ -1,11 +1,12 @@
-"""Qwen Code: one file of lines a session, `~/.qwen/projects/PROJECT/chats/ID.jsonl`.
+"""Qwen Code: one file of lines per session, `~/.qwen/projects/PROJECT/chats/ID.jsonl`.
 
-Seen with 0.24.4; compressing, rewinding and forking are as its program writes them. PROJECT is the
-working directory with `-` for every character that is no letter or digit. `provenance` says who a
-message is from; older records are told by their type. A record that a fork copied has `forkedFrom`.
+Seen with 0.24.4; compressing, rewinding and forking follow its program. PROJECT is the working
+directory with `-` for every character other than letters and digits. `provenance` names the author
+of a message; older records are recognised by their type. A record copied by a fork has
+`forkedFrom`.
 
-Tokens: with an OpenAI endpoint thoughts are within the candidates, with Google's beside them; the
-record's own total tells which. The prompt has what was cached in it.
+Tokens: with an OpenAI endpoint, thoughts are within the candidates, with Google's separate; the
+record's own total shows which. The prompt includes the cached tokens.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from memory.sessions.records import (
 
 _NO_PROMPT = re.compile(r"\s*<(?:session_context|hook_context|state_snapshot|system-reminder)>")
 _PROMPTS_KEPT = 500
-# The host always ends a command's output so.
+# The host's ending of every command's output.
 _TRAILER = re.compile(
     r"\nExit Code: (-?\d{1,9})\nSignal: [^\n]{1,40}(?:\nBackground PIDs: [^\n]{1,400})?"
     r"\nProcess Group PGID: [^\n]{1,40}\s*\Z"
@@ -61,7 +62,7 @@ def projects_folder(ground: Ground) -> str:
 
 
 def find_transcripts(ground: Ground) -> Iterator[Transcript]:
-    """Yield the sessions of folders that may be the project's, or of one below it."""
+    """Yield the sessions of folders that may be the project's, or one of its subfolders'."""
     wanted = re.sub(r"[^A-Za-z0-9]", "-", ground.project)
     for project in subfolders(projects_folder(ground)):
         is_wanted = project.name == wanted or project.name.startswith(wanted + "-")

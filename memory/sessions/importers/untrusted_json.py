@@ -1,4 +1,4 @@
-"""Read fields of a stranger's JSON and folders: what is of another type counts as missing."""
+"""Reading of untrusted JSON fields and folders: values of a wrong type count as missing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def text(value: object) -> str:
 
 
 def first_text(of: Mapping[str, Any], *names: str) -> str:
-    """Return the first of some fields that is a string with something in it."""
+    """Return the first of some fields that is a non-empty string."""
     return next((found for name in names if (found := text(of.get(name)))), "")
 
 
@@ -44,13 +44,13 @@ def objects(value: object) -> Iterator[Mapping[str, Any]]:
 
 
 def count(value: object) -> int | None:
-    """Return a number that counts something, or None."""
+    """Return a non-negative number, or None."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if isinstance(value, int) and is_number and 0 <= value < _COUNT_MAX else None
 
 
 def less(whole: int | None, *parts: int | None) -> int | None:
-    """Return a count without some of its parts, where they are within it."""
+    """Return a count without some of its parts, if they are within it."""
     taken = sum(part or 0 for part in parts)
     return whole - taken if whole is not None and whole >= taken else whole
 
@@ -111,7 +111,7 @@ def parts_text(content: object) -> str:
 
 
 def size(value: str) -> int:
-    """Return the bytes of a text; half of a pair of surrogates counts too."""
+    """Return the bytes of a text; a lone surrogate counts, too."""
     return len(value.encode("utf-8", "surrogatepass"))
 
 
@@ -121,7 +121,7 @@ def one_line(value: str, chars: int = 200) -> str:
 
 
 def scan(folder: str) -> list[os.DirEntry[str]]:
-    """Return a folder's entries by name; none where it can't be read."""
+    """Return a folder's entries by name; empty if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
@@ -130,12 +130,12 @@ def scan(folder: str) -> list[os.DirEntry[str]]:
 
 
 def subfolders(folder: str) -> Iterator[os.DirEntry[str]]:
-    """Yield the folders in a folder, links left out."""
+    """Yield the folders in a folder, without links."""
     return (entry for entry in scan(folder) if is_folder(entry))
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a folder and no link."""
+    """Return whether an entry is a folder, and not a link."""
     try:
         return entry.is_dir(follow_symlinks=False)
     except OSError:
@@ -143,7 +143,7 @@ def is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def is_file(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a file and no link."""
+    """Return whether an entry is a file, and not a link."""
     try:
         return entry.is_file(follow_symlinks=False)
     except OSError:

@@ -1,6 +1,6 @@
-"""Read a file of JSON that is written anew each time: whole, or an array one object at a time.
+"""Reading of JSON files that are rewritten each time: whole, or an array one object at a time.
 
-No link is followed, nothing but a plain file is read, and none that is too large.
+Links are not followed; only plain files of limited size are read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from base.plain_files import open_plain
 
 BYTES_MAX = 64 << 20
-"""What one JSON value may take; a larger one is refused, since it is held in memory."""
+"""Limit for one JSON value, since it is held in memory."""
 
 _CHUNK = 1 << 20
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -25,8 +25,8 @@ def read_json(path: str, bytes_max: int = BYTES_MAX) -> Any:  # noqa: ANN401 - a
     """Read a file's JSON.
 
     Raises:
-        OSError: it can't be read, or is a link.
-        ValueError: it is no JSON, or too large.
+        OSError: it cannot be read, or is a link.
+        ValueError: it is not JSON, or too large.
     """
     with open_plain(path, follow=False) as file:
         data = file.read(bytes_max + 1)
@@ -39,7 +39,7 @@ def load_json(data: bytes | str) -> Any:  # noqa: ANN401 - a stranger's
     """Read JSON of any depth.
 
     Raises:
-        ValueError: it is none, or nested too deep.
+        ValueError: it is invalid, or nested too deep.
     """
     try:
         if isinstance(data, bytes):
@@ -50,30 +50,29 @@ def load_json(data: bytes | str) -> Any:  # noqa: ANN401 - a stranger's
 
 
 class RefusedError(ValueError):
-    """A file is not read; the text says why, for people."""
+    """Error: a file is not read; the text has the reason, for users."""
 
 
 def read_array(path: str, bytes_max: int = BYTES_MAX) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a file that is one array, holding little more than one at a time.
-
-    What is no object is passed over.
+    """Yield the objects of a file that is one array, holding little more than one in memory. Other
+    items are skipped.
 
     Raises:
-        OSError: it can't be read, or is a link.
-        ValueError: it is no array, is torn, or one object of it is too large.
+        OSError: it cannot be read, or is a link.
+        ValueError: it is not an array, is torn, or one object of it is too large.
     """
     with open_plain(path, follow=False) as file:
         yield from read_open_array(file, bytes_max)
 
 
 class Readable(Protocol):
-    """An open file, or what is read as one."""
+    """An open file, or an object that reads like one."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 def read_open_array(file: Readable, bytes_max: int = BYTES_MAX) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of an open file as `read_array` does."""
+    """Yield the objects of an open file, like `read_array`."""
     stream = _Stream(file, bytes_max)
     if stream.peek() != "[":
         raise ValueError("no array")
@@ -83,12 +82,12 @@ def read_open_array(file: Readable, bytes_max: int = BYTES_MAX) -> Iterator[Mapp
 def read_members(
     path: str, streamed: str, bytes_max: int = BYTES_MAX
 ) -> Iterator[tuple[str, Any, bool]]:
-    """Yield the members of a file that is one object: name, value, and False. Of the array that is
-    called `streamed` come its objects instead, each with True, one at a time.
+    """Yield the members of a file that is one object: name, value, and False. The array named
+    `streamed` yields its objects instead, each with True, one at a time.
 
     Raises:
-        OSError: it can't be read, or is a link.
-        ValueError: it is no object, is torn, or one value of it is too large.
+        OSError: it cannot be read, or is a link.
+        ValueError: it is not an object, is torn, or one value of it is too large.
     """
     with open_plain(path, follow=False) as file:
         stream = _Stream(file, bytes_max)
@@ -111,7 +110,7 @@ def _is_object(value: object) -> bool:
 
 
 class _Stream:
-    """The values of an open file of JSON, read as far as they are asked for."""
+    """The values of an open file of JSON, read on demand."""
 
     def __init__(self, file: Readable, bytes_max: int) -> None:
         self._file = file
@@ -122,7 +121,7 @@ class _Stream:
         self._text = self._reader.decode(file.read(_CHUNK)).removeprefix("\ufeff")
 
     def peek(self, passed: re.Pattern[str] = _SPACE) -> str:
-        """Return the next character that is not passed over, or nothing at the end."""
+        """Return the next character that is not skipped, or nothing at the end."""
         while True:
             found = passed.match(self._text, self._at)
             self._at = found.end() if found else self._at
@@ -151,9 +150,9 @@ class _Stream:
                 raise ValueError("nested too deep") from None
             except ValueError:
                 if len(self._text) - self._at > self._bytes_max or not self._read_more():
-                    raise ValueError("torn, no JSON, or too large") from None
+                    raise ValueError("torn, not JSON, or too large") from None
                 continue
-            # A number may go on behind what was read so far.
+            # A number may continue after the part read so far.
             is_number = isinstance(value, int | float)
             if is_number and end == len(self._text) and self._read_more():
                 continue
@@ -161,7 +160,7 @@ class _Stream:
             return value
 
     def _read_more(self) -> bool:
-        """Read on, twice as much each time, so that a long value isn't read over and over."""
+        """Read more, twice as much each time, so that a long value is not read repeatedly."""
         more = self._file.read(max(_CHUNK, len(self._text) - self._at))
         self._text, self._at = self._text[self._at :] + self._reader.decode(more), 0
         return bool(more)

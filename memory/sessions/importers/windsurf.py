@@ -1,11 +1,11 @@
-"""Windsurf's Cascade: `~/.windsurf/transcripts/ID.jsonl`, one step a line.
+"""Windsurf's Cascade: `~/.windsurf/transcripts/ID.jsonl`, one step per line.
 
-The host writes these only for a hook on `post_cascade_response_with_transcript`, all of a
-conversation anew after each answer, and keeps the latest hundred. Its own store, `*.pb` files, is
-encrypted and not read. A step has a `type`, and under that name what it is; public readers tell
-`user_input`, `planner_response` and `code_action`, and the host says that the form may change.
-Any other step is a call of that name. There are no times, no tokens, no results, and no folder: a
-conversation is the project's if one of its steps names a path in it.
+The host writes these only for a hook on `post_cascade_response_with_transcript`, the whole
+conversation after each answer, and keeps the latest hundred. Its own store, `*.pb` files, is
+encrypted and not read. A step has a `type`, and its data under that name; public readers describe
+`user_input`, `planner_response` and `code_action`, and the host warns that the form may change. Any
+other step is a call of that name. There are no times, tokens, results or folders: a conversation is
+the project's if one of its steps names a path in it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def transcripts_folder(ground: Ground) -> str:
 
 
 def find_transcripts(ground: Ground) -> Iterator[Transcript]:
-    """Yield the conversations of the project, of the latest that there are."""
+    """Yield the conversations of the project, among the latest of the host."""
     entries = (one for one in scan(transcripts_folder(ground)) if one.name.endswith(".jsonl"))
     latest = sorted(filter(is_file, entries), key=_changed_at, reverse=True)
     for entry in latest[:TRANSCRIPTS_MAX]:
@@ -65,7 +65,7 @@ def _names_project(entry: os.DirEntry[str], project: str) -> bool:
 
 @lru_cache(1024)
 def _looks_like(path: str, size: int, mtime_ns: int, project: str) -> bool:
-    """Return whether a step names a path in the project; a file is looked at once a version."""
+    """Return whether a step names a path in the project; each version of a file is checked once."""
     below = project.rstrip("/") + "/"
     try:
         with open_plain(path, follow=False) as file:
@@ -92,7 +92,7 @@ def _path(part: Mapping[str, Any], name: str) -> str:
 
 
 def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
-    """Read one step. The host writes all steps again, so that a later one replaces an earlier."""
+    """Read one step. The host rewrites all steps, so a later one replaces an earlier."""
     kind = text(value.get("type"))
     step = fields(value.get(kind))
     number = state["steps"] = state.get("steps", 0) + 1

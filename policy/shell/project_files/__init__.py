@@ -1,7 +1,7 @@
-"""Targets of a project's files: what `npm run x`, `make x` and their kin start by a name.
+"""Targets of a project's files: what `npm run x`, `make x` and similar start by a name.
 
-Each module knows files of one family. Its `steps_of` gives the steps of the target that a command
-asks for, and of what that depends on. Other targets of the file don't count.
+Each module knows files of one family. Its `steps_of` yields the steps of the target that a command
+names, and of its dependencies. Other targets of the file do not count.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from policy import marks
 from policy.paths import resolve
 from policy.shell.call import ProgramCall
 from policy.shell.outputs import quote
-from policy.shell.script_files import only_what_is_certain, run_with_shebang
+from policy.shell.script_files import only_certain_effects, run_with_shebang
 
 _NAME_TARGETS = word_set("make gmake just task go-task nox inv invoke fab rake grunt gulp doit")
 _NAME_SCRIPTS = word_set("npm pnpm yarn bun composer")
@@ -38,10 +38,10 @@ class ProjectFiles:
     def __init__(self, call: ProgramCall) -> None:
         self.call = call
         self.folder = call.state.cwd
-        self.is_made = False  # whether this program wrote one of the files
+        self.is_made = False  # True if this program wrote one of the files
 
     def read(self, name: str, folder: str = "") -> str:
-        """The text of a file, or the names in a folder (`name/`); empty where none can be read."""
+        """Return a file's text, or the names in a folder (`name/`); empty if unreadable."""
         walker, state = self.call.walker, self.call.state
         path = resolve(name, folder or self.folder, state.links)
         made = state.files.get(path)
@@ -57,7 +57,7 @@ class ProjectFiles:
         return text or ""
 
     def paths(self, patterns: str, folder: str = "") -> Iterator[str]:
-        """The paths that patterns stand for, with names in which `*` is any text."""
+        """Yield the paths that patterns stand for, with names in which `*` is any text."""
         for pattern in patterns.split():
             found = [resolve(folder or ".", self.folder)]
             for part in pattern.removeprefix("./").rstrip("/").split("/"):
@@ -69,7 +69,7 @@ class ProjectFiles:
             yield from found
 
     def find(self, names: str, folder: str = "", *, is_upwards: bool = True) -> tuple[str, str]:
-        """The folder and the text of the first file of these names, here or above; or empty."""
+        """Find the folder and text of the first file of these names, here or above."""
         if self.call.walker.scripts is None and not self.call.state.files:
             return "", ""
         folder = resolve(folder or ".", self.folder)
@@ -81,12 +81,12 @@ class ProjectFiles:
         return "", ""
 
     def report_read(self, path: str, folder: str = "") -> None:
-        """A runner reads a file that its own file names."""
+        """Report that a runner reads a file that its own file names."""
         self.call.report_files(resolve(path, folder or self.folder))
 
 
 def run_targets(call: ProgramCall, where: str) -> None:
-    """Run what the targets do that a command asks for; what is unknown in a file is no sign."""
+    """Run the targets that a command names; unknown parts of a file are not suspicious."""
     module = importlib.import_module(f"policy.shell.project_files.{where}")
     project, walker = ProjectFiles(call), call.walker
     steps: list[TargetStep] = [step for step in module.steps_of(project) if step.text.strip()]
@@ -101,7 +101,7 @@ def run_targets(call: ProgramCall, where: str) -> None:
             continue
         walker.steps.add(key)
         frame = call.inside(f"{call.name} target")
-        with nullcontext() if project.is_made else only_what_is_certain(walker):
+        with nullcontext() if project.is_made else only_certain_effects(walker):
             if step.language == "shell":
                 run_with_shebang(walker, step.text, state, frame)
             else:
@@ -109,18 +109,18 @@ def run_targets(call: ProgramCall, where: str) -> None:
 
 
 def command_line(words: Iterable[str]) -> str:
-    """Words as one command line."""
+    """Join words to one command line."""
     return " ".join(map(quote, words))
 
 
 def texts(value: object, kind: type = str) -> Iterator[Any]:
-    """The texts, or else what is of a kind, in a value of a file: itself, or those of a list."""
+    """Yield the texts, or values of a kind, in a value of a file: itself, or those of a list."""
     items = value if isinstance(value, list) else [value]
     return (item for item in items if isinstance(item, kind))
 
 
 def table(value: Any, *keys: str) -> dict[str, Any]:  # noqa: ANN401 - a file holds anything
-    """The table at a place inside another; empty where there is none."""
+    """Return the table at a place inside another; empty if it is missing."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}

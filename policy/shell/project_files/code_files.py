@@ -24,8 +24,8 @@ class Row(NamedTuple):
     option: str = ""  # those of `values` that name a target
     context: str = ""  # given to a target as its first parameter
     more: str = ""  # files that are read as well
-    prefix: str = ""  # stands before a target's name
-    default: str = "default"  # the target where none is named; empty: all
+    prefix: str = ""  # before a target's name
+    default: str = "default"  # the target if none is named; empty: all
     commands: str = ""  # a pattern of what in a target is shell text, or commands in quotes
     are_words: bool = False  # whether the texts in quotes are the words of one command
 
@@ -40,7 +40,7 @@ _HOOKS = r"^def (pytest_\w+)|autouse=True.*\n(?:async )?def (\w+)"
 
 
 def _program(project: ProjectFiles) -> Iterator[TargetStep]:
-    """`nox -s x`, `inv x`, `rake x`, `gulp x`, `cmake --build out --target x`, `cmake -P file`."""
+    """Yield the steps of `nox -s x`, `inv x`, `rake x`, `gulp x`, `cmake -P file` and so on."""
     row, argv = ROWS[project.call.name], project.call.argv
     passed: list[str] = []
     if row.option and "--" in argv:
@@ -73,7 +73,7 @@ def _program(project: ProjectFiles) -> Iterator[TargetStep]:
 
 
 def _module(project: ProjectFiles) -> Iterator[TargetStep]:
-    """`python -m package`: a module of the project, or a runner that is one."""
+    """Yield the steps of `python -m package`: a module of the project, or a runner that is one."""
     argv = project.call.argv
     name, *rest = argv[argv.index("-m") + 1 :] if "-m" in argv[:-1] else [""]
     ends = ("{}/__main__.py", "{}.py", "src/{}/__main__.py", "src/{}.py")
@@ -86,7 +86,7 @@ def _module(project: ProjectFiles) -> Iterator[TargetStep]:
 
 
 def _tests(project: ProjectFiles) -> Iterator[TargetStep]:
-    """`pytest tests/test_x.py::test_y`: the tests that are named, with what `conftest.py` does."""
+    """Yield the steps of `pytest tests/test_x.py::test_y`: the named tests, with `conftest.py`."""
     parsed = parse(project.call.argv, "kmcpnWo", ("ignore", "rootdir", "cov"))
     for word in [word for _, word in parsed.operands] or ["."]:
         path, *names = re.split(r"::|\[", word)
@@ -99,14 +99,14 @@ def _tests(project: ProjectFiles) -> Iterator[TargetStep]:
 
 
 def _setup(project: ProjectFiles) -> Iterator[TargetStep]:
-    """`pip install -e .`, `pip install ./folder`."""
+    """Yield the steps of `pip install -e .`, `pip install ./folder`."""
     for word in project.call.argv:
         if folder := re.fullmatch(r"(\.{1,2}(?:/[\w./-]*)?)(?:\W.*)?", word):
             yield TargetStep(project.read(f"{folder[1]}/setup.py"), project.folder, "python")
 
 
 def _config(project: ProjectFiles) -> Iterator[TargetStep]:
-    """`webpack --config x.js`, `mocha --require ./x.js`: a program that another one loads."""
+    """Yield the steps of `webpack --config x.js`, `mocha --require ./x.js`."""
     name, line = project.call.name, " ".join(project.call.argv)
     given = re.findall(r"\s(?:--(?:config|require|import)|-[cr])[ =](\S+\.[cm]?[jt]s)(?!\S)", line)
     ends = words("config.js config.mjs config.cjs config.ts conf.js")
@@ -116,7 +116,7 @@ def _config(project: ProjectFiles) -> Iterator[TargetStep]:
 
 
 def _go(project: ProjectFiles) -> Iterator[TargetStep]:
-    """`go run file.go`, `go run ./cmd/x`, `go test ./x -run TestY`, `go generate ./...`."""
+    """Yield the steps of `go run file.go`, `go test ./x -run TestY`, `go generate ./...`."""
     parsed = parse(project.call.argv, long_values=("run", "tags", "count"), long_with_one_dash=True)
     verb, *operands = [word for _, word in parsed.operands] or [""]
     module = re.search(r"(?m)^module\s+(\S+)", project.find("go.mod")[1])
@@ -141,7 +141,7 @@ def _go(project: ProjectFiles) -> Iterator[TargetStep]:
 
 
 def _cargo(project: ProjectFiles) -> Iterator[TargetStep]:
-    """`cargo run --bin x`, `cargo build` with a build.rs, and what an alias stands for."""
+    """Yield the steps of `cargo run --bin x`, `cargo build` with a build.rs, and of aliases."""
     yield from tasks.steps_of(project)
     parsed = parse(project.call.argv, "p", ("bin", "package", "example"))
     verb = next((word for _, word in parsed.operands if word[:1] != "+"), "")
@@ -164,5 +164,5 @@ _STEPS |= dict.fromkeys(("pip", "pip3"), _setup)
 
 
 def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
-    """The steps that a runner takes; any other program was given a module with `-m`."""
+    """Yield the steps that a runner takes; any other program was given a module with `-m`."""
     return _STEPS.get(project.call.name, _module)(project)

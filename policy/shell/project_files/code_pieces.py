@@ -1,4 +1,4 @@
-"""Pieces of a program, of which a target reaches some."""
+"""Pieces of a program, some of which a target reaches."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _DEFINES = (
     r"""rule|(?:private_)?lane|const|let|var|val)\b[\s(:'"]*|exports\.|add_custom_target\(\s*|"""
     r"""\w+\.(?:task|registerTask|create|register(?:<\w+>)?)\(\s*['"])([\w-]+)|\bname=["']([\w-]+)"""
 )
-# Lines that begin something new: not inside, not closing, and not behind a decorator.
+# Lines that begin something new: not inside, not closing, and not after a decorator.
 _BEGINS = r"(?m)(?<![^\n])(?=[^\s)\]}#])(?!(?:end|el|except|finally|rescue|ensure)\b)"
 
 
 def pieces_for(text: str, wanted: set[str], context: str = "") -> str:
-    """The pieces of a program that the wanted targets reach, and those that are no definition."""
+    """Return the pieces that the wanted targets reach, and those that define nothing."""
     pieces: list[tuple[str, set[str]]] = []
     defining: dict[str, list[int]] = {}  # the pieces that define a name
     one = re.sub(r"(?m)^(@.*|\))\n(?=@|def |async )", r"\1\r", text)  # with its decorators
@@ -27,7 +27,7 @@ def pieces_for(text: str, wanted: set[str], context: str = "") -> str:
             defining.setdefault(name, []).append(len(pieces))
         pieces.append((piece, names))
     said = re.search(r"nox\.options\.sessions\s*=(.*)", text)
-    if "" in wanted and said:  # none is asked for: those that the file says, else all
+    if "" in wanted and said:  # no target named: those of the file's default, else all
         wanted = set(re.findall(r"[\w-]+", said[1]))
     waiting = [at for at, (_, n) in enumerate(pieces) if not n or "" in wanted or n & wanted]
     kept: dict[int, str] = {}

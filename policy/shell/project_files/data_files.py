@@ -1,4 +1,4 @@
-"""What a project's data files hold, read within bounds; empty for what cannot be read."""
+"""A project's data files, read within bounds; empty if unreadable."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from policy.shell.project_files import ProjectFiles, table, texts
 if TYPE_CHECKING:
     from policy.shell.project_files.tasks import TaskCall
 
-# Tags, anchors and aliases are passed over; every value is a text.
+# Tags, anchors and aliases are skipped; every value is a text.
 
 DEPTH_MAX = 64
-FLOW_LINES_MAX = 64  # lines that a list or a table in brackets goes on for
+FLOW_LINES_MAX = 64  # lines over which a list or a table in brackets may continue
 _KEY = re.compile(
     r"""(?:"([^"]*+)"|'([^']*+)'|([^"'\[{#&*!|>@`\s](?>[^:]*(?::(?!\s|$)[^:]*)*)))\s*+:(?=\s|$)"""
 )
@@ -31,20 +31,20 @@ Lines = list[tuple[int, str]]  # indentation and text, the next one last
 
 
 def read_yaml(text: str) -> Any:  # noqa: ANN401 - YAML is anything
-    """The value of a text. Raises ValueError where it is nested too deep."""
+    """Return the value of a text. Raises ValueError if it is nested too deep."""
     rows = [line.expandtabs() for line in text.splitlines()]
     return _block([(len(row) - len(row.lstrip()), row.strip()) for row in rows][::-1], 0, 0)
 
 
 def _next(lines: Lines) -> int:
-    """The indentation of the next line that says something; -1 at the end."""
+    """Return the indentation of the next line with content; -1 at the end."""
     while lines and (not lines[-1][1] or lines[-1][1][0] in "#%" or lines[-1][1] == "---"):
         lines.pop()
     return lines[-1][0] if lines else -1
 
 
 def _block(lines: Lines, least: int, depth: int) -> Any:  # noqa: ANN401
-    """The list, the table or the text that begins at the next line."""
+    """Return the list, the table or the text that begins at the next line."""
     indent = _next(lines)
     if depth > DEPTH_MAX:
         raise ValueError("nested too deep")
@@ -65,7 +65,7 @@ def _block(lines: Lines, least: int, depth: int) -> Any:  # noqa: ANN401
 
 
 def _value(text: str, lines: Lines, indent: int, depth: int) -> Any:  # noqa: ANN401
-    """What stands behind a key, or goes on in the lines below it."""
+    """Return the value after a key, which may continue in the lines below."""
     text = text[_TAG.match(text).end() :]  # type: ignore[union-attr]
     if text[:1] in ("|", ">"):
         return _below(lines, indent, "\n" if text[0] == "|" else " ")
@@ -88,7 +88,7 @@ def _as_json(piece: re.Match[str]) -> str:
 
 
 def _below(lines: Lines, indent: int, between: str) -> str:
-    """The lines that are indented deeper, as one text."""
+    """Return the lines that are indented deeper, as one text."""
     taken: list[tuple[int, str]] = []
     while lines and (lines[-1][0] > indent or not lines[-1][1]):
         taken.append(lines.pop())
@@ -110,10 +110,10 @@ _HEADER = r"@?([\w-]+)((?:\s+[^:]*+)?):(?!=)(.*)"
 
 
 def read_data(name: str, text: str) -> dict[str, Any]:
-    """The table that a file of this name holds."""
+    """Return the table that a file of this name holds."""
     if not text:
         return {}
-    # Each reader is imported where a file needs it: a hook waits for what is imported.
+    # Each reader is imported when a file needs it: a hook waits for imports.
     try:
         if name.endswith((".json", ".jsonc")):
             piece = re.compile(_JSON_PIECE, re.DOTALL)
@@ -137,19 +137,19 @@ def read_data(name: str, text: str) -> dict[str, Any]:
 
 
 def _ini(text: str) -> dict[str, Any]:
-    """The sections of a text; raises ValueError where it has none."""
+    """Return the sections of a text; raises ValueError if it has none."""
     from configparser import Error, RawConfigParser  # noqa: PLC0415
 
     parser = RawConfigParser(strict=False, allow_no_value=True)
     try:
         parser.read_string(text)
-    except (Error, AttributeError) as error:  # the latter where a value goes on that was none
+    except (Error, AttributeError) as error:  # the latter if a value continues that was none
         raise ValueError("no sections") from error
     return {section: dict(parser[section]) for section in parser.sections()}
 
 
 def _justfile(text: str) -> dict[str, Any]:
-    """A justfile as a table: `vars`, `includes` and `tasks`, expressions between `{{` and `}}`."""
+    """Return a justfile's `vars`, `includes` and `tasks`, expressions in `{{` and `}}`."""
     from textwrap import dedent  # noqa: PLC0415
 
     data: dict[str, Any] = {"vars": {}, "includes": {}, "tasks": {}, "aliases": {}}
@@ -178,7 +178,7 @@ def _justfile(text: str) -> dict[str, Any]:
 
 
 def _set(data: dict[str, Any], kind: str | None, name: str, value: str) -> None:
-    """A line of a justfile that is no recipe's."""
+    """Set the data of a justfile's line outside of a recipe."""
     path = value.strip("'\" ")
     kind = (kind or "").rstrip("?")
     if kind == "import":
@@ -205,7 +205,7 @@ def _data(project: ProjectFiles, name: str, folder: str) -> dict[str, Any]:
 
 
 def packages(project: ProjectFiles, folder: str, call: TaskCall) -> Iterator[tuple[str, list[str]]]:
-    """The folders in which a command line runs scripts, each with the names of the scripts."""
+    """Yield the folders in which a command line runs scripts, each with their names."""
     root = project.find("package.json nx.json", folder)[0] or project.folder
     options, names = call.options, call.names
     wanted = list(options.values(words("w workspace filter F scope projects p")))
@@ -228,7 +228,7 @@ def packages(project: ProjectFiles, folder: str, call: TaskCall) -> Iterator[tup
 
 
 def _members(project: ProjectFiles, root: str, wanted: list[str]) -> Iterator[str]:
-    """The folders of a workspace: those whose name or folder is wanted, else all."""
+    """Yield the folders of a workspace: those whose name or folder is wanted, else all."""
     listed = _data(project, "package.json", root).get("workspaces")
     given = [*texts(listed), *texts(table(listed).get("packages"))]
     for name in ("pnpm-workspace.yaml", "lerna.json"):

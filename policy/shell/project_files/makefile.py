@@ -1,4 +1,4 @@
-"""Makefiles: the recipes of the goals and of what they need, with make's variables filled in."""
+"""Makefiles: the recipes of the goals and their prerequisites, with make's variables filled in."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _REFERENCE = re.compile(rf"\$(?:[({{]({_INSIDE})[)}}]|(.))", re.DOTALL)
 
 
 MakeRule = tuple[str, list[str]]
-"""What a target needs, and the lines that make it."""
+"""The prerequisites of a target, and the lines that make it."""
 
 
 class Makefile:
-    """What make has read, and the shell text that it runs meanwhile."""
+    """The parts that make has read, and the shell text that it runs while reading."""
 
     def __init__(self, project: ProjectFiles, given: dict[str, str]) -> None:
         self.project = project
-        self.given = given  # on the command line, which no file overrules
+        self.given = given  # on the command line; files do not override it
         self.variables = {"MAKE": "make", "RM": "rm -f", "SHELL": "sh"} | {"CURDIR": project.folder}
         self.rules: dict[str, list[MakeRule]] = {}  # by each target
-        self.patterns: list[tuple[str, str, MakeRule]] = []  # before and behind `%`
+        self.patterns: list[tuple[str, str, MakeRule]] = []  # text before and after `%`
         self.shell_texts: list[str] = []
 
     def load(self, text: str, depth: int = 0) -> None:
         """Read the text of a makefile."""
         lines: list[str] | None = None
-        name = ""  # of the variable that `define` goes on with
+        name = ""  # of the variable that `define` continues
         for line in text.replace("\\\n", " ").split("\n"):
             if name and line.strip() == "endef":
                 name = ""
@@ -73,7 +73,7 @@ class Makefile:
                 self.fill(line)  # `$(shell …)`, `ifeq ($(shell …),x)`
 
     def add(self, targets: list[str], rule: MakeRule) -> None:
-        """A rule serves its targets, and those that its patterns fit."""
+        """Add a rule to its targets, and to those that its patterns fit."""
         for target in targets:
             head, is_pattern, tail = target.partition("%")
             if is_pattern:
@@ -82,7 +82,7 @@ class Makefile:
                 self.rules.setdefault(target, []).append(rule)
 
     def assign(self, name: str, sign: str, value: str) -> None:
-        """A variable gets a value: worked out now, or where it is used."""
+        """Give a variable a value: computed now, or where it is used."""
         before = self.variables.get(name)
         if sign == "!=":
             value = f"$(shell {value})"
@@ -94,7 +94,7 @@ class Makefile:
             self.variables[name] = value[:VALUE_MAX]
 
     def fill(self, text: str, depth: int = 0, own: dict[str, str] | None = None) -> str:
-        """A text with its variables and calls worked out; what is not known stays unknown."""
+        """Return a text with its variables and calls computed; unknown parts stay unknown."""
         self.project.call.walker.budget.spend()
 
         def value(found: re.Match[str]) -> str:
@@ -104,7 +104,7 @@ class Makefile:
         return result if len(result) <= VALUE_MAX else marks.LIST
 
     def value(self, name: str, depth: int, own: dict[str, str] | None) -> str:
-        """What stands for `$(name)`."""
+        """Return the value of `$(name)`."""
         function, is_call, rest = name.partition(" ")
         if depth > DEPTH_MAX:
             return marks.LIST
@@ -123,8 +123,8 @@ class Makefile:
         return inherited.values[0] if inherited else marks.LIST if known is None else known
 
     def steps(self, target: str, seen: set[str], depth: int = 0) -> Iterator[TargetStep]:
-        """What makes a target, what it needs first; a pattern serves where no rule has lines.
-        `depth` counts the patterns on the way here: `%: %.x` would go on for ever."""
+        """Yield the steps of a target after its prerequisites; a pattern serves if no rule has
+        lines. `depth` counts the patterns on the way here: `%: %.x` would never end."""
         if target in seen:
             return
         seen.add(target)
@@ -143,7 +143,7 @@ class Makefile:
             yield from self.recipe(lines, own)
 
     def recipe(self, lines: list[str], own: dict[str, str]) -> Iterator[TargetStep]:
-        """The lines of a recipe as the shell is given them, and what was run to work them out."""
+        """Yield the lines of a recipe as the shell gets them, and what was run to compute them."""
         given = "\n".join(self.fill(line, 0, own) for line in lines).split("\n")
         given = [line.lstrip(" \t@+-") for line in given]
         if ".ONESHELL" in self.rules:
@@ -157,7 +157,7 @@ class Makefile:
 
 
 def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
-    """`make goal`, `make -C folder`, `make VAR=x`; the first goal where none is named."""
+    """Yield the steps of `make goal`, `make -C folder`, `make VAR=x`; by default the first goal."""
     parsed = parse(project.call.argv, "CfIjloWE", _LONG)
     for folder in parsed.values(("C", "directory")):
         project.folder = resolve(folder, project.folder)

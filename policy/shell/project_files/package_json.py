@@ -11,7 +11,7 @@ from policy.shell.run import PROJECT_FILES
 
 
 def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
-    """`npm run x`, `npx x`, `node .`: a script, or a program of the package or of a runner."""
+    """Yield the steps of `npm run x`, `npx x`, `node .`: a script, or a program of a package."""
     call = project.call
     yield from tasks.steps_of(project) if call.name in ROWS else ()
     name, *arguments = call.words(call.argv) or [""]

@@ -1,4 +1,4 @@
-"""Runners whose tasks stand under their names in a data file, as rows."""
+"""Runners with tasks under their names in a data file, as rows."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 
 class TaskFile(NamedTuple):
-    """A runner's row: where its tasks stand, and how its command line names them.
+    """A runner's row: the place of its tasks, and their names on its command line.
 
-    `takes` is what names tasks: the first operand, behind which all is passed on (`one`), or the
-    tool's options stand too (`loose`); every operand, with options between them (`all`) or not
+    `takes` is what names tasks: the first operand, after which all is passed on (`one`), or the
+    tool's options may follow too (`loose`); every operand, with options between them (`all`) or not
     (`each`); no operand (`none`).
 
     Attributes:
@@ -19,10 +19,10 @@ class TaskFile(NamedTuple):
     """
 
     files: str
-    places: str  # each is a path of keys, or `*` and what has to be worked out
-    verbs: str = ""  # come before a task's name; `-` says that none may
+    places: str  # each is a path of keys, or `*` and text to compute
+    verbs: str = ""  # before a task's name; `-` means that none may be
     takes: str = "one"
-    default: str = ""  # the task where none is named: `*` all, `first` the first
+    default: str = ""  # the task if none is named: `*` all, `first` the first
     values: str = "C cwd d dir directory working-dir project f file config"  # options with a value
     option: str = ""  # names tasks as well
     before: str = ""  # put before each line
@@ -32,7 +32,7 @@ class TaskFile(NamedTuple):
 
 
 def _row(fields: dict[str, Any]) -> TaskFile:
-    """The row of a table's fields; the words of `instead` that mean the same stand in one text."""
+    """Build the row of a table's fields; words of `instead` with one meaning share a text."""
     instead = fields.pop("instead", {}).items()
     return TaskFile(**fields, instead={word: to for keys, to in instead for word in keys.split()})
 
@@ -48,4 +48,4 @@ def _load_rows() -> tuple[dict[str, TaskFile], dict[str, str]]:
 
 
 ROWS, SAME = _load_rows()
-"""Each runner's row, and runners that take the row of another."""
+"""Each runner's row, and runners that use the row of another."""

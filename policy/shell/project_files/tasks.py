@@ -1,4 +1,4 @@
-"""Tasks that stand under their names in a data file: one way to run them for all runners."""
+"""Tasks under their names in a data file: one way to run them for all runners."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILL_DEPTH_MAX = 16  # variables in variables
 
 
 class TaskCall(NamedTuple):
-    """What a command line asks for: tasks by name, words passed on, and variables."""
+    """The request of a command line: tasks by name, words passed on, and variables."""
 
     options: Parsed
     verb: str
@@ -39,7 +39,7 @@ class TaskCall(NamedTuple):
 
 
 def read_command(row: TaskFile, argv: tuple[str, ...]) -> TaskCall | None:
-    """What a command line asks for; None where it runs no task."""
+    """Read the request of a command line; None if it runs no task."""
     values = words(row.values)
     short = "".join(name for name in values if len(name) == 1)
     is_permuted = row.takes not in ("one", "each")
@@ -69,7 +69,7 @@ def read_command(row: TaskFile, argv: tuple[str, ...]) -> TaskCall | None:
 
 
 class Tasks(NamedTuple):
-    """The tasks of a file, with what the command line says beside the name of one."""
+    """The tasks of a file, with the command line's other words."""
 
     project: ProjectFiles
     row: TaskFile
@@ -80,7 +80,7 @@ class Tasks(NamedTuple):
     seen: set[tuple[str, ...]]
 
     def named(self, given: list[str]) -> Iterator[TargetStep]:
-        """What the task at the head of the words runs; the words that it takes are taken away."""
+        """Yield the steps of the task at the head of the words; words that it uses are removed."""
         name, _, arguments = marks.as_written(given.pop(0)).partition(" ")
         if given and f"{name}:{given[0]}" in self.by_name:  # in a module of just
             name = f"{name}:{given.pop(0)}"
@@ -104,7 +104,7 @@ class Tasks(NamedTuple):
                 yield from (inner if stage in names else self).follow(self.by_name[stage])
 
     def follow(self, value: Any) -> Iterator[TargetStep]:  # noqa: ANN401
-        """What a value runs: a line, several of them, or a table with what is needed first."""
+        """Yield the steps of a value: a line, several of them, or a table with prerequisites."""
         if isinstance(value, list):
             for item in [command_line(texts(value))] if self.row.before else value:
                 yield from self.follow(item)
@@ -129,13 +129,13 @@ class Tasks(NamedTuple):
             yield from self.line(value)
 
     def variable_steps(self, variables: dict[str, Any]) -> Iterator[TargetStep]:
-        """What is run to get the values of variables: `sh: command`."""
+        """Yield the commands that compute values of variables: `sh: command`."""
         for value in variables.values():
             if isinstance(value, dict) and isinstance(value.get("sh"), str):
                 yield TargetStep(self.fill(value["sh"]), self.folder)
 
     def line(self, text: str) -> Iterator[TargetStep]:
-        """A line of a task, or another task that it names."""
+        """Yield the steps of a line of a task, or of another task that it names."""
         name = (*text.removeprefix("@").split(), "")[0]
         is_other = text[:1] == "@" or self.row.files[:9] == "pyproject"
         if is_other and name in self.by_name and (name,) not in self.seen:
@@ -152,7 +152,7 @@ class Tasks(NamedTuple):
             yield TargetStep(f"{line} {self.arguments}" if is_passed else line, self.folder)
 
     def fill(self, text: str, depth: int = 0) -> str:
-        """A text with its variables and expressions worked out; what is not known stays unknown."""
+        """Return a text with its variables and expressions computed; unknown parts stay unknown."""
         self.project.call.walker.budget.spend()
         known = dict.fromkeys(("args", "posargs", "CLI_ARGS"), self.arguments)
         known |= {"toxinidir": self.folder} | self.variables
@@ -177,7 +177,7 @@ class Tasks(NamedTuple):
 
 
 def _needs(value: object) -> Iterator[list[str]]:
-    """The names of tasks in a list, in one text, or as the keys of a table, with what they take."""
+    """Yield the names of tasks in a list, text, or a table's keys, with their arguments."""
     for item in value if isinstance(value, list | dict) else [value]:
         given = table(item)
         for name in texts(given.get("task") if given else item):
@@ -186,7 +186,7 @@ def _needs(value: object) -> Iterator[list[str]]:
 
 
 def _read_request(row: TaskFile, name: str, argv: tuple[str, ...]) -> TaskCall | None:
-    """What a command line asks for, with the tasks that its first word may stand for."""
+    """Read the request of a command line, with the tasks that its first word may stand for."""
     if name in ("docker", "podman"):
         argv = argv[argv.index("compose") :] if "compose" in argv else argv[:1]
     elif row.files == ROWS["yarn"].files and argv[1:2] == ("workspace",):  # of yarn
@@ -209,7 +209,7 @@ def _is_quiet(argv: tuple[str, ...]) -> bool:
 
 
 def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
-    """The tasks that a command line names, of one folder or of the packages of a workspace."""
+    """Yield the steps of the tasks that a command line names, in one or more packages."""
     name = project.call.name
     row = ROWS[SAME.get(name, name)]
     asked = _read_request(row, name, project.call.argv)
@@ -261,7 +261,7 @@ def _run(project: ProjectFiles, row: TaskFile, call: TaskCall, folder: str) -> I
 def _entries(
     project: ProjectFiles, row: TaskFile, data: dict[str, Any], folder: str, depth: int = 0
 ) -> dict[str, Any]:
-    """The tasks of a file by their names, with those of the files that it includes."""
+    """Return the tasks of a file by their names, with those of the files that it includes."""
     found: dict[str, Any] = {}
     for place in row.places.split():
         head, star, rest = place.partition(".*.")
@@ -281,7 +281,7 @@ def _entries(
 
 
 def _hooks(data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
-    """The hooks of pre-commit that are the project's own."""
+    """Return the hooks of pre-commit that are the project's own."""
     repos = [repo for repo in texts(data.get("repos"), dict) if repo.get("repo") == "local"]
     hooks = [hook for repo in repos for hook in texts(repo.get("hooks"), dict)]
     stage = next(asked.options.values(("hook-stage",)), "pre-commit")
@@ -293,7 +293,7 @@ def _hooks(data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
 
 
 def _environments(data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
-    """The environments of tox, in the notation of tox.ini or of TOML."""
+    """Return the environments of tox, in the notation of tox.ini or of TOML."""
     data = table(data, "tool", "tox") or data
     data = read_data("tox.ini", str(data.get("legacy_tox_ini", ""))) or data
     core = table(data, "tox") or data
@@ -315,7 +315,7 @@ def _tox_lines(value: object) -> list[str]:
 
 
 def _services(data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
-    """The services of compose, each as the `docker run` that it stands for."""
+    """Return the services of compose, each as the `docker run` that it stands for."""
     found = {}
     for name in table(data, "services"):
         service = table(data, "services", name)

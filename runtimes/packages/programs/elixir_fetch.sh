@@ -5,7 +5,7 @@ cp "$IN/mix.lock" .
 declare_project < dependencies
 : >> digests
 "$MIX" deps.get >&2
-# Hex compares with what the registry says today, and this with the lock.
+# Hex compares with the registry's present digests, and this with the lock.
 mkdir -p "$HEX_HOME/packages/hexpm"
 (cd "$HEX_HOME/packages/hexpm" && sha256sum --quiet -c "$TMPDIR/work/digests" >&2)
 if [ "$(ls "$HEX_HOME/packages/hexpm" | wc -l)" != "$(wc -l < digests)" ]; then

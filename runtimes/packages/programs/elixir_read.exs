@@ -4,7 +4,7 @@ refuse = fn words -> IO.puts(:stderr, words); System.halt(1) end
 entries =
   case Code.string_to_quoted(File.read!(hd(System.argv()))) do
     {:ok, {:%{}, _, entries}} -> entries
-    _ -> refuse.("this is no lock of Mix's")
+    _ -> refuse.("this is not a lock of Mix")
   end
 for entry <- entries do
   {name, parts} =

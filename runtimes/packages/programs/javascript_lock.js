@@ -1,13 +1,13 @@
-// Refuse a lock of npm, pnpm, yarn or bun that leaves open what is to be installed: what has no
-// digest, what comes from no registry, and what would lie outside node_modules. Without a digest
-// clients take whatever they are given. Where npm is the client, it says itself what it would do.
+// Refuse an ambiguous lock of npm, pnpm, yarn or bun: packages without a digest or registry, or
+// outside node_modules. Without a digest clients accept any content. If npm is the client, it
+// reports itself what it would do.
 //
 //     NPM=PATH node javascript_lock.js FOLDER
 //
 // The folder is then one for a client that installs: nothing in it names another version of the
 // client, which it would fetch and run.
 //
-// Locks that are no JSON are read line by line, as their own tools write them; another form of
+// Locks that are not JSON are read line by line, as their own tools write them; another form of
 // the same is refused rather than guessed at.
 
 "use strict";
@@ -22,7 +22,7 @@ function refuse(text) {
   process.exit(1);
 }
 
-// No part of a path of packages may be empty, "." or "..", or hold what some clients take for "/".
+// No part of a path of packages may be empty, "." or "..", or contain a "/" of some clients.
 function checkPlace(name) {
   if (/(?:^|\/)\.{0,2}(?:\/|$)|[\\\0-\x1f]/.test(name))
     refuse(`${JSON.stringify(name.slice(0, 80))} is not a place in node_modules`);
@@ -119,7 +119,7 @@ function checkYarn(text) {
   }
 }
 
-// What is for other platforms, as its `conditions` say, has no digest in locks of yarn 2 and later.
+// Packages for other platforms, by their `conditions`, have no digest in locks of yarn 2 and later.
 function checkBerry(found) {
   for (const [name, lines] of found) {
     if (name === "__metadata") continue;
@@ -135,7 +135,7 @@ function checkBerry(found) {
 }
 
 function checkBun(text) {
-  // JSON with commas behind the last of a list.
+  // JSON with commas after the last of a list.
   const plain = text.replace(/"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])/g, (it) => (it === "," ? "" : it));
   const { workspaces, packages } = JSON.parse(plain);
   for (const folder of Object.keys(workspaces))

@@ -7,7 +7,7 @@ END
 export LUAROCKS_CONFIG="$TMPDIR/config.lua"
 export LUA_PATH="$OUT/lua/?.lua;$OUT/lua/?/init.lua;${LUA_PATH:-;;}" LUA_CPATH="$OUT/c/?.so;;"
 version="$("$LUA" -e 'print(_VERSION:match("[%d.]+"))')"
-# A LuaRocks before 3.9 asks for headers though nothing is compiled.
+# A LuaRocks before 3.9 requires headers though nothing is compiled.
 mkdir "$TMPDIR/include"
 cat > "$TMPDIR/include/lua.h" <<END
 #define LUA_VERSION_NUM ${version%.*}0${version#*.}

@@ -16,7 +16,7 @@ local persist, vers = require("luarocks.persist"), require("luarocks.core.vers")
 local queries, fetch = require("luarocks.queries"), require("luarocks.fetch")
 local util = require("luarocks.util")
 
--- What a reader gives for a stranger's file; one that goes on without end is stopped.
+-- The result of a reader for an untrusted file; an endless one is stopped.
 local function bounded(reader, ...)
   debug.sethook(function() fail("it is more than data: it does not end") end, "", 1e8)
   local results = { pcall(reader, ...) }
@@ -50,7 +50,7 @@ end
 local index, provided = load_index(), util.get_rocks_provided()
 local asked, chosen, order, are_exact = {}, {}, {}, false
 
--- The form in which a release can be had that is for every machine; nil where there is none.
+-- The form of a release that is for every machine; nil if it has none.
 local function form_of(items)
   local forms = {}
   for _, item in ipairs(items) do forms[item.arch] = true end

@@ -7,7 +7,7 @@ install() {
         --mirror-only --mirror "file://$TMPDIR/none" "$@" </dev/null >"$TMPDIR/said" 2>&1
 }
 if ! install "$@"; then
-    # What only a Makefile.PL knows of may have come after it.
+    # A requirement that only a Makefile.PL has may have been built after it.
     if ! grep -q "Couldn't find module" "$TMPDIR/said" || ! install "$@"; then
         tail -n 20 "$PERL_CPANM_HOME/build.log" >&2
         grep '^!' "$TMPDIR/said" >&2

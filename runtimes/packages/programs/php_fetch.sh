@@ -28,7 +28,7 @@ foreach ($lock['packages'] as $place => &$one) {
     $one['dist']['url'] = getenv('AT') . "/fetched/$place.$type";
 }
 write_json("$out/composer.lock", $lock);
-// What is asked for by nobody would not be loaded.
+// A package that nothing requires would not be loaded.
 $require = array_fill_keys(array_column($lock['packages'], 'name'), '*');
 write_json("$out/composer.json", ['require' => (object) $require]);
 END

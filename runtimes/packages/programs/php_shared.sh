@@ -19,7 +19,7 @@ function read_lock($path) {
         $dist = $one['dist'] ?? [];
         $is_file = in_array($dist['type'] ?? '', ['zip', 'tar', 'gzip', 'xz'], true);
         if (!$is_file || !preg_match('#^https?://#', $dist['url'] ?? '')) {
-            fail("the lock holds what comes from no registry: {$one['name']}");
+            fail("the lock holds a package that comes from no registry: {$one['name']}");
         }
     }
     return $lock;

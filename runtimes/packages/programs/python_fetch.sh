@@ -17,6 +17,6 @@ if [ "$list" = "$IN/pylock.toml" ]; then set --; fi
 "$UV" pip install --python "$PYTHON" --target "$OUT" --only-binary :all: "$@" \
     --default-index "$REGISTRY" -r "$list" 2>"$TMPDIR/said" ||
     { cat "$TMPDIR/said" >&2; exit 1; }
-# Such a name is left out with a warning; who chose it is not to be trusted with the rest.
+# uv leaves out such a name with a warning; its author is not trusted with the rest.
 if grep -E "is yanked|unsafe file name" "$TMPDIR/said" >&2; then exit 1; fi
 rm -f "$OUT/.lock"

@@ -2,9 +2,9 @@
 
     python python_lock.py poetry.lock REGISTRY > requirements.txt
 
-Runs in the cell that fetches, by the interpreter that the packages are for. The main group is
-taken. What a lock leaves open is refused: uv gets what the lock says, and finds by the packages'
-own needs whether something is missing.
+Runs in the cell that fetches, by the interpreter that the packages are for. The main group is used.
+Ambiguous locks are refused: uv installs exactly the lock, and finds by the packages' own needs
+whether something is missing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Version = tuple[int, ...]
 
 
 class LockError(Exception):
-    """A lock that can't be taken as it is; the message says why, and what to do."""
+    """A lock that can't be used as it is; the message gives the reason and the remedy."""
 
 
 class Pin(NamedTuple):
@@ -43,10 +43,10 @@ class Pin(NamedTuple):
 
 
 def convert(name: str, content: bytes, registry: str, python: Version) -> str:
-    """The list of what a lock's main group holds.
+    """Return the list of a lock's main group.
 
     Raises:
-        LockError: it is damaged, of another form, or leaves open what is to be installed.
+        LockError: it is damaged, of another form, or ambiguous.
     """
     try:
         pins = list(READERS[name](_parse(name, content), registry, python))
@@ -66,40 +66,40 @@ def _parse(name: str, content: bytes) -> Any:  # noqa: ANN401 - as it was writte
 
 
 def _line(pin: Pin) -> str:
-    """One line of the list; without a version it is refused by uv where its marker holds."""
+    """Write one line of the list; uv refuses one without a version if its marker holds."""
     name, extras, version, marker, digests = pin
     for text, pattern in ((name, _NAME), *((extra, _NAME) for extra in extras)):
         if not re.fullmatch(pattern, text):
-            raise LockError(f"{text[:80]!r} is no package's name")
+            raise LockError(f"{text[:80]!r} is not a package name")
     line = f"{name}[{','.join(sorted(extras))}]" if extras else name
     if version:
         if not re.fullmatch(_VERSION, version):
-            raise LockError(f"{name}: {version[:80]!r} is no version")
+            raise LockError(f"{name}: {version[:80]!r} is not a version")
         line += f"=={version}"
     if marker:
         if not re.fullmatch(_MARKER, marker) or "--" in marker:
-            raise LockError(f"{name}: {marker[:80]!r} is no marker")
+            raise LockError(f"{name}: {marker[:80]!r} is not a marker")
         line += f" ; {' '.join(marker.split())}"
     if version and not digests:
         raise LockError(f"it holds no digest of {name} {version}")
     for digest in sorted(set(digests)):
         if not re.fullmatch(_DIGEST, digest):
-            raise LockError(f"{name}: {digest[:80]!r} is no digest that is trusted")
+            raise LockError(f"{name}: {digest[:80]!r} is not a trusted digest")
         line += f" --hash={digest}"
     return f"{line}\n"
 
 
 def read_poetry(lock: Any, registry: str, python: Version) -> Iterator[Pin]:  # noqa: ANN401
-    """Locks of poetry 2 say of each package in which groups and where it counts."""
+    """Read a lock of poetry 2, which has the groups and markers of each package."""
     about = lock["metadata"]
     form = tuple(int(part) for part in about["lock-version"].split("."))
     if form < (2, 1):
         raise LockError(
-            "it is of a poetry before 2, whose locks do not say where a package counts: write it "
-            "anew (`poetry lock` of poetry 2), or `poetry export -o requirements.txt`"
+            "it is of a poetry before 2, whose locks lack the conditions of packages: update it "
+            "(`poetry lock` of poetry 2), or `poetry export -o requirements.txt`"
         )
     if form >= (3,):
-        raise LockError(f"its form {about['lock-version']} is not known")
+        raise LockError(f"its form {about['lock-version']} is unknown")
     _check_python((about["python-versions"],), python)
     for package in lock.get("package", ()):
         if "main" not in package["groups"]:
@@ -117,12 +117,12 @@ def read_poetry(lock: Any, registry: str, python: Version) -> Iterator[Pin]:  # 
 
 
 def read_pdm(lock: Any, registry: str, python: Version) -> Iterator[Pin]:  # noqa: ANN401
-    """Locks of pdm say so where they inherit metadata, which is what pdm does by itself."""
+    """Read a lock of pdm, which has the same if it inherits metadata, as by default."""
     about = lock["metadata"]
     export = "`pdm export --prod -o requirements.txt`"
     if "inherit_metadata" not in about.get("strategy", ()):
         raise LockError(
-            "it does not say where a package counts: `pdm lock --update-reuse --strategy "
+            "it lacks the conditions of packages: `pdm lock --update-reuse --strategy "
             f"inherit_metadata`, or {export}"
         )
     if "default" not in about["groups"]:
@@ -148,7 +148,7 @@ def read_pdm(lock: Any, registry: str, python: Version) -> Iterator[Pin]:  # noq
 
 
 def read_pipenv(lock: Any, registry: str, python: Version) -> Iterator[Pin]:  # noqa: ANN401
-    """Locks of pipenv hold no version of what their own interpreter does not need."""
+    """Read a lock of pipenv, which lacks versions that its own interpreter does not need."""
     sources = lock["_meta"]["sources"]
     urls = {source["name"]: source["url"] for source in sources}
     first = sources[0]["url"] if sources else PUBLIC
@@ -168,7 +168,7 @@ READERS = {"poetry.lock": read_poetry, "pdm.lock": read_pdm, "Pipfile.lock": rea
 
 
 def _refuse_address(name: str, address: object) -> NoReturn:
-    raise LockError(f"{name} comes from {_shown(str(address))}, which is no registry")
+    raise LockError(f"{name} comes from {_shown(str(address))}, which is not a registry")
 
 
 def _check_registry(name: str, url: str, registry: str) -> None:
@@ -177,22 +177,22 @@ def _check_registry(name: str, url: str, registry: str) -> None:
 
 
 def _shown(url: str) -> str:
-    """An address without the password that it may hold."""
+    """Return an address without the password that it may hold."""
     return re.sub(r"//[^/@]*@", "//", url)[:120]
 
 
 def _check_python(ranges: Iterable[str], python: Version) -> None:
-    """What lies outside of the versions that a lock is for may need what it does not hold."""
+    """Refuse versions outside those of the lock: they may need packages that it lacks."""
     if not any(holds(text, python) for text in ranges):
         version = ".".join(str(part) for part in python)
         raise LockError(f"it is for Python {' or '.join(ranges)}, and this is {version}")
 
 
 def holds(text: str, python: Version) -> bool:
-    """Whether a version of Python is one of those that poetry's or pdm's words name.
+    """Return whether a version of Python is within poetry's or pdm's words.
 
     Raises:
-        LockError: they can't be understood.
+        LockError: they are invalid.
     """
     return any(
         all(_clause_holds(clause, python) for clause in re.split(r"\s*,\s*|(?<=[0-9*])\s+", one))
@@ -205,7 +205,7 @@ def _clause_holds(clause: str, python: Version) -> bool:
         return True
     found = _CLAUSE.fullmatch(clause)
     if found is None:
-        raise LockError(f"its versions of Python can't be told: {clause[:80]!r}")
+        raise LockError(f"its versions of Python are unclear: {clause[:80]!r}")
     sign, digits, any_below = found.groups()
     given = tuple(int(part) for part in digits.split("."))
     wanted = (*given, 0, 0, 0)[:3]
@@ -222,7 +222,7 @@ def _clause_holds(clause: str, python: Version) -> bool:
 
 
 def main(path: str, registry: str) -> None:
-    """Write the list, or say why not."""
+    """Write the list, or the reason for a refusal."""
     name = os.path.basename(path)
     with open(path, "rb") as file:
         content = file.read()

@@ -7,7 +7,7 @@ for (line in readLines(file.path(Sys.getenv("IN"), "packages.lock"))) {
   file <- paste0(parts[1], "_", parts[2], ".tar.gz")
   if (grepl("/", file)) stop("a name that leads out of its folder: ", file)
   at <- file.path(out, file)
-  # An older release has a place of its own.
+  # An older release has a separate place.
   for (folder in c("", paste0("Archive/", parts[1], "/"))) {
     url <- paste0(registry, "/src/contrib/", folder, file)
     got <- tryCatch(download.file(url, at, quiet = TRUE, mode = "wb"), error = function(e) e,
