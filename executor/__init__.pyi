@@ -17,6 +17,7 @@ from .model import Result as Result
 from .model import SandboxUnavailableError as SandboxUnavailableError
 from .model import Status as Status
 from .model import Stream as Stream
+from .model import UnknownRuntimeError as UnknownRuntimeError
 from .model import readable as readable
 from .request import ANALYZE as ANALYZE
 from .request import PROFILES as PROFILES

@@ -1,4 +1,4 @@
-"""Opens the engine of this machine: its back end, and all that runs go through."""
+"""The engine of this machine, opened: its back end, and all that runs go through."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from executor.compile.compiler import CompiledStore, Compiler
 from executor.instance import control, lock
 from executor.instance import lock as instance
 from executor.model import SandboxUnavailableError
-from executor.project.commit_service import Door, set_in_order
+from executor.project.commit_service import CommitService, recover_commits
 from executor.run.judging import open_judges
 from executor.run.runner import Runner
 from executor.service import LocalEngine
@@ -59,10 +59,10 @@ BACK_ENDS: Final[Mapping[str, Open]] = {"cell": _open_cells, "container": _open_
 async def open_back_end(
     project: Path, home: Path, settings: Settings, ground: ServerGround
 ) -> AsyncIterator[BackEnd]:
-    """The back end that the settings ask for, else the first that works here.
+    """Open the back end that the settings name, or the first that works here.
 
     Raises:
-        SandboxUnavailableError: none can be had; it says what would help.
+        SandboxUnavailableError: none works; it names the fix.
     """
     asked = BACK_ENDS.get(settings.isolation)
     lacking: list[SandboxUnavailableError] = []
@@ -71,6 +71,8 @@ async def open_back_end(
             try:
                 made = await stack.enter_async_context(open_one(project, home, settings, ground))
             except SandboxUnavailableError as error:
+                if asked:
+                    raise
                 lacking.append(error)
                 continue
             yield made
@@ -90,10 +92,10 @@ async def open_engine(
     home: Path,
     settings: Settings | None = None,
 ) -> AsyncIterator[LocalEngine]:
-    """This machine's engine for a project; on the way out everything that it started is ended.
+    """Open this machine's engine for a project, and end all that it started when the block ends.
 
     Raises:
-        SandboxUnavailableError: nothing here isolates programs; it says what would help.
+        SandboxUnavailableError: nothing here isolates programs; it names the fix.
         OSError: `state_dir` can't be written.
     """
     settings = settings or Settings()
@@ -102,7 +104,7 @@ async def open_engine(
     most = 1 << 16 if hard == resource.RLIM_INFINITY else min(hard, 1 << 16)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
     project = await trio.to_thread.run_sync(Path.resolve, project)
-    # What is stored there is shown to boxes only where no link is on the way.
+    # Boxes show files stored there only if no link is on the path.
     state_dir = await trio.to_thread.run_sync(Path.resolve, state_dir)
     with instance.join(state_dir / "instances") as here, open_ground(here, state_dir) as ground:
         lock.own_folder(here.temporary)
@@ -112,8 +114,8 @@ async def open_engine(
         concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
         async with open_back_end(project, home, settings, ground) as made:
             made.place.search.hide([state_dir, settings.storage or state_dir])
-            await trio.to_thread.run_sync(set_in_order, state_dir / "changes", project)
-            door = Door(
+            await trio.to_thread.run_sync(recover_commits, state_dir / "changes", project)
+            door = CommitService(
                 made.place.search,
                 lambda: settings.names,
                 state_dir / "changes",
@@ -153,7 +155,7 @@ async def open_engine(
 
 
 def _open_packages(runner: Runner, state_dir: Path, project: Path, settings: Settings) -> Packages:
-    """What has packages, loaded with the first run that wants any."""
+    """Open the store of packages; its modules are loaded when a run first needs packages."""
     from executor.packages.layers import Packages  # noqa: PLC0415
     from executor.packages.store import LayerStore  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The data of a run: what is asked, what it may use, and what came of it."""
+"""The data of a run: its request, its limits, and its result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class RequestError(Exception):
-    """The caller asked for something that can't be run; `hint` says what to do instead."""
+    """A request that can't be run; `hint` says what to do instead."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -20,7 +20,7 @@ class RequestError(Exception):
 
 
 class SandboxUnavailableError(Exception):
-    """No permitted tier of isolation works here; `remedy` says what would help."""
+    """The error that no permitted tier works here; `remedy` has the fix."""
 
     def __init__(self, reason: str, remedy: str = "") -> None:
         super().__init__(reason)
@@ -28,12 +28,16 @@ class SandboxUnavailableError(Exception):
         self.remedy = remedy
 
 
+class UnknownRuntimeError(SandboxUnavailableError):
+    """An engine does not have the requested container runtime."""
+
+
 class SandboxError(Exception):
-    """A cell could not be made or was lost: our failure, or the machine's."""
+    """A sandbox could not be made or was lost: a failure of the server or the machine."""
 
 
 class PackagesError(Exception):
-    """Packages can't be had; `hint` says what would help. Nothing half-made is left."""
+    """A failure to fetch packages; `hint` has the fix. Nothing half-made is left."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -47,7 +51,7 @@ GIB = 1024 * MIB
 
 
 class Status(StrEnum):
-    """How a run ended. A program's failure is one of these; a failure of ours is an exception."""
+    """The end of a run. A program's failure is a status; a server's failure is an exception."""
 
     OK = "ok"
     NONZERO_EXIT = "nonzero_exit"
@@ -67,7 +71,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Ceilings of one run. All are always in force; the result names by which mechanism."""
+    """Limits of one run, all always in force; the result names the mechanism of each."""
 
     wall_s: float = 120.0
     cpu_s: float = 240.0
@@ -115,14 +119,14 @@ class Request:
     background: bool = False
     session: str | None = None  # the box shared with the calls before and after it
     fresh: bool = False  # the session is emptied first
-    owner: str = ""  # who asks, of several clients; what one named is not another's
-    drain: bool = False  # it goes on beyond its limit of output, which is then only counted
-    interactive: bool = False  # a person types it into a session: its value is shown
-    stage: bool = False  # what it changes in the project is kept for a person to apply
+    owner: str = ""  # the client that asks; clients share no sessions or runs
+    drain: bool = False  # it runs on beyond its limit of output; the rest is only counted
+    interactive: bool = False  # typed by a user into a session: its value is shown
+    stage: bool = False  # its changes of the project are held for review
     packages: tuple[str, ...] = ()  # names in its language, or a project's file that lists them
 
     def to_json(self) -> dict[str, Any]:
-        """A form that JSON carries and `from_json` restores exactly."""
+        """Return a form that JSON supports and `from_json` restores exactly."""
         out = {f.name: getattr(self, f.name) for f in fields(self)}
         out["files"] = {name: _encode(content) for name, content in self.files.items()}
         out["env"] = dict(self.env)
@@ -135,7 +139,7 @@ class Request:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Request:
-        """The request that `to_json` wrote.
+        """Restore a request from the output of `to_json`.
 
         Raises:
             ValueError, TypeError: the data is of another shape.
@@ -154,7 +158,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer of isolation: whether it was in force, by what, or why not and what would help."""
+    """One layer of isolation: whether and how it was in force, or why not and the fix."""
 
     active: bool
     detail: str = ""
@@ -164,7 +168,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What really confined the run: the tier and each of its layers by name."""
+    """The isolation that really confined the run: the tier and each of its layers by name."""
 
     tier: str
     layers: Mapping[str, Layer] = field(default_factory=dict)
@@ -196,7 +200,7 @@ class Stream:
 
     @property
     def text(self) -> str:
-        """The stream as it is shown: whole, or head, a line that counts the gap, and tail."""
+        """Return the stream as it is shown: whole, or head, a counted gap, and tail."""
         if not self.truncated:
             return self.head
         gap = f"[… {self.bytes_omitted} bytes, {self.lines_omitted} lines left out …]"
@@ -206,7 +210,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the run consumed. None means that nothing on this machine could measure it."""
+    """The run's consumption. None means that nothing on this machine could measure it."""
 
     wall_s: float = 0.0
     cpu_s: float = 0.0
@@ -226,12 +230,12 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An entry of a run's view that did not reach the project, and why.
+    """A change of a run that did not reach the project, and why.
 
-    `kind` is `never` (tools obey it), `held` (a person decides) or `conflict` (the host changed it
-    meanwhile). It is `closed` where this user may not write, `refused` for what is no file, folder
-    or link. `kept` is what a deletion did not remove. `repository` is committed as one unit, or not
-    at all.
+    `kind` is `never` (tools run the file automatically), `held` (held for review), `conflict` (the
+    host changed the file during the run), `closed` (this user may not write it), `refused` (not a
+    file, folder or link), `kept` (a deletion did not remove it) or `repository` (committed only as
+    a whole).
     """
 
     path: str
@@ -255,27 +259,27 @@ class Refusal:
 
     kind: str  # network, socket, call, read, write, privilege, commit or limit
     target: str
-    by: str  # what refused it
-    # `exact`: what refused it says so; `told`: the program's own error names a path known to be
-    # covered; `inferred`: only the text of an error speaks for it.
+    by: str  # the part that refused it
+    # `exact`: the refusing part reported it; `told`: the program's error names a path known to be
+    # covered; `inferred`: only the text of an error suggests it.
     certainty: str
     count: int = 1
-    remedy: str = ""  # what grants it, or that nothing does
+    remedy: str = ""  # how to allow it, or that nothing does
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A file that the run was asked to hand back."""
+    """A file that the run was asked to return."""
 
     name: str  # in the run
     bytes: int | None = None
-    path: str | None = None  # where its copy is; None: it was not handed back
+    path: str | None = None  # where its copy is; None: it was not returned
     reason: str = ""  # why it was not handed back
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The whole truth about one run."""
+    """The result of one run."""
 
     status: Status
     exit_code: int | None = None
@@ -291,18 +295,18 @@ class Result:
     not_committed: tuple[LeftOut, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     refusals_omitted: int = 0
-    changes_id: str | None = None  # under which changes are kept for a person to apply
-    persists: bool = False  # whether what changed is in the project now
+    changes_id: str | None = None  # the ID of changes held for review
+    persists: bool = False  # whether the changes are in the project now
     verdict: Mapping[str, Any] | None = None
     output_id: str | None = None
     phase: str = "run"
     message: str = ""
     profile: str = "analyze"
     toolchain: str | None = None
-    session: str | None = None  # in a session: what became of it
-    packages: str | None = None  # of the layer that it saw: "now" fetched, or "kept"
+    session: str | None = None  # the state of its session, if any
+    packages: str | None = None  # its package layer: "now" fetched, or "kept" (stored before)
     missing_packages: tuple[str, ...] = ()  # that its errors name, as the registry calls them
-    compiled: str | None = None  # "now", "kept" from an earlier run; None beside the run, or not
+    compiled: str | None = None  # "now", or "kept" from an earlier run; else None
     worker: str | None = None  # the other machine that ran it, as its engine calls it
 
     @property
@@ -311,11 +315,11 @@ class Result:
 
     @property
     def conflicts(self) -> tuple[str, ...]:
-        """Paths that the host changed while the run did, too: its present state stays."""
+        """Return paths that the host changed during the run, too: the host's state stays."""
         return tuple(path.path for path in self.not_committed if path.kind == "conflict")
 
     def to_json(self) -> dict[str, Any]:
-        """A form that JSON carries and `from_json` restores exactly."""
+        """Return a form that JSON supports and `from_json` restores exactly."""
         out = {f.name: getattr(self, f.name) for f in fields(self)}
         out["status"] = self.status.value
         for name in ("stdout", "stderr", "usage"):
@@ -332,7 +336,7 @@ class Result:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Result:
-        """The result that `to_json` wrote.
+        """Restore a result from the output of `to_json`.
 
         Raises:
             ValueError, TypeError, KeyError: the data is of another shape.
@@ -365,5 +369,5 @@ def _decode(text: str) -> bytes:
 
 
 def readable(name: str) -> str:
-    """The name as text: bytes that are none become U+FFFD."""
+    """Return the name as text: undecodable bytes become U+FFFD."""
     return os.fsencode(name).decode(errors="replace")

@@ -1,11 +1,10 @@
 """Profiles, callers, and the check of a request against this machine before any start.
 
-A profile says what a run may touch. Two are built in; users define others, projects tighten them.
+A profile grants access to a run. Two are built in; users define others, projects tighten them.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import runtimes
+from base.wording import list_choices
 from executor.model import MIB, Limits, Request, RequestError, Status
 from executor.network import Allowlist
 from policy import real_path
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class ProjectAccess(StrEnum):
-    """How the project appears to the program."""
+    """The access of a program to the project."""
 
     COPY_ON_WRITE = "cow"  # writable to the program, nothing persists
-    COMMIT = "commit"  # the same, and what changed is committed at the run's end
+    COMMIT = "commit"  # the same, and changes are committed at the run's end
     READ_ONLY = "read_only"
-    LIVE = "live"  # bound as it is: weaker, for what can't work on a copy
+    LIVE = "live"  # bound as it is: weaker, for programs that can't work on a copy
 
 
 NO_NETWORK = Allowlist()
@@ -48,7 +48,7 @@ class Profile:
     read: tuple[str, ...] = ()  # paths of the host that are passed through
     floor: str = "B"  # the weakest tier it may run in
     sockets: tuple[str, ...] = ()  # Unix sockets of the project that a run may see
-    stage: bool = False  # changes are kept for a person to apply
+    stage: bool = False  # changes are held for review
 
 
 ANALYZE = Profile("analyze", ProjectAccess.COPY_ON_WRITE)
@@ -57,10 +57,10 @@ PROFILES = {profile.name: profile for profile in (ANALYZE, BUILD)}
 
 
 Consent = Callable[[Mapping[str, Any]], Awaitable[bool | None]]
-"""Asks a person whether to go on, given the verdict as JSON. None: nobody could be asked."""
+"""Asks the user for approval, given the verdict as JSON. None: no user could be asked."""
 
 Preparing = Callable[[str], AbstractContextManager[object]]
-"""Tells a person what is made ready before a program can run, for as long as the block lasts."""
+"""Shows the user what is prepared before a program can run, until the block ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ class Caller:
     tools: frozenset[str] = frozenset()  # a redirect names only these
     consent: Consent | None = None
     preparing: Preparing = nullcontext
-    holder: str = ""  # by which the server knows who calls; empty: whoever started it
+    holder: str = ""  # identifies the caller to the server; empty: the one that started it
 
     async def settle(self, verdict: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The verdict, and under `consent` what a person said to one that asks."""
+        """Return the verdict; if it asks, with the user's answer as `consent`."""
         if verdict["decision"] != "ask":
             return verdict
         consent = None if self.consent is None else await self.consent(verdict)
@@ -81,7 +81,7 @@ class Caller:
 
 
 def refusal(verdict: Mapping[str, Any]) -> Status | None:
-    """How a run ends that a settled verdict does not let begin; None if it may begin."""
+    """Return the status of a run that a settled verdict refuses; None if it may start."""
     if verdict["decision"] == "redirect":
         return Status.REDIRECTED
     if verdict["decision"] == "deny" or (
@@ -114,7 +114,7 @@ class Checked:
 
     @property
     def known_env(self) -> dict[str, str]:
-        """The known variables of the program, the path of its bound file among them."""
+        """Return the known variables of the program, with the path of its bound file."""
         given = dict(self.request.env)
         bound = {} if self.bind_file is None else {"FILE_CONTENT_PATH": self.bind_file}
         # An interpreter that lives on sets the name itself, at each call.
@@ -127,9 +127,9 @@ def check(
     profiles: Mapping[str, Profile],
     limits: Limits | None = None,
 ) -> Checked:
-    """The request, resolved; paths are real paths, so that no link leads out of the project.
+    """Resolve a request. Paths become real paths, so that no link points outside the project.
 
-    `limits` are those of a request that gives none.
+    `limits` are used if the request has none.
 
     Raises:
         RequestError: some part can't be run as asked.
@@ -137,29 +137,27 @@ def check(
     project = search.project
     cwd = _folder(request.cwd, project)
     if (request.code is None) == (request.path is None):
-        raise RequestError("give either code or a path, not both or neither")
+        raise RequestError("a request needs either code or a path, not both", "Give one of them.")
     script = None if request.path is None else _file(request.path, cwd, project)
     text = _script_text(script, search) if script else _code_text(request.code or "")
     try:
         row = runtimes.language(request.language)
     except runtimes.UnknownLanguage as error:
-        raise RequestError(str(error), "name one of the known languages") from error
+        raise RequestError(str(error), "Name one of the known languages.") from error
     if request.profile not in profiles:
-        near = difflib.get_close_matches(request.profile, profiles, n=1)
-        meant = f"did you mean {near[0]}? " if near else ""
-        hint = f"{meant}Profiles: {', '.join(profiles)}"
+        hint = list_choices(request.profile, profiles)
         raise RequestError(f"unknown profile {request.profile!r}", hint)
     _check_session(request)
     for pattern in request.artifacts:
         if len(pattern) > PATTERN_CHARS_MAX or pattern.count("**") > ANY_FOLDERS_MAX:
             raise RequestError(
-                f"a pattern of artifacts has at most {PATTERN_CHARS_MAX:,} characters and "
-                f"{ANY_FOLDERS_MAX} times **: {pattern[:80]!r} has more",
-                "name the files, or their folder",
+                f"artifact pattern {pattern[:80]!r} has over {PATTERN_CHARS_MAX:,} characters or "
+                f"{ANY_FOLDERS_MAX} times **",
+                "Name the files, or their folder.",
             )
     for name, value in (*request.env.items(), *(("argument", arg) for arg in request.args)):
         if "\0" in name + value or "=" in name:
-            raise RequestError(f"{name!r} holds a NUL byte or a misplaced =", "leave it out")
+            raise RequestError(f"{name!r} holds a NUL byte or a misplaced =", "Remove it.")
     return Checked(
         request=request,
         language=row,
@@ -173,12 +171,12 @@ def check(
 
 
 def _stage(profile: Profile) -> Profile:
-    """The same, with what it changes kept for a person to apply."""
+    """Return the profile with its changes held for review."""
     if profile.project in {ProjectAccess.READ_ONLY, ProjectAccess.LIVE}:
         raise RequestError(
             f"profile {profile.name} has no changes to stage: its project is "
             f"{profile.project.value.replace('_', ' ')}",
-            "use profile analyze or build",
+            "Use profile analyze or build.",
         )
     return replace(profile, project=ProjectAccess.COMMIT, stage=True)
 
@@ -186,25 +184,25 @@ def _stage(profile: Profile) -> Profile:
 def _check_session(request: Request) -> None:
     if request.session is None:
         if request.interactive:
-            raise RequestError("what is interactive needs a session", "name one")
+            raise RequestError("an interactive run needs a session", "Name a session.")
         if request.fresh:
-            raise RequestError("fresh empties a session, and none is named", "name the session")
+            raise RequestError("fresh needs a session", "Name the session.")
         return
     if not request.session.strip() or len(request.session) > SESSION_NAME_MAX:
         raise RequestError(
-            f"a session's name has 1 to {SESSION_NAME_MAX} characters", "give it a short name"
+            "invalid session name", f"Give a name of 1 to {SESSION_NAME_MAX} characters."
         )
     if request.drain:
-        raise RequestError("a session's output is not drained", "run without a session")
+        raise RequestError("a session cannot drain its output", "Run without a session.")
     if request.stdin is not None:
         raise RequestError(
-            "a session's programs have no input of their own",
-            "put the data into a file, or run without a session",
+            "a session's programs get no stdin",
+            "Put the data into a file, or run without a session.",
         )
     if request.background:
-        raise RequestError("a run in the background has no session", "leave one of the two out")
+        raise RequestError("a background run cannot use a session", "Omit one of the two.")
     if request.stage:
-        raise RequestError("a session's changes are not staged", "stage a run without a session")
+        raise RequestError("a session cannot stage changes", "Run without a session.")
 
 
 def _limits(request: Request, usual: Limits) -> Limits:
@@ -212,15 +210,15 @@ def _limits(request: Request, usual: Limits) -> Limits:
     for name, least in LEAST.items():
         if (given := getattr(limits, name)) < least:
             raise RequestError(
-                f"limit {name} is {given:,}, and no program starts with less than {least:,}",
-                "give it more",
+                f"limit {name} of {given:,} is below the minimum of {least:,}",
+                f"Set it to {least} or more.",
             )
     if request.timeout_s is None:
         return limits
     try:
         return replace(limits, wall_s=request.timeout_s)
     except ValueError as error:
-        raise RequestError(str(error), "give the timeout as a positive number") from error
+        raise RequestError(str(error), "Give the timeout as a positive number.") from error
 
 
 def _folder(cwd: str | None, project: Path) -> str:
@@ -228,7 +226,7 @@ def _folder(cwd: str | None, project: Path) -> str:
         return str(project)
     real = _inside(cwd, str(project), project, "cwd")
     if not os.path.isdir(real):
-        raise RequestError(f"cwd {cwd!r} is not a folder", "name a folder of the project")
+        raise RequestError(f"cwd {cwd!r} is not a folder", "Name a folder of the project.")
     return real
 
 
@@ -238,41 +236,41 @@ def _file(path: str, cwd: str, project: Path) -> str:
         mode = os.stat(real).st_mode
     except OSError as error:
         raise RequestError(
-            f"{path!r} can't be used: {error.strerror}", f"looked for it at {real}"
+            f"cannot read {path!r}: {error.strerror}", f"Check the path: {real}"
         ) from error
     if not stat.S_ISREG(mode):
-        kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-        raise RequestError(f"{path!r} is {kind}", "name a regular file")
+        kind = "it is a folder" if stat.S_ISDIR(mode) else "not a regular file"
+        raise RequestError(f"cannot read {path!r}: {kind}", "Name a regular file.")
     if not os.access(real, os.R_OK):
-        raise RequestError(f"{path!r} can't be read: permission denied", "check its mode and owner")
+        raise RequestError(f"cannot read {path!r}: permission denied", "Check its mode and owner.")
     return real
 
 
 def _inside(path: str, base: str, project: Path, what: str) -> str:
     if "\0" in path:
-        raise RequestError(f"the {what} path holds a NUL byte", "leave it out")
+        raise RequestError(f"the {what} path holds a NUL byte", "Remove it.")
     real = real_path(os.path.join(base, path))
     if real != str(project) and not real.startswith(f"{str(project).rstrip('/')}/"):
         raise RequestError(
-            f"{what} {path!r} lies outside the project {project}",
-            "work inside the project, or start in another one with --project",
+            f"{what} {path!r} is outside the project {project}",
+            "Stay inside the project, or choose another one with --project.",
         )
     return real
 
 
 def _code_text(code: str) -> str:
     if not code.strip():
-        raise RequestError("the code is empty", "give a program to run")
+        raise RequestError("the code is empty", "Give a program to run.")
     if "\0" in code:
         raise RequestError(
             f"the code holds a NUL byte at character {code.index(chr(0))}",
-            "source text can't hold it: write it as an escape of the language",
+            "Write it as an escape of the language.",
         )
     try:
         size = len(code.encode())
     except UnicodeEncodeError as error:
         raise RequestError(
-            f"the code is not valid Unicode at character {error.start}", "send it as UTF-8"
+            f"the code is not valid Unicode at character {error.start}", "Send it as UTF-8."
         ) from error
     _check_size(size)
     return code
@@ -280,23 +278,23 @@ def _code_text(code: str) -> str:
 
 def _script_text(path: str, search: ProjectSearch) -> str:
     if search.denies(path):
-        return ""  # the verdict on reading it refuses the run, whatever it holds
+        return ""  # the verdict on reading it refuses the run anyway
     try:
         with open_project_file(path, str(search.project), search.hides) as file:
             _check_size(os.fstat(file.fileno()).st_size)
             content = file.read(CODE_BYTES_MAX)
     except HiddenError as error:
         raise RequestError(
-            f"{path} is kept from programs: {error.strerror}", "Name another script."
+            f"{path} is hidden from programs: {error.strerror}", "Name another script."
         ) from error
     except OSError as error:
-        raise RequestError(f"{path} can't be read: {error.strerror}") from error
+        raise RequestError(f"cannot read {path}: {error.strerror}") from error
     return content.decode(errors="replace")
 
 
 def _check_size(size: int) -> None:
     if size > CODE_BYTES_MAX:
         raise RequestError(
-            f"the program has {size:,} bytes; at most {CODE_BYTES_MAX:,} are taken",
-            "put data into a file and let the program read it",
+            f"the program has {size:,} bytes; at most {CODE_BYTES_MAX:,} are allowed",
+            "Put data into a file, and let the program read it.",
         )

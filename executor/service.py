@@ -45,12 +45,11 @@ if TYPE_CHECKING:
 
 
 class LocalEngine:
-    """Runs requests for one project. Made by `open_engine` only.
+    """The engine that runs requests for one project. Made by `open_engine` only.
 
-    A request goes through `judge` and `place`, in this order:
-    check, judge, choose a toolchain, place in a box, run, outcome.
-    `commits` bring in what runs on other machines changed. Where `elsewhere` is set, that has runs
-    done there, or leaves them to `place`.
+    A request goes through `judge` (check, judge) and `place` (choose a toolchain, place in a box,
+    run, outcome). `commits` applies changes made on other machines. `elsewhere`, if set, sends runs
+    to other machines or leaves them to `place`.
     """
 
     def __init__(  # noqa: PLR0913 - all that an engine is put together from
@@ -83,11 +82,11 @@ class LocalEngine:
 
     @property
     def isolation(self) -> Isolation:
-        """The tier in use and its layers."""
+        """Return the tier in use and its layers."""
         return self._runner.placement.isolation
 
     def under(self, rules: policy.Rules, profile: Profile) -> LocalEngine:
-        """The same engine for one profile under other rules; not to run beside other rules."""
+        """Return this engine for one profile under other rules; never run both at the same time."""
         other = copy(self)
         other.elsewhere = None
         other._terms = replace(self._terms, rules=lambda: rules, profiles={profile.name: profile})
@@ -95,36 +94,36 @@ class LocalEngine:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a run would have to wait for others."""
+        """Return whether a run would have to wait for others."""
         return self._runner.slots.available_tokens < 1
 
     def list_run(self, run: ListedRun) -> AbstractContextManager[int]:
-        """Have a run of another machine among those that run, until the block ends; its number."""
+        """List a run of another machine as active until the block ends; yield its number."""
         return self._runner.list_run(run)
 
     @property
     def search(self) -> ProjectSearch:
-        """What of the project programs are not shown, by the rules as `judge` last met them."""
+        """Return the project's paths hidden from programs by the rules that `judge` last read."""
         return self._runner.placement.search
 
     @property
     def spools(self) -> Path:
-        """The folder of whole streams and artifacts, until somebody takes them."""
+        """Return the folder that holds whole streams and artifacts until a caller takes them."""
         return self._runner.spools
 
     @property
     def inline_bytes(self) -> int:
-        """How much of each stream a result holds."""
+        """Return how much of each stream a result holds."""
         return self._runner.inline_bytes
 
     @property
     def sessions(self) -> tuple[str, ...]:
-        """The names of the sessions that live, the one used longest ago first."""
+        """Return the names of open sessions, the one used longest ago first."""
         return self._sessions.names
 
     @property
     def pools(self) -> tuple[PrewarmReport, ...]:
-        """What is prewarmed, by purpose, the one used last first."""
+        """Return the prewarmed parts, by purpose, the one used last first."""
         return self._pool.state
 
     async def run(
@@ -135,17 +134,17 @@ class LocalEngine:
         observe: Observe | None = None,
         caller: Caller | None = None,
     ) -> Completed:
-        """One program, from its request to its end. Cancelling ends all of it, also its session.
+        """Run one program to its end. Cancelling ends all of it, including its session.
 
-        `on_output` gets every chunk as it comes, with the stream's name. `observe` gets the run's
-        record when its turn has come. `caller` is asked for consent, and learns what the first run
-        of a language waits for. Runs in the background take no turn from the others.
+        `on_output` gets each chunk at once, with the stream's name. `observe` gets the run's record
+        when its turn has come. `caller` approves the run if the rules ask, and is shown what the
+        first run of a language waits for. Runs in the background take no turn from the others.
 
         Raises:
-            RequestError: the request can't be run as asked; its hint says what to do.
-            PackagesError: its packages can't be had.
-            SandboxUnavailableError: the server's temporary folder is no longer its own.
-            policy.RuleFileError: a file of rules can't be read: nothing is run unguarded.
+            RequestError: the request can't be run as asked; its hint has the fix.
+            PackagesError: its packages can't be fetched.
+            SandboxUnavailableError: another user has taken the server's temporary folder.
+            policy.RuleFileError: a rule file can't be read; nothing is run unguarded.
             OSError: the output can't be spooled.
         """
         judged = await self.judge(request, caller or Caller())
@@ -155,12 +154,12 @@ class LocalEngine:
         return await place(judged, on_output=on_output, observe=observe)
 
     async def judge(self, request: Request, caller: Caller) -> JudgedRequest | Completed:
-        """Check a request, and ask the rules and the caller: a refusal, or what may be placed.
+        """Check a request, rules and approval; return a refusal or a judged request.
 
         Raises:
             RequestError, policy.RuleFileError: see `run`.
         """
-        # By a thread, however quick it was the last time: the project chooses what is read there.
+        # In a thread, even if it was quick before: the project chooses which files are read.
         found = await trio.to_thread.run_sync(self._check, request)
         checked, packages, unmet, question = found
         if unmet:
@@ -183,11 +182,11 @@ class LocalEngine:
         on_output: OnOutput | None = None,
         observe: Observe | None = None,
     ) -> Completed:
-        """Choose a toolchain for what was judged, and run it in a box.
+        """Choose a toolchain for a judged request, and run it in a box.
 
         Raises:
             RequestError: its language does not run here.
-            PackagesError: its packages can't be had.
+            PackagesError: its packages can't be fetched.
             SandboxUnavailableError, OSError: see `run`.
         """
         checked = judged.checked
@@ -213,14 +212,14 @@ class LocalEngine:
         return replace(completed, result=named)
 
     async def _run_alone(self, execution: Execution, judged: JudgedRequest) -> Completed:
-        """A program in a box of its own, with its packages, compiled by itself where it is."""
+        """Run a program in a new box, with its packages; compile it separately if possible."""
         chosen = execution.candidate
 
         async def start(
             candidate: runtimes.Candidate, packages: tuple[tuple[str, str], ...] = ()
         ) -> Completed:
             equipped = replace(execution, candidate=candidate, packages=packages)
-            if candidate.toolchain.inputs is None:  # nothing of it is compiled by itself
+            if candidate.toolchain.inputs is None:  # it is not compiled separately
                 return await equipped.start(self._runner)
             return await self._compiler.run(equipped, self._toolchains.version(chosen))
 
@@ -235,10 +234,10 @@ class LocalEngine:
         )
 
     async def check(self, request: Request) -> None:
-        """Refuse what `run` would refuse of the request as such, and run nothing.
+        """Check a request as `run` does before it asks the rules, and run nothing.
 
         Raises:
-            RequestError: the request can't be run as asked; its hint says what to do.
+            RequestError: the request can't be run as asked; its hint has the fix.
         """
         await trio.to_thread.run_sync(self._check_alone, request)
 
@@ -247,9 +246,9 @@ class LocalEngine:
         check(request, self.search, self._terms.profiles, self._terms.limits)
 
     async def interrupt(self, session: str, owner: str = "") -> bool:
-        """Tell what runs in a session to stop, as Ctrl-C at a terminal does; whether any does.
+        """Interrupt a session's program as Ctrl-C does; return whether one was active.
 
-        A language whose interpreter survives that goes on with its state.
+        If the interpreter survives, the session keeps its state.
 
         Raises:
             SandboxError: the session's box is gone.
@@ -259,7 +258,7 @@ class LocalEngine:
     async def _run_in_session(
         self, judged: JudgedRequest, candidate: runtimes.Candidate, on_output: OnOutput | None
     ) -> Completed:
-        """A call of the session that the request names."""
+        """Run a call of the session that the request names."""
         checked, packages = judged.checked, None
         request = checked.request
         from executor.sessions.call import session_call  # noqa: PLC0415 - most runs have none
@@ -276,13 +275,11 @@ class LocalEngine:
     async def have_packages(
         self, request: Request, caller: Caller, *, fetch: bool, fresh: bool = False
     ) -> PackagesAnswer:
-        """Lock a request's packages, and `fetch` them, unless they are kept; run nothing.
-
-        `fresh` locks anew.
+        """Lock a request's packages (`fresh`: again), and `fetch` them unless stored; run nothing.
 
         Raises:
             RequestError: they are named wrongly, or the language does not run here.
-            PackagesError: they can't be had.
+            PackagesError: they can't be fetched.
         """
         from executor.packages import package_request  # noqa: PLC0415 - most runs have none
 
@@ -308,9 +305,9 @@ class LocalEngine:
     async def languages(
         self, *, refresh: bool = False, on_progress: OnProgress | None = None
     ) -> Mapping[str, LanguageReport]:
-        """Every language of the table, proven by a run in the sandbox; `refresh` proves anew.
+        """Report every language, proven by a run in the sandbox; `refresh` proves all again.
 
-        `on_progress` gets how many are proven, and of how many.
+        `on_progress` gets the number proven so far and the total.
         """
         if refresh:
             self._toolchains.forget()
@@ -327,14 +324,11 @@ class LocalEngine:
         return {row.name: reports[row.name] for row in runtimes.LANGUAGES}
 
     async def language(self, name: str) -> LanguageReport:
-        """One language, as `languages` reports it."""
+        """Report one language, as `languages` does."""
         return await self._toolchains.report(runtimes.language(name))
 
     def _check(self, request: Request) -> tuple[Checked, Wanted | None, str, RuleCheck | None]:
-        """Return a request that can be run as asked, its packages, and what it demands in vain.
-
-        The last is what rules are asked, if they are.
-        """
+        """Return the checked request, its packages, an unmet demand or "", and what to judge."""
         rules = self._load_rules()
         checked = check(request, self.search, self._terms.profiles, self._terms.limits)
         wanted = self._read_packages(checked)
@@ -369,12 +363,12 @@ class LocalEngine:
         return read_wanted(named, checked.language.name, checked.cwd, self.search)
 
     def _load_rules(self) -> policy.Rules | None:
-        """Load the rules, if any, and keep what they deny to be read out of every box.
+        """Load the rules, if any, and hide the paths that they deny to read from every box.
 
-        The server opens none of it either, so this comes before any file of the project.
+        The server does not open them either, so this precedes reading any file of the project.
 
         Raises:
-            RequestError: that is the whole project.
+            RequestError: the rules deny the whole project.
         """
         if self._terms.rules is None:
             return None
@@ -384,8 +378,8 @@ class LocalEngine:
         denied = policy.find_hidden_paths(rules, [str(self.project), *sorted(shown)])
         if denied.covers(str(self.project)):
             raise RequestError(
-                f"a rule denies to read all of {self.project}",
-                "`context-mode policy list` shows it; change it, or work in another project",
+                f"a rule denies reading all of {self.project}",
+                "Find it with `context-mode policy list` and change it, or use another project.",
             )
         self.search.deny(denied)
         return rules

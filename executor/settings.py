@@ -1,4 +1,4 @@
-"""Settings of the executor, and the ground of a server on the host that back ends work on."""
+"""Settings of the executor, and the resources of a server on the host for its back ends."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ServerGround:
-    """What an instance has on the host: its folders, and control groups or why not."""
+    """An instance's resources on the host: its folders, and control groups or why not."""
 
     instance: instance.Instance
     state_dir: Path
     spools: Path
-    rooms: Path  # where what runs change lies until it is committed
+    rooms: Path  # for changes of runs until they are committed
     hierarchy: cgroup.Hierarchy | None
     why_no_cgroup: str
 
 
 @dataclass(frozen=True, slots=True)
 class BackEnd:
-    """What makes the boxes, and the toolchains that are in them."""
+    """The maker of boxes, with the toolchains in them."""
 
     place: BoxPlace
     open_box: OpenBox
     found: Mapping[str, runtimes.Discovery]
     probes: Path
     pool: Prewarming
-    binds: tuple[str, ...] = ()  # what a session's box is shown of toolchains
+    binds: tuple[str, ...] = ()  # paths of toolchains that a session's box shows
 
 
 @contextlib.contextmanager
@@ -67,7 +67,7 @@ def open_ground(here: instance.Instance, state_dir: Path) -> Iterator[ServerGrou
 
 
 def existing(paths: Iterable[str]) -> list[str]:
-    """Those that exist, as they are called and as they really are: cells ask for either."""
+    """List the paths that exist, as given and with links resolved: cells use either."""
     called = [os.path.expanduser(path) for path in paths]
     both = dict.fromkeys((*called, *map(os.path.realpath, called)))
     return [path for path in both if os.path.exists(path)]
@@ -75,18 +75,18 @@ def existing(paths: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of an executor. Only `sole_language` and `report` are no user's to set."""
+    """The settings of an executor. Users cannot set `sole_language` and `report`."""
 
     inline_bytes: int = 4096  # how much of each stream a result holds
     concurrency: int | None = None  # how many programs run at once; None: twice the processors
     # All that requests may name.
     profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
-    # Bounds to what lives on between calls.
+    # Limits of what stays between calls.
     sessions: SessionLimits = field(default_factory=SessionLimits)
     prewarm: bool = True  # whether programs are started before their runs
     prewarm_bytes: int = 512 * MIB  # memory of these at most, in all servers of the user together
     limits: Limits = field(default_factory=Limits)  # of a request that gives none
-    isolation: str = "auto"  # "auto": cells, and containers only where none works; or "container"
+    isolation: str = "auto"  # "auto": cells, or containers if no cell works; or "container"
     runtime: str = ""  # of containers; empty: the engine's own
     name_moves: Mapping[str, str] = field(default_factory=dict)  # moves rows of the table of names
     storage: Path | None = None  # the server's own folder; no program sees it, even in the project
@@ -97,7 +97,7 @@ class Settings:
 
     @property
     def names(self) -> ObeyedNames:
-        """Which changes to a project are never committed, and which wait for a person."""
+        """Return which changes to a project are never committed, and which are held for review."""
         # The table costs 20 ms to load, and only a commit asks for it.
         from executor.project.rules.names import names_after  # noqa: PLC0415
 

@@ -15,13 +15,13 @@ from executor.request import Caller, Checked, Profile
 if TYPE_CHECKING:
     from executor.packages.model import Wanted
 
-# Asked before every run, so that a rule written while a server runs holds from then on.
+# Called before every run, so that new rules apply while a server runs.
 LoadRules = Callable[[], policy.Rules]
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What holds for every request."""
+    """The terms of every request."""
 
     project: Path
     home: Path
@@ -31,12 +31,12 @@ class Terms:
 
 
 RuleCheck = tuple[policy.Subject, policy.Rules, tuple[policy.Verdict, ...]]
-"""What rules are asked of a program, and what they say of the files that it is given."""
+"""A program to judge, the rules, and their verdicts on the files that the program is given."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedRequest:
-    """A request that may be placed, and the verdict on it; None where no rules are asked."""
+    """A request that may be placed, and the verdict on it; None if no rules apply."""
 
     checked: Checked
     caller: Caller
@@ -51,8 +51,8 @@ class Elsewhere(Protocol):
     async def place(
         self, judged: JudgedRequest, *, on_output: OnOutput | None, observe: Observe | None
     ) -> Completed:
-        """Have what was judged done, here or elsewhere.
+        """Run a judged request, here or on another machine.
 
         Raises:
-            RequestError: it can't be done as asked; its hint says what to do.
+            RequestError: it can't be run as asked; its hint has the fix.
         """

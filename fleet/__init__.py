@@ -1,4 +1,4 @@
-"""The same request on other machines, through an engine that exists."""
+"""The same request on other machines, through an existing engine."""
 
 from base.lazy_exports import lend_names
 

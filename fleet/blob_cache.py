@@ -1,4 +1,4 @@
-"""Blobs by digest in a folder of the worker alone, and trees laid out from them."""
+"""Blobs by digest in a folder that only the worker uses, and trees laid out from them."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ _UNFINISHED = ".new"
 
 
 def make_own(folder: Path, mode: int) -> None:
-    """Make a folder with these permissions, or give them to it.
+    """Make a folder with these permissions, or set them on an existing one.
 
     Raises:
-        OSError: it can't be made, or belongs to somebody else.
+        OSError: the folder cannot be made, or belongs to another user.
     """
     folder.mkdir(mode=mode, parents=True, exist_ok=True)
     if os.stat(folder).st_uid != os.geteuid():
-        raise PermissionError(f"{folder} belongs to somebody else")
+        raise PermissionError(f"{folder} belongs to another user")
     os.chmod(folder, mode)
 
 
 class BlobCache:
-    """Keeps blobs as files named by digest; several processes may use one folder at once.
+    """Blobs as files named by digest. Several processes may use one folder at once.
 
-    What was added is proven by its digest once, and trusted from then on.
+    A blob is checked against its digest once, when it is added, and trusted afterwards.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Use a folder, made where it is missing, that nobody else can enter.
+        """Use a folder that nobody else can enter; make it if it is missing.
 
         Raises:
             OSError: it can't be made, or belongs to somebody else.
@@ -47,7 +47,7 @@ class BlobCache:
         self._folder = folder
 
     def has(self, digest: Digest) -> bool:
-        """Whether a blob is there; it counts as used."""
+        """Return whether a blob is stored, and mark it as used."""
         try:
             os.utime(self._place(digest))
         except FileNotFoundError:
@@ -55,10 +55,10 @@ class BlobCache:
         return True
 
     def open(self, digest: Digest) -> BinaryIO:
-        """A blob, for reading.
+        """Open a blob for reading.
 
         Raises:
-            BlobError: it is not there, as where others had to have its room.
+            BlobError: the blob is missing, for example because its room was needed for others.
         """
         try:
             return open(self._place(digest), "rb", buffering=0)
@@ -66,11 +66,11 @@ class BlobCache:
             raise BlobError(f"{digest} is not in the worker's cache") from None
 
     def add(self, digest: Digest, pieces: Iterable[bytes]) -> None:
-        """Keep a blob, if its content is what the digest says; else nothing is left of it.
+        """Store a blob if its content matches the digest; otherwise store nothing.
 
         Raises:
-            BlobError: it is not.
-            OSError: there is no room.
+            BlobError: the content does not match.
+            OSError: the disk is full.
         """
         place = self._place(digest)
         beside = place.with_name(f"{place.name}.{os.urandom(8).hex()}{_UNFINISHED}")
@@ -85,7 +85,7 @@ class BlobCache:
             raise
 
     def trim(self, bytes_max: int = BYTES_MAX) -> int:
-        """Remove what was used longest ago until the rest fits; how many bytes were removed."""
+        """Remove the least recently used blobs until the rest fits; return the bytes removed."""
         found = []
         for path in self._folder.glob("??/*"):
             with contextlib.suppress(FileNotFoundError):
@@ -104,14 +104,14 @@ class BlobCache:
         return self._folder / digest.hash[:2] / f"{digest.hash}-{digest.size_bytes}"
 
 
-# Files are copied and never hard-linked: a run, or the commit of one, may write where they lie.
+# Files are copied and never hard-linked: a run, or its commit, may write to the copies.
 
 TREE_LIST_BYTES_MAX = 64 * MIB
-"""Of a tree's list: 200,000 entries with paths of 250 bytes take as much."""
+"""Limit of a tree's list: 200,000 entries with paths of 250 bytes take as much."""
 TREE_BYTES_MAX = 4 * GIB
-"""Of a tree's files."""
+"""Limit of all files of a tree."""
 LAID_OUT_NS = 1_000_000_000_000_000_000
-"""The time of every entry, of 2001-09-09: none seems newer than what it was made from."""
+"""The time of every entry, 2001-09-09: none seems newer than what was made from it."""
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LAID_OUT = (LAID_OUT_NS, LAID_OUT_NS)
 
@@ -119,10 +119,10 @@ Entries = Mapping[str, Entry]
 
 
 def find_missing(root: Digest, cache: BlobCache) -> frozenset[Digest]:
-    """Find what has to be fetched of a tree: its list, or what that names if it is here.
+    """Find the blobs of a tree to fetch: its list, or the files that the cached list names.
 
     Raises:
-        TreeError: the blob is not a list of entries, or there is too much.
+        TreeError: the blob is not a list of entries, or the tree is too large.
     """
     _check_list_size(root)
     if not cache.has(root):
@@ -132,7 +132,7 @@ def find_missing(root: Digest, cache: BlobCache) -> frozenset[Digest]:
 
 
 def renew(folder: Path, old: Digest, new: Digest, cache: BlobCache) -> None:
-    """Make the laid-out folder of one tree that of another, writing only what differs.
+    """Turn the laid-out folder of one tree into that of another, writing only the differences.
 
     Nothing may have written to it since it was laid out. At an error nothing is left of it. Files
     have mode 0644, or 0755 if they are executable, and all the same time.
@@ -161,7 +161,7 @@ def _check_list_size(root: Digest) -> None:
 
 
 def _read(root: Digest, cache: BlobCache) -> Entries:
-    """Read a tree's list from the cache, and hold it to what is laid out.
+    """Read a tree's list from the cache, and check that it can be laid out.
 
     Raises:
         BlobError, TreeError: it can't be laid out.
@@ -177,7 +177,7 @@ def _read(root: Digest, cache: BlobCache) -> Entries:
 
 
 def _write(folder: Path, old: Entries, new: Entries, cache: BlobCache) -> None:
-    """Bring a folder from one state to another, or remove it."""
+    """Change a folder from one tree to another, or remove it."""
     try:
         top = os.open(folder, FOLDER_FLAGS)
         try:
@@ -194,9 +194,9 @@ def _write(folder: Path, old: Entries, new: Entries, cache: BlobCache) -> None:
 
 
 def _take_out(old: Entries, new: Entries, tree: Tree) -> set[str]:
-    """Remove what is not there any more, or something else now; the folders that it was in."""
+    """Remove entries that are gone or replaced; return the folders that held them."""
     changed: set[str] = {""}
-    gone = "\0"  # the last folder that went, with all in it
+    gone = "\0"  # the last folder that was removed with its content
     for path in sorted(old, key=in_tree_order):
         if old[path] == new.get(path) or path.startswith(f"{gone}/"):
             continue
@@ -212,7 +212,7 @@ def _take_out(old: Entries, new: Entries, tree: Tree) -> set[str]:
 
 
 def _put_in(old: Entries, new: Entries, cache: BlobCache, tree: Tree) -> set[str]:
-    """Write what was not there, or something else; the folders that are new, or that it is in."""
+    """Write entries that are new or replaced; return new folders and those that hold them."""
     changed: set[str] = set()
     for path in sorted(new, key=in_tree_order):
         entry = new[path]

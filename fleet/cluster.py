@@ -1,4 +1,4 @@
-"""A Dask cluster: where it is, what is set of it, and by what its machines know each other."""
+"""A Dask cluster: its address, its settings, and the certificates of its machines."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ PLAIN, ENCRYPTED = "dask", "dask+tls"
 INSTALL: Final = "pip install 'ctxmode[dask]'"
 OPEN_S_MAX = 10.0
 AGAIN_S = 5.0
-"""After a vain try, callers fail at once for so long: each of many runs would wait again."""
+"""Callers fail at once for this long after a failed try: each of many runs would wait again."""
 _URL_MAX = 2048
 _PEM_BYTES_MAX = 1 << 20
-_HINT = f"such as {ENCRYPTED}://host:{PORT}, or {PLAIN}://127.0.0.1:{PORT}"
+_HINT = f"Use a URL such as {ENCRYPTED}://host:{PORT} or {PLAIN}://127.0.0.1:{PORT}."
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """PEM files of the two sides of a connection."""
 
-    ca: Path  # says who may be the other side
-    certificate: Path  # says who this side is
-    key: Path  # that of `certificate`
+    ca: Path  # the authorities that the other side's certificate must be from
+    certificate: Path  # of this side
+    key: Path  # of `certificate`
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,13 @@ class Cluster:
 
 
 def find_cluster(url: str, credentials: Credentials | None, blobs: str) -> Cluster:
-    """Take a cluster's URL apart, and check that what it needs is set.
+    """Parse a cluster's URL, and check that the settings it needs are set.
 
     Raises:
-        ClusterError: it leads to no cluster that may be reached so.
+        ClusterError: the URL is not that of a cluster that may be reached this way.
     """
     if len(url) > _URL_MAX or not url.isascii() or not url.isprintable():
-        raise ClusterError("the cluster's URL is too long, or has characters no URL has", _HINT)
+        raise ClusterError("the cluster's URL is too long, or has invalid characters", _HINT)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -84,25 +84,25 @@ def find_cluster(url: str, credentials: Credentials | None, blobs: str) -> Clust
     if parts.scheme not in (PLAIN, ENCRYPTED):
         raise ClusterError(f"only Dask clusters are supported, not {parts.scheme!r}", _HINT)
     if not host:
-        raise ClusterError(f"the cluster's URL {url!r} names no host", _HINT)
+        raise ClusterError(f"the cluster's URL {url!r} has no host", _HINT)
     if "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment:
         raise ClusterError("the cluster's URL has more than scheme, host and port", _HINT)
     if port == 0:
-        raise ClusterError(f"the cluster's URL {url!r} names port 0", _HINT)
+        raise ClusterError(f"the cluster's URL {url!r} has port 0", _HINT)
     cluster = Cluster(host, port or PORT, None if parts.scheme == PLAIN else credentials, blobs)
     if parts.scheme == PLAIN and not _is_loopback(host):
-        better = f"use {ENCRYPTED}://{cluster.target}"
-        raise ClusterError(f"{PLAIN}:// is for this machine alone", better)
+        better = f"Use {ENCRYPTED}://{cluster.target}."
+        raise ClusterError(f"{PLAIN}:// works only for this machine", better)
     if parts.scheme == ENCRYPTED and credentials is None:
         raise ClusterError(
             f"{ENCRYPTED}:// needs certificates",
-            "set cluster.ca, cluster.certificate and cluster.key",
+            "Set cluster.ca, cluster.certificate and cluster.key.",
         )
     if not blobs:
         raise ClusterError(
             "a cluster needs a folder for files",
-            "set cluster.blobs to what all its machines reach, such as s3://bucket/folder or "
-            "file:///shared/folder",
+            "Set cluster.blobs to a URL that all its machines reach, such as s3://bucket/folder "
+            "or file:///shared/folder.",
         )
     return cluster
 
@@ -132,15 +132,15 @@ def _check_pem(path: Path, setting: str, *, is_secret: bool = False) -> None:
             content = file.read(_PEM_BYTES_MAX)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ClusterError(f"{setting} can't be read: {path}: {reason}", "correct it") from None
+        raise ClusterError(f"{setting}: cannot read {path}: {reason}", "Fix the path.") from None
     if is_secret and mode & 0o077:
         raise ClusterError(f"others may read {path}, the key of {setting}", f"chmod 600 {path}")
     if b"-----BEGIN " not in content:
-        raise ClusterError(f"{setting} is not a PEM file: {path}", "correct it")
+        raise ClusterError(f"{setting} is not a PEM file: {path}", "Fix the path.")
 
 
 class Connection:
-    """Holds a cluster open until the stack ends."""
+    """A cluster that stays open until the stack ends."""
 
     def __init__(
         self, opens: Callable[[], AbstractAsyncContextManager[DaskRuns]], stack: AsyncExitStack
@@ -149,16 +149,16 @@ class Connection:
         self._stack = stack
         self._lock = trio.Lock()
         self._engine: DaskRuns | None = None
-        self._failed = UnreachableError("it was not tried yet")
+        self._failed = UnreachableError("no connection was tried yet")
         self._try_at = 0.0
 
     @property
     def is_open(self) -> bool:
-        """True once a cluster was opened, even if it does not answer now."""
+        """Return whether a cluster was opened, even if it does not answer now."""
         return self._engine is not None
 
     async def engine(self) -> DaskRuns:
-        """Return the cluster, open.
+        """Return the cluster, opened if necessary.
 
         Raises:
             ClusterError: it can't be used as it is set up.
@@ -183,14 +183,14 @@ class Connection:
 
 
 class Send(StrEnum):
-    """Which runs are sent: those for which this machine has no room, or all."""
+    """The runs that are sent: those for which this machine has no room, or all."""
 
     OVERFLOW = "overflow"
     ALWAYS = "always"
 
 
 class Fallback(StrEnum):
-    """What becomes of a run while the engine does not answer: it is run here, waits, or fails."""
+    """The handling of a run while the engine does not answer: run it here, wait, or fail."""
 
     LOCAL = "local"
     WAIT = "wait"
@@ -204,12 +204,12 @@ class ClusterSettings:
     url: str  # the cluster's
     seal: Path  # the file of this front's key, made if it is missing
     credentials: Credentials | None = None
-    blobs: str = ""  # the address of storage that a front and its workers share
+    blobs: str = ""  # the URL of the storage that a front and its workers share
     send: Send = Send.OVERFLOW
     fallback: Fallback = Fallback.LOCAL
-    sends_secrets: bool = False  # whether values that are secrets travel with a request
-    at_once: int = 64  # how many runs are with the cluster at most
-    wait_s: float = 3600.0  # for so long a run waits in the cluster for a worker
+    sends_secrets: bool = False  # whether values that are secrets may be sent with a request
+    at_once: int = 64  # limit of runs with the cluster at once
+    wait_s: float = 3600.0  # how long a run waits in the cluster for a worker
     terms: Terms = field(default_factory=Terms)
     owners: Mapping[str, Quota] = field(default_factory=dict)  # quotas by owner
     usual: Quota = field(default_factory=Quota)  # the quota of all other owners

@@ -1,4 +1,4 @@
-"""What can go wrong between a front and its engine."""
+"""Errors between a front and its engine."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from executor import RequestError
 
 
 class ClusterError(RequestError):
-    """The engine can't be used as it is set up; `hint` says what to do. Nothing was run."""
+    """The engine cannot be used as configured; `hint` says what to do. Nothing was run."""
 
 
 class UnreachableError(Exception):
-    """The engine does not answer now, in its own words; to ask again later is right."""
+    """The engine does not answer now, in its own words; trying again later can help."""
 
 
 class BlobError(Exception):
-    """A blob is absent at the engine, or is not what its digest says."""
+    """A blob is missing at the engine, or does not match its digest."""
 
 
 class OutcomeError(Exception):
-    """What a worker handed back is not what its order allows: that worker lost the run."""
+    """A worker's answer breaks its order's limits: that worker lost the run."""
 
 
 @contextlib.contextmanager
 def single_error() -> Iterator[None]:
-    """Raise an error as what it is where nurseries wrap it, or the first of several."""
+    """Raise the error that nurseries have wrapped, or the first of several."""
     try:
         yield
     except BaseExceptionGroup as group:

@@ -1,7 +1,7 @@
-"""The front of a fleet: what of an engine's runs is sent to other machines, and what stays here.
+"""The front of a fleet: which runs of an engine are sent to other machines, and which stay here.
 
-A run goes through: judge, snapshot, order, journal, turn, engine, outcome. What has to stay, and
-what this machine has room for, is placed here.
+A run goes through: judge, snapshot, order, journal, turn, engine, outcome. A run that must stay
+here, or that this machine has room for, is placed here.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ ASK_AGAIN_S: Final = 1.0
 
 
 def open_cluster(cluster: Cluster) -> AbstractAsyncContextManager[DaskRuns]:
-    """Return the cluster's client, which is opened, and tried, when the block begins.
+    """Return the cluster's client, which connects when the block begins.
 
     Raises:
-        ClusterError: the credentials, the folder or this installation do not do. The block's
+        ClusterError: the credentials, the folder or this installation cannot be used. The block's
             beginning raises it, too, and UnreachableError.
     """
     try:
@@ -74,9 +74,9 @@ def open_cluster(cluster: Cluster) -> AbstractAsyncContextManager[DaskRuns]:
 
 
 class Fleet:
-    """Has an engine's runs done on other machines, or on this. Made by `open_fleet` only.
+    """The runs of an engine on other machines, or on this one. Only `open_fleet` makes it.
 
-    `notices` are what a person should know of runs that stayed here, each once.
+    `notices` are messages for the user about runs that stayed here, each once.
     """
 
     def __init__(self, sending: Sending) -> None:
@@ -90,13 +90,12 @@ class Fleet:
     async def place(
         self, judged: JudgedRequest, *, on_output: OnOutput | None, observe: Observe | None
     ) -> Completed:
-        """Have what was judged done, here or elsewhere. Cancelling ends it; see `LocalEngine.run`.
+        """Run a judged request, here or elsewhere. Cancelling ends it; see `LocalEngine.run`.
 
-        What is printed elsewhere reaches `on_output` at the run's end.
+        Output of runs elsewhere reaches `on_output` when they end.
 
         Raises:
-            RequestError: it can't be sent although that is demanded; or too many runs of its owner
-                wait.
+            RequestError: it must be sent and cannot be; or too many runs of its owner wait.
         """
         local = self.desk.local
         is_sent_always = self.settings.send is Send.ALWAYS
@@ -118,11 +117,11 @@ class Fleet:
                 name, verdict = judged.checked.profile.name, judged.verdict
                 unavailable = Status.SANDBOX_UNAVAILABLE
                 return Completed(Result(unavailable, message=why, profile=name, verdict=verdict))
-        self._note(judged, f"done here: {why}")
+        self._note(judged, f"run on this machine: {why}")
         return await here()
 
     async def _accept_in_time(self, judged: JudgedRequest) -> SentRun:
-        """Have a run accepted, once the engine answers if that is to be waited for.
+        """Have a run accepted; wait for the engine first if the settings say so.
 
         Raises:
             StaysHereError, RequestError: see `Desk.accept`.
@@ -139,7 +138,7 @@ class Fleet:
             await trio.sleep(ASK_AGAIN_S)
 
     def _note(self, judged: JudgedRequest, notice: str) -> None:
-        """Count a run that is done here, and say why, each reason once."""
+        """Count a run that is done here, and note the reason, each reason once."""
         self.figures.kept_here[name_owner(judged, self.desk.local.project)] += 1
         if notice not in self.notices:
             self.notices.append(notice)
@@ -152,8 +151,8 @@ class Fleet:
 def _explain(error: Exception) -> RequestError:
     if isinstance(error, RequestError):
         return error
-    hint = 'leave it to this machine: cluster.send = "overflow", or without --cluster'
-    return RequestError(f"it can't be sent to another machine: {error}", hint)
+    hint = 'Run it here: set cluster.send = "overflow", or omit --cluster.'
+    return RequestError(f"it cannot be sent to another machine: {error}", hint)
 
 
 @contextlib.asynccontextmanager
@@ -164,10 +163,10 @@ async def open_fleet(
     keep: KeepAdopted,
     opens: Callable[[], AbstractAsyncContextManager[DaskRuns]] | None = None,
 ) -> AsyncIterator[Fleet]:
-    """Have an engine's runs sent to other machines for a block; nothing is asked of theirs yet.
+    """Open a fleet for an engine's runs during the block, without contacting any machine yet.
 
-    The journal is in `folder`. `keep` takes the outcomes of runs that dead fronts left. `opens`
-    opens another engine than the one of the URL.
+    The journal is in `folder`. `keep` takes the outcomes of dead fronts' runs. `opens` opens
+    another engine than the one of the URL.
 
     Raises:
         ClusterError: the URL, the certificates, the key or the journal can't be used.
@@ -199,7 +198,7 @@ async def open_fleet(
 
 
 RUN_S_MAX: Final = 60.0
-"""How long a worker may take to have the trial: without one of this release nothing comes."""
+"""Time limit for the trial run: without a worker of this release nothing is returned."""
 _WORD: Final = "here"
 
 
@@ -216,13 +215,13 @@ class FleetHealth:
     worker: str = ""  # the one that did the trial run
     tier: str = ""  # of the trial run's box
     run_s: float | None = None  # of the trial run
-    advice: str = ""  # what makes it slow, though it works
+    advice: str = ""  # why it is slow, though it works
 
 
 async def examine(fleet: Fleet) -> FleetHealth:
-    """Try a fleet; a part that does not work is a value."""
+    """Try a fleet; a part that does not work is returned as a value."""
     inside = list_inside(fleet.desk.local.project, fleet.settings)
-    advice = f"{inside[0]} lies in the project: move it out, then set it again" if inside else ""
+    advice = f"{inside[0]} is in the project. Move it out, then set it again." if inside else ""
     health = FleetHealth(fleet.settings.url, advice=advice)
     try:
         engine = await fleet.desk.connection.engine()
@@ -237,12 +236,12 @@ async def examine(fleet: Fleet) -> FleetHealth:
     except RequestError as error:
         return replace(health, reason=error.message, remedy=error.hint)
     except (UnreachableError, BlobError, StaysHereError, GiveUpError) as error:
-        return replace(health, reason=str(error), remedy="see that it runs, and its certificates")
+        return replace(health, reason=str(error), remedy="Check the cluster and its certificates.")
 
 
 def list_inside(project: Path, settings: ClusterSettings) -> list[str]:
-    """List the settings whose files lie in the project: each look at it covers them, and stored
-    files change it with every run."""
+    """List the settings whose files are in the project. Every look at the project would include
+    them, and stored files change it with every run."""
     paths = {"cluster.seal": settings.seal}
     blobs = urlsplit(settings.blobs)
     if blobs.scheme in ("", "file", "local"):
@@ -255,18 +254,18 @@ def list_inside(project: Path, settings: ClusterSettings) -> list[str]:
 
 
 async def _try_run(fleet: Fleet, health: FleetHealth) -> FleetHealth:
-    """Have a run done elsewhere, whatever is set."""
+    """Run a trial elsewhere, whatever the settings are."""
     request = Request("shell", code=f"echo {_WORD}", timeout_s=RUN_S_MAX)
     judged = await fleet.desk.local.judge(request, Caller())
     if isinstance(judged, Completed):
-        return replace(health, reason=f"a rule refuses the trial: {judged.result.message}")
+        return replace(health, reason=f"a rule denies the trial run: {judged.result.message}")
     began, result = time.monotonic(), None
     run = await fleet.desk.accept(judged)
     with trio.move_on_after(RUN_S_MAX):
         result = (await fleet.sending.follow(run)).result
     if result is None:
-        reason = f"no worker had the trial run within {RUN_S_MAX:.0f} s"
-        return replace(health, reason=reason, remedy="run: context-mode serve worker --cluster URL")
+        reason = f"no worker ran the trial within {RUN_S_MAX:.0f} s"
+        return replace(health, reason=reason, remedy="Run: context-mode serve worker --cluster URL")
     if result.status is not Status.OK or result.stdout.text.strip() != _WORD:
         return replace(health, reason=f"the trial run ended {result.status}: {result.message}")
     took_s = time.monotonic() - began

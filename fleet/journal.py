@@ -1,8 +1,8 @@
-"""The journal of accepted runs: what a front has promised outlives it.
+"""The journal of accepted runs, which outlives the front.
 
-A run is accepted, then sent, then done with its first outcome. Each call returns when what it wrote
-is on disk. Several fronts share the file; a run belongs to the one that accepted it, until that is
-dead and another adopts it.
+A run is accepted, then sent, then done with its first outcome. Each call returns once its changes
+are on disk. Several fronts share the file. A run belongs to the front that accepted it, until that
+front is dead and another adopts the run.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from fleet.errors import ClusterError
 from fleet.turns import DAY_S, estimate_retry_s
 
 WAIT_S: Final = 10.0
-"""How long one waits for other fronts' transactions, each of which takes milliseconds."""
+"""Time limit for other fronts' transactions, each of which takes milliseconds."""
 
 _SETTINGS: Final[Mapping[str, str | int]] = {
-    "synchronous": "FULL",  # what was acknowledged survives the machine's power, too
+    "synchronous": "FULL",  # commits survive a loss of power, too
     "journal_size_limit": 64 << 20,
 }
-_RECENT = 8  # sendings by which it is told when to try again
-_MOVE_AWAY = "Move the file away: a new one is begun. The runs that it held are lost."
+_RECENT = 8  # sendings used to estimate when to try again
+_MOVE_AWAY = "Move the file away; a new one is created. The runs in it are lost."
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ _WITHOUT_QUEUE: Final = (
     "DROP TRIGGER run_waits",
     "DROP TRIGGER run_moves",
     "DROP TABLE queue",
-    # By it 10,000 runs of an owner are counted in 0.4 ms.
+    # With it, 10,000 runs of an owner are counted in 0.4 ms.
     "CREATE INDEX run_waits ON run(owner) WHERE state = 'accepted'",
     "ALTER TABLE run DROP COLUMN order_sha256",
     "ALTER TABLE run DROP COLUMN not_after",
@@ -64,11 +64,11 @@ class JournalError(ClusterError):
 
 
 class QueueFullError(Exception):
-    """As many runs of an owner wait as may; there should be room in `retry_s` seconds."""
+    """An owner has the maximum of waiting runs; retry in `retry_s` seconds."""
 
     def __init__(self, owner: str, queued: int, retry_s: float) -> None:
         super().__init__(
-            f"{queued} runs of {owner!r} wait, which is the most; try again in {retry_s:.0f} s"
+            f"{queued} runs of {owner!r} wait, which is the limit; try again in {retry_s:.0f} s"
         )
         self.retry_s = retry_s
 
@@ -77,7 +77,7 @@ class Journal:
     """The open journal of one front, used from one trio loop."""
 
     def __init__(self, path: Path, front: str, clock: Callable[[], float] = time.time) -> None:
-        """Open the file, made and migrated where needed.
+        """Open the file; create or migrate it if needed.
 
         Raises:
             JournalError: it is damaged, of a later release, or cannot be opened.
@@ -87,20 +87,20 @@ class Journal:
         self._clock = clock
         with _translated(path):
             self._db = open_current(path, STEPS, wait_s=WAIT_S, settings=_SETTINGS)
-        # One thread at a time: of two, Python 3.12 or later may give one the row of the other, and
-        # nothing is to be read that is not committed.
+        # One thread at a time: with two, Python 3.12 or later may give one the row of the other,
+        # and uncommitted data could be read.
         self._one = trio.CapacityLimiter(1)
 
     def close(self) -> None:
-        """Close the file; what is left in it stays."""
+        """Close the file; its runs stay in it."""
         self._db.close()
 
     async def accept(self, run: str, owner: str, order: bytes, queued_max: int) -> None:
-        """Keep a run, whose id is new, with its order's bytes as they are sent.
+        """Store a new run with the bytes of its order.
 
         Raises:
-            QueueFullError: so many runs of its owner wait already.
-            JournalError: it has the id of another, or nothing can be written.
+            QueueFullError: the owner has that many waiting runs already.
+            JournalError: the ID is in use, or the file cannot be written.
         """
         now_s = self._clock()
 
@@ -119,7 +119,7 @@ class Journal:
         await self._write(write)
 
     async def note_sent(self, run: str) -> None:
-        """Note that the engine has a run. One that is done stays so.
+        """Note that the engine has a run. A run that is done stays done.
 
         Raises:
             JournalError: nothing can be written.
@@ -133,10 +133,10 @@ class Journal:
         )
 
     async def note_lost(self, run: str) -> int:
-        """Note that a run's worker was lost, and that it waits again; return how many were.
+        """Note that a run waits again because its worker was lost; return how often that happened.
 
         Raises:
-            JournalError: no run that is not done has this id, or nothing can be written.
+            JournalError: there is no unfinished run with this ID, or the file cannot be written.
         """
 
         def write(db: sqlite3.Connection) -> int:
@@ -146,14 +146,14 @@ class Journal:
                 (run,),
             ).fetchall()
             if not found:
-                raise JournalError(f"no run {run} is under way")
+                raise JournalError(f"run {run} is not in progress")
             return int(found[0][0])
 
         return await self._write(write)
 
     async def finish(self, run: str, cpu_s: float = 0.0) -> bool:
-        """Note that a run has its outcome, with the seconds of processor that it took; return
-        whether it is the first.
+        """Note that a run has its outcome, and its CPU seconds; return whether it is the first
+        outcome.
 
         Raises:
             JournalError: nothing can be written.
@@ -173,11 +173,11 @@ class Journal:
         return await self._write(write)
 
     async def adopt(self, is_alive: Callable[[str], bool]) -> Mapping[str, bool]:
-        """Take over what dead fronts left, in the order in which it was accepted: by a run's id,
-        whether it was sent. Of two that ask at once one gets it.
+        """Take over the runs of dead fronts, in the order of acceptance, and return by ID whether
+        each was sent. Of two fronts that ask at once, one gets them.
 
         Raises:
-            JournalError: nothing can be written.
+            JournalError: the file cannot be written.
         """
 
         def write(db: sqlite3.Connection) -> Mapping[str, bool]:
@@ -194,18 +194,18 @@ class Journal:
         return await self._write(write)
 
     async def read_order(self, run: str) -> bytes | None:
-        """Return the order of a run that is not done; None for any other."""
+        """Return the order of an unfinished run; None for any other."""
         rows = await self._read("SELECT order_bytes FROM run WHERE id = ?", run)
         found = rows[0][0] if rows else None
         return found if isinstance(found, bytes) else None
 
     async def read_spent(self, day: int) -> Mapping[str, float]:
-        """Return each owner's seconds of processor on a day, by its number since the epoch."""
+        """Return each owner's CPU seconds on a day, by its number since the epoch."""
         rows = await self._read("SELECT owner, cpu_s FROM spent WHERE day = ?", day)
         return {str(owner): float(str(cpu_s)) for owner, cpu_s in rows}
 
     async def prune(self, before_s: float) -> None:
-        """Forget runs that were done before a time. Nothing else is forgotten.
+        """Delete runs that were done before a time, and nothing else.
 
         Raises:
             JournalError: nothing can be written.
@@ -218,9 +218,9 @@ class Journal:
         await self._write(write)
 
     async def _write(self, do: Callable[[sqlite3.Connection], T]) -> T:
-        """Do a write in a transaction of its own, and return what it returns once that is on disk.
+        """Do a write in its own transaction, and return its result once that is on disk.
 
-        A write is not cancelled: its caller is to know what became of it.
+        A write is not cancelled: its caller must know the result.
         """
 
         def commit() -> T:

@@ -1,8 +1,8 @@
-"""What is ordered of a worker, what it answers, and what an engine says of both.
+"""Orders, outcomes, and an engine's reports of both.
 
-Each has a form in JSON, with every field checked when it is read. Who reads one trusts nobody: its
-size, depth and shape are bounded before it is built. Paths in an order are relative to the project,
-which lies elsewhere at the worker.
+Each has a form in JSON, with every field checked when it is read. A reader trusts nobody: size,
+depth and shape are bounded before anything is built. Paths in an order are relative to the project,
+which has another place at the worker.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from policy import Rules
 BYTES_MAX: Final = 16 * MIB
 NESTING_MAX: Final = 32
 CONTAINERS_MAX: Final = 200_000
-"""Lists and objects of one form: an empty one takes two bytes of text and 60 of memory."""
+"""Limit of lists and objects in a form: an empty one takes two bytes of text and 60 of memory."""
 SCALARS_MAX: Final = 1_000_000
-INTEGER_MAX: Final = 2**63 - 1  # what SQLite holds
+INTEGER_MAX: Final = 2**63 - 1  # SQLite's limit
 
 # An unfinished string counts as one, or each quote in it would be tried as the first.
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
@@ -39,30 +39,30 @@ T = TypeVar("T")
 
 
 class FormError(ValueError):
-    """A form that can't be read or written; says where and why."""
+    """A form that cannot be read or written; the message says where and why."""
 
 
 def encode(value: object) -> bytes:
     """Write a value as JSON, the same bytes for equal values: keys sorted, ASCII, no blanks.
 
     Raises:
-        FormError: it is larger than `BYTES_MAX`, or has no form.
+        FormError: the value is larger than `BYTES_MAX`, or has no form.
     """
     try:
-        # As it will be read: 5 where a field has fractions is 5.0.
+        # As it will be read: 5 in a field of fractions is 5.0.
         text = _write(msgspec.convert(_plain(value), type(value)))
     except (TypeError, ValueError) as error:
         raise FormError(f"it can't be written: {error}") from error
     if len(text) > BYTES_MAX:
-        raise FormError(f"it is {len(text) / MIB:.1f} MiB, and {BYTES_MAX // MIB} MiB is the most")
+        raise FormError(f"it is {len(text) / MIB:.1f} MiB; the limit is {BYTES_MAX // MIB} MiB")
     return text
 
 
 def decode(kind: type[T], data: bytes) -> T:
-    """Make an instance of a dataclass or named tuple from what `encode` wrote.
+    """Make an instance of a dataclass or named tuple from the output of `encode`.
 
     Raises:
-        FormError: it is none, or written in another way: with a field more or less, or a key twice.
+        FormError: the data differs from that output: a field is missing or unknown, or a key twice.
     """
     _check_shape(data)
     try:
@@ -72,9 +72,9 @@ def decode(kind: type[T], data: bytes) -> T:
         made = msgspec.convert(value, kind)
         is_as_written = _write(made) == data
     except (ValueError, RecursionError) as error:
-        raise FormError(f"it does not hold: {error}") from error
+        raise FormError(f"a value is invalid: {error}") from error
     if not is_as_written:
-        raise FormError("it is not written as a form is: a field is strange, missing or twice")
+        raise FormError("a field is unknown, missing or twice")
     return made
 
 
@@ -86,13 +86,13 @@ def _write(value: object) -> bytes:
 
 
 def _check_shape(data: bytes) -> None:
-    """Refuse what would take much time or memory to parse.
+    """Refuse data that would take much time or memory to parse.
 
     Raises:
-        FormError: it is too large, too deep, or of too many parts.
+        FormError: the data is too large, too deep, or has too many parts.
     """
     if len(data) > BYTES_MAX:
-        raise FormError(f"it is {len(data):,} bytes, and {BYTES_MAX:,} is the most")
+        raise FormError(f"it is {len(data):,} bytes; the limit is {BYTES_MAX:,}")
     rest = _STRING.sub(b"", data)
     opened = rest.count(b"[") + rest.count(b"{")
     if opened > CONTAINERS_MAX or rest.count(b",") > SCALARS_MAX:
@@ -107,7 +107,7 @@ def _check_shape(data: bytes) -> None:
 
 
 def _check_characters(value: object) -> None:
-    """Refuse half characters, but for those that stand for a byte that is not UTF-8.
+    """Refuse half characters, except those that stand for a byte that is not UTF-8.
 
     Raises:
         UnicodeEncodeError: there is one.
@@ -127,7 +127,7 @@ def _plain(value: object) -> object:
 
 
 def _as_builtin(value: object) -> object:
-    """Make a mapping that msgspec does not know a dictionary, and a text that bears more a text.
+    """Convert a mapping that msgspec does not know to a dictionary, and a subclass of str to str.
 
     Raises:
         TypeError: it is something else.
@@ -149,72 +149,72 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 PROTOCOL: Final = 3
-"""Raised whenever the form of an order or outcome changes, or what it means."""
+"""Raised whenever the form of an order or outcome changes, or its meaning."""
 GRACE_S: Final = 30.0
-"""Seconds of a worker beyond a run's wall time: laying out, packing, handing back."""
+"""Seconds of a worker beyond a run's wall time: laying out, packing, uploading."""
 Open = Callable[[], Iterable[bytes]]
-"""Reads a blob's content in pieces. It is called in a thread, perhaps more than once."""
+"""Reads a blob's content in pieces. Called in a thread, perhaps more than once."""
 OWNER_CHARACTERS_MAX = 200
 WORKER_CHARACTERS_MAX = 200
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
 def has_content(change: Change) -> bool:
-    """Tell whether a change's content comes with its outcome."""
+    """Return whether a change's content comes with its outcome."""
     return change.kind == "file" and change.change != "deleted"
 
 
 def check_changes(changes: Iterable[Change]) -> None:
-    """Refuse changes that no run can leave behind, or that contradict one another.
+    """Refuse changes that no run can make, or that contradict one another.
 
-    Names that are not UTF-8 have surrogates in them. Only the front knows what was there before.
+    Names that are not UTF-8 have surrogates in them. Only the front knows the files from before.
 
     Raises:
-        FormError: it says what.
+        FormError: with the reason.
     """
     kinds: dict[str, str] = {}
     groups: dict[int, tuple[str, int, int, str]] = {}
     for one in changes:
         _check_change(one)
         if one.path in kinds:
-            raise FormError(f"a changed file stands twice: {one.path[:200]!r}")
+            raise FormError(f"a changed file is listed twice: {one.path[:200]!r}")
         kinds[one.path] = "gone" if one.change == "deleted" else one.kind
         if one.group:
             inode = (one.sha256, one.size, one.mode, one.source)
             if not has_content(one) or groups.setdefault(one.group, inode) != inode:
-                raise FormError(f"no hard link to another: {one.path[:200]!r}")
+                raise FormError(f"not a hard link to another file: {one.path[:200]!r}")
     for path, kind in kinds.items():
         folder = path.rpartition("/")[0] if kind != "gone" else ""
         while folder:
             if kinds.get(folder, "folder") != "folder":
-                raise FormError(f"it leads through what is no folder: {path[:200]!r}")
+                raise FormError(f"the path leads through a non-folder: {path[:200]!r}")
             folder = folder.rpartition("/")[0]
 
 
 def _check_change(one: Change) -> None:
     for path in (one.path, *filter(None, (one.source,))):
         if not is_plain(path):
-            raise FormError(f"no path of a changed file: {path[:200]!r}")
+            raise FormError(f"not a path of a changed file: {path[:200]!r}")
     if one.change not in CHANGES or one.kind not in KINDS:
-        raise FormError(f"no change, or of nothing that a project has: {one.path[:200]!r}")
+        raise FormError(f"not a change of an entry that a project can have: {one.path[:200]!r}")
     if one.xattrs or one.before is not None or one.before_sha256:
-        raise FormError(f"no worker knows what was there before: {one.path[:200]!r}")
+        raise FormError(f"a worker cannot know the entry's earlier state: {one.path[:200]!r}")
     if not 0 <= one.mode <= MODE_MAX or one.size < 0 or not 0 <= one.group < GROUP_MAX:
-        raise FormError(f"no mode, size or group of a changed file: {one.path[:200]!r}")
+        raise FormError(f"invalid mode, size or group of a changed file: {one.path[:200]!r}")
     if bool(one.target) is not (one.kind == "link" and one.change != "deleted"):
-        raise FormError(f"a link leads somewhere, and nothing else: {one.path[:200]!r}")
+        raise FormError(f"a link must have a target, and nothing else may: {one.path[:200]!r}")
     if "\0" in one.target or len(os.fsencode(one.target)) > PATH_BYTES_MAX:
-        raise FormError(f"the link {one.path[:200]!r} can't lead anywhere")
+        raise FormError(f"the link {one.path[:200]!r} has an invalid target")
     if has_content(one) is not bool(one.sha256) or not is_sha256(one.sha256 or "0" * 64):
-        raise FormError(f"a file has a digest, and nothing else: {one.path[:200]!r}")
+        raise FormError(f"a file must have a digest, and nothing else may: {one.path[:200]!r}")
     if (one.size and not has_content(one) and one.change != "deleted") or (
         one.source and not one.group
     ):
-        raise FormError(f"its size or source is another's: {one.path[:200]!r}")
+        raise FormError(f"its size or source does not match: {one.path[:200]!r}")
 
 
 def is_plain(path: str) -> bool:
-    """Tell whether a path is relative, consists of names alone, and is not too long."""
+    """Return whether a path is relative, consists of names alone, and is not too long."""
     parts = path.split("/")
     if "\0" in path or not {"", ".", ".."}.isdisjoint(parts) or len(parts) > DEPTH_MAX + 2:
         return False
@@ -223,13 +223,13 @@ def is_plain(path: str) -> bool:
 
 
 def is_sha256(text: str) -> bool:
-    """Tell whether a text is a digest of sha256 in lower-case hexadecimal."""
+    """Return whether a text is a digest of sha256 in lower-case hexadecimal."""
     return _SHA256.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A run that a worker is asked for. Rules, profile and limits are the front's."""
+    """A run that a worker is asked to do. Rules, profile and limits are the front's."""
 
     run_id: str
     owner: str
@@ -238,23 +238,23 @@ class Order:
     rules: Rules
     profile: Profile
     limits: Limits
-    project: str  # where it lies at the front: the rules name paths there
+    project: str  # its path at the front: the rules name paths there
     not_after: float  # when nobody waits any more, in seconds since 1970 in UTC
-    verdict: Mapping[str, Any] | None = None  # the front's, with a person's consent if any
+    verdict: Mapping[str, Any] | None = None  # the front's, with the user's approval if any
     protocol: int = PROTOCOL
 
     def __post_init__(self) -> None:
-        """Refuse what no other machine can run.
+        """Refuse orders that no other machine can run.
 
         Raises:
-            FormError: it names what lies outside of the project, or needs this machine.
+            FormError: a path is outside the project, or the run needs this machine.
         """
         _check_run_id(self.run_id)
         _check_protocol(self.protocol)
         if not self.owner.isprintable() or not 0 < len(self.owner) <= OWNER_CHARACTERS_MAX:
-            raise FormError(f"no name of an owner: {self.owner[:80]!r}")
+            raise FormError(f"invalid name of an owner: {self.owner[:80]!r}")
         if not os.path.isabs(self.project) or "\0" in self.project:
-            raise FormError(f"the project is no absolute path: {self.project[:80]!r}")
+            raise FormError(f"the project is not an absolute path: {self.project[:80]!r}")
         if self.profile.name != self.request.profile:
             raise FormError(f"the profile is {self.profile.name!r}, not {self.request.profile!r}")
         if reason := why_here(self.request, self.profile):
@@ -262,25 +262,25 @@ class Order:
         cwd = self.request.cwd or "."
         for path in (cwd, self.request.path, self.request.bind_file):
             if path is not None and not _stays_inside(path if path is cwd else f"{cwd}/{path}"):
-                raise FormError(f"{path[:200]!r} is not in the project, or no relative path")
+                raise FormError(f"{path[:200]!r} is not in the project, or not a relative path")
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Offers that its worker has to make; see `Worker.list_offers`."""
+        """Return the offers that its worker must make; see `Worker.list_offers`."""
         tier = ("tier=A",) if self.profile.floor == "A" else ()
         return (f"context-mode={PROTOCOL}", f"language={self.request.language}", *tier)
 
     @property
     def timeout_s(self) -> float:
-        """Seconds that a worker may take for it."""
+        """Return the time limit of a worker in seconds."""
         return self.limits.wall_s + GRACE_S
 
 
 def why_here(request: Request, profile: Profile) -> str:
-    """Why a request has to run on the machine that it was asked on; nothing if it need not."""
+    """Return why a request must run on the machine that it was made on; empty if it need not."""
     reasons = {
         "a session stays on one machine": request.session is not None,
-        "somebody types": request.interactive,
+        "it is interactive": request.interactive,
         "its profile has a network": profile.network.is_open,
         "its profile shows paths outside of the project": bool(profile.read),
         "its profile shows sockets": bool(profile.sockets),
@@ -291,20 +291,20 @@ def why_here(request: Request, profile: Profile) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All that came of an order; the contents that belong to it lie beside it.
+    """The outcome of an order; the contents that belong to it are files next to it.
 
-    A result's artifact that was handed back has as its path the name of a file beside it. The
-    worker commits nothing, so that its result tells of no commit.
+    An uploaded artifact of the result has as its path the name of a file next to the outcome. The
+    worker commits nothing, so its result has no commit.
     """
 
     run_id: str
     worker: str
     result: Result
-    changed: tuple[Change, ...] = ()  # what is to be committed; no word of what was there before
+    changed: tuple[Change, ...] = ()  # the changes to commit, without the earlier state
     protocol: int = PROTOCOL
 
     def __post_init__(self) -> None:
-        """Refuse names that lead elsewhere, or stand twice.
+        """Refuse names that lead elsewhere or are listed twice.
 
         Raises:
             FormError: there is one.
@@ -312,26 +312,26 @@ class Outcome:
         _check_run_id(self.run_id)
         _check_protocol(self.protocol)
         if not self.worker.isprintable() or not 0 < len(self.worker) <= WORKER_CHARACTERS_MAX:
-            raise FormError(f"no name of a worker: {self.worker[:80]!r}")
+            raise FormError(f"invalid name of a worker: {self.worker[:80]!r}")
         handed = [one.path for one in self.result.artifacts if one.path is not None]
         for name in handed:
             if safe_name(name) != name:
-                raise FormError(f"no name of an artifact: {name[:200]!r}")
+                raise FormError(f"invalid name of an artifact: {name[:200]!r}")
         if len(set(handed)) < len(handed):
-            raise FormError("an artifact stands twice")
+            raise FormError("an artifact is listed twice")
         for change in self.result.changed_files:
             for path in (change.path.removesuffix("/"), *filter(None, (change.source,))):
                 if not is_plain(path):
-                    raise FormError(f"no path of a changed file: {path[:200]!r}")
+                    raise FormError(f"not a path of a changed file: {path[:200]!r}")
         check_changes(self.changed)
 
 
 class Cause(StrEnum):
-    """Why a run has no outcome."""
+    """The reasons why a run has no outcome."""
 
-    WORKER = "worker"  # it died, or left no outcome that holds
-    ENGINE = "engine"  # which can't be reached, or knows nothing of the run any more
-    BLOB = "blob"  # one is gone from the engine's storage
+    WORKER = "worker"  # it died, or left no valid outcome
+    ENGINE = "engine"  # it cannot be reached, or does not know the run any more
+    BLOB = "blob"  # a blob is gone from the engine's storage
     CANCELLED = "cancelled"
 
 
@@ -339,7 +339,7 @@ class Cause(StrEnum):
 class Delivery:
     """A worker's answer: digests of files by path.
 
-    `contents` are those that came along, by digest, and checked against it.
+    `contents` are those sent with the answer, by digest, and checked against it.
     """
 
     files: Mapping[str, Digest]
@@ -349,7 +349,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A run of which an engine will not bring an outcome."""
+    """A run whose outcome an engine will not deliver."""
 
     run_id: str
     cause: Cause
@@ -359,16 +359,16 @@ class Lost:
 
 def _check_run_id(run_id: str) -> None:
     if not _RUN_ID.fullmatch(run_id):
-        raise FormError(f"no id of a run: {run_id[:80]!r}")
+        raise FormError(f"invalid run ID: {run_id[:80]!r}")
 
 
 def _check_protocol(protocol: int) -> None:
     if protocol != PROTOCOL:
-        raise FormError(f"it is of protocol {protocol}, and this release of {PROTOCOL}")
+        raise FormError(f"it has protocol {protocol}, and this release {PROTOCOL}")
 
 
 def _stays_inside(path: str) -> bool:
-    """Whether a path, with the folder that it is seen from, leads out of no project."""
+    """Return whether a path, relative to the folder of its link, stays inside the project."""
     if "\0" in path or path.startswith("/") or "//" in path:
         return False
     return os.path.normpath(path).partition("/")[0] != ".."

@@ -1,4 +1,4 @@
-"""A front's desk: it accepts runs, knows each until its end, and counts them."""
+"""A front's desk: it accepts runs, tracks each until its end, and counts them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from fleet.upload_filter import StaysHereError
 
 
 class Stage(StrEnum):
-    """The way of a run, in parts."""
+    """The stages of a run."""
 
     SNAPSHOT = "snapshot"
     UPLOAD = "upload"
@@ -61,21 +61,21 @@ class Stage(StrEnum):
 
 @dataclass(slots=True)
 class Figures:
-    """Counts since the front began. Those of runs are by owner."""
+    """Counts since the front started. Those of runs are by owner."""
 
     sent: Counter[str] = field(default_factory=Counter)
     done: Counter[str] = field(default_factory=Counter)
     lost: Counter[str] = field(default_factory=Counter)  # by an engine or a worker, however often
-    duplicates: Counter[str] = field(default_factory=Counter)  # outcomes dropped: another had come
-    kept_here: Counter[str] = field(default_factory=Counter)  # done here, but might have been sent
+    duplicates: Counter[str] = field(default_factory=Counter)  # outcomes dropped as later ones
+    kept_here: Counter[str] = field(default_factory=Counter)  # run here, but might have been sent
     seconds: Counter[Stage] = field(default_factory=Counter)  # by stage
-    times: Counter[Stage] = field(default_factory=Counter)  # how often, by stage
+    times: Counter[Stage] = field(default_factory=Counter)  # by stage
     bytes_sent: int = 0  # of blobs
     bytes_back: int = 0  # of blobs
 
     @contextmanager
     def measure(self, stage: Stage) -> Iterator[None]:
-        """Count the time that a block takes."""
+        """Measure the time that a block takes."""
         began = time.monotonic()
         try:
             yield
@@ -86,15 +86,15 @@ class Figures:
 
 @dataclass(slots=True)
 class SentRun:
-    """A run, and what a front knows of it. As a `RunProgress` it can be looked at and stopped, as a
+    """A run and its state at the front. As a `RunProgress` it can be watched and stopped, as a
     `ListedRun` be listed."""
 
     order: Order
     sealed: bytes
     label: str
-    record: Record | None = None  # the project as it was, where changes are brought into it
-    unseen: frozenset[str] = frozenset()  # paths that did not travel
-    on_output: OnOutput | None = None  # gets what it printed, at its end
+    record: Record | None = None  # the project as it was, if changes are committed to it
+    unseen: frozenset[str] = frozenset()  # paths that were not sent
+    on_output: OnOutput | None = None  # gets the output when the run ends
     is_left: bool = False  # whether a dead front left it: nobody waits for it
     is_submitted: bool = False  # and the engine has not lost it
     losses: int = 0  # by the engine or a worker
@@ -107,53 +107,53 @@ class SentRun:
 
     @property
     def profile(self) -> str:
-        """The name of its profile."""
+        """Return the name of the run's profile."""
         return self.order.profile.name
 
     @property
     def limits(self) -> Limits:
-        """Those that its worker holds it to."""
+        """Return the limits that the worker applies."""
         return self.order.limits
 
     @property
     def output_bytes(self) -> int:
-        """Nothing yet: what it prints comes at its end."""
+        """Return 0: the output arrives when the run ends."""
         return 0
 
     @property
     def id(self) -> str:
-        """The run's id, the same at the front, its engine and its worker."""
+        """Return the run's ID, the same at the front, its engine and its worker."""
         return self.order.run_id
 
     @property
     def elapsed_s(self) -> float:
-        """How long it takes by now, with waiting for its turn."""
+        """Return how long the run has taken so far, including the wait for its turn."""
         return time.monotonic() - self.started_at
 
     def stream(self, name: str) -> Stream:
-        """Nothing: what a run elsewhere prints comes at its end."""
+        """Return an empty stream: the output arrives when the run ends."""
         return Stream()
 
     def end(self, status: Status, message: str) -> Completed:
-        """Make its end where it has no outcome of its own."""
+        """End a run that has no outcome of its own."""
         end = Result(status, message=message, profile=self.profile, verdict=self.order.verdict)
         return Completed(end)
 
     async def stop(self, reason: Status) -> None:
-        """Have it ended; the first reason stands."""
+        """Request the run's end; the first reason is kept."""
         self.stopped = self.stopped or reason
         self.scope.cancel()
 
 
 TRIES: Final = 3
-"""How often a project is looked at that changes whenever it is read."""
+"""Limit of attempts to read a project that changes while it is read."""
 SNAPSHOTS_MAX: Final = 8
 CONFIRMED_S: Final = 60.0
-"""How long a tree that the engine had is taken for granted: a lost one is told by the engine."""
+"""Time for which a tree is assumed to be at the engine still: the engine reports a lost one."""
 
 
 class Desk:
-    """Accepts runs of one project into a journal. Made by `open_fleet` only."""
+    """The desk that accepts runs of one project into a journal. Only `open_fleet` makes it."""
 
     def __init__(
         self,
@@ -175,12 +175,12 @@ class Desk:
         self._confirmed: dict[Digest, float] = {}
 
     async def accept(self, judged: JudgedRequest) -> SentRun:
-        """Put a run's files where its worker finds them, and it into the journal.
+        """Send a run's files to where its worker finds them, and write the run into the journal.
 
         Raises:
-            StaysHereError: it can't travel.
-            RequestError: the project is too large, or changes whenever it is read; or too many runs
-                of its owner wait.
+            StaysHereError: the run must stay on this machine.
+            RequestError: the project is too large, or changes while it is read; or too many runs of
+                its owner wait.
             UnreachableError: the engine does not answer. Nothing was accepted then.
         """
         changed: Exception | None = None
@@ -192,8 +192,8 @@ class Desk:
             except FormError as error:
                 raise StaysHereError(str(error)) from error
         raise RequestError(
-            f"the project changes whenever it is read: {changed}",
-            "try again when nothing writes there, or name its folder in cluster.leave_out",
+            f"the project changes while it is read: {changed}",
+            "Try again when nothing writes there, or add its folder to cluster.leave_out.",
         ) from changed
 
     async def _try_to_accept(self, judged: JudgedRequest) -> SentRun:
@@ -210,14 +210,14 @@ class Desk:
             try:
                 await self.journal.accept(order.run_id, order.owner, sealed, quota.queued)
             except QueueFullError as error:
-                hint = "raise cluster.owners' queued, or send less"
+                hint = "Raise queued in cluster.owners, or send fewer runs."
                 raise RequestError(str(error), hint) from error
             undo.pop_all()
         label = f"{order.request.language}: {judged.checked.script or order.request.code or ''}"
         return SentRun(order, sealed, first_line(label), record, frozenset(snapshot.left_out))
 
     def _seal(self, judged: JudgedRequest, snapshot: Snapshot) -> tuple[Order, bytes]:
-        """Make the sealed order of a run, in a thread: it takes as long as its values are."""
+        """Make the sealed order of a run, in a thread: large values take long."""
         settings, project = self.settings, self.local.project
         if reason := find_reason_to_stay(judged, settings):
             raise StaysHereError(reason)
@@ -227,7 +227,7 @@ class Desk:
         return order, seal_order(model.encode(order), self._key, PROTOCOL)
 
     async def _look(self) -> Snapshot:
-        """Take a snapshot of the project, and remember it among the last."""
+        """Take a snapshot of the project, and keep it among the last ones."""
         snapshot = await trio.to_thread.run_sync(
             take, self.local.search, self.settings.terms, self._known
         )
@@ -239,7 +239,7 @@ class Desk:
         return snapshot
 
     async def _upload(self, snapshot: Snapshot) -> None:
-        """Have the engine keep an order's project."""
+        """Store an order's project at the engine."""
         root = snapshot.tree.root
         with self.figures.measure(Stage.UPLOAD):
             engine = await self.connection.engine()
@@ -251,16 +251,16 @@ class Desk:
             self.figures.bytes_sent += sum(one.size_bytes for one in wanted)
 
     async def upload_again(self, run: SentRun) -> str:
-        """Give the engine what it lost of a run's input; why that can't be, or nothing."""
+        """Upload lost input of a run again; return why that is impossible, or ""."""
         root = run.order.root
         self._confirmed.pop(root, None)
         try:
             snapshot = self._snapshots.get(root) or await self._looks.look()
             if snapshot.tree.root != root:
-                return "the engine lost files of it, and the project is another one by now"
+                return "the engine lost files of it, and the project has changed since"
             await self._upload(snapshot)
         except UnreachableError:
-            return ""  # the next try asks for them again
+            return ""  # the next try checks for them again
         except (StaysHereError, RequestError, BlobError, ChangedError, OSError) as error:
-            return f"the engine lost files of it, which are others here by now: {error}"
+            return f"the engine lost files of it, which have changed here since: {error}"
         return ""

@@ -1,4 +1,4 @@
-"""What a worker handed back, checked and brought to where a run's outcome is at the front."""
+"""A worker's answer, checked and moved to where a run's outcome is at the front."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class Landing:
     """The place at the front where the outcome of one run is put.
 
     Attributes:
-        record: `commits.record(profile)` of before the snapshot, where the profile commits; None if
-            that went with another front.
-        unseen: paths that the snapshot left out; what a run left there, or below, is not committed.
+        record: `commits.record(profile)` from before the snapshot, if the profile commits; None if
+            it was lost with another front.
+        unseen: paths that the snapshot left out; changes there, or below, are not committed.
     """
 
-    folder: Path  # private, empty at first: gets spools and copies of artifacts
-    inline_bytes: int  # how much of each stream is in the result
+    folder: Path  # private, empty at first: for spools and copies of artifacts
+    inline_bytes: int  # limit of each stream in the result
     commits: RemoteCommits  # the engine's
-    label: str = ""  # what ran, as it is said where changes are kept
+    label: str = ""  # the program, as named where changes are stored
     record: Record | None = None
     unseen: frozenset[str] = frozenset()
 
@@ -58,16 +58,16 @@ class Landing:
 async def bring_back(
     delivery: Delivery, blobs: FileBlobs, order: Order, landing: Landing
 ) -> Completed:
-    """Fetch what a worker handed back, check all of it, and commit what the run changed.
+    """Fetch a worker's answer, check all of it, and commit the run's changes.
 
-    The result is as of a local run, a commit that failed included. After an error nothing of it is
-    left in the folder or the project.
+    The result is like that of a local run, even if a commit fails. After an error nothing is left
+    in the folder or the project.
 
     Raises:
-        OutcomeError: the worker's outcome is none, another run's, or more than the order allows.
-        BlobError, UnreachableError: it can't be fetched.
+        OutcomeError: the outcome is missing, of another run, or more than the order allows.
+        BlobError, UnreachableError: the answer cannot be fetched.
         RequestError, SandboxUnavailableError: without a record, none can be made of the project.
-        OSError: there is no room at the front.
+        OSError: the front's disk is full.
     """
     bringing = _Bringing(delivery, blobs, order, landing)
     try:
@@ -86,7 +86,7 @@ async def bring_back(
 
 @dataclass(frozen=True, slots=True)
 class _Bringing:
-    """One outcome on its way."""
+    """The import of one outcome."""
 
     delivery: Delivery
     blobs: FileBlobs
@@ -94,7 +94,7 @@ class _Bringing:
     landing: Landing
 
     async def _get(self, path: str, write: Callable[[bytes], object]) -> None:
-        """Pass the content of a file to `write`: it came along, or is among the engine's blobs."""
+        """Pass the content of a file to `write`: sent with the answer, or an engine's blob."""
         digest = self.delivery.files[path]
         content = self.delivery.contents.get(digest)
         if content is None:
@@ -103,10 +103,10 @@ class _Bringing:
             write(content)
 
     async def read(self) -> Outcome:
-        """The outcome itself.
+        """Return the outcome itself.
 
         Raises:
-            OutcomeError: it is none.
+            OutcomeError: it is not an outcome.
         """
         form = bytearray()
         await self._get(OUTCOME_FILE, form.extend)
@@ -116,7 +116,7 @@ class _Bringing:
             raise OutcomeError(str(error)) from error
 
     async def take(self, outcome: Outcome) -> Completed:
-        """What came, as of a local run."""
+        """Return the outcome in the form of a local run's."""
         told = outcome.result
         is_cut = self.order.request.drain or told.status is Status.OUTPUT_LIMIT
         (stdout, stdout_spool), (stderr, stderr_spool) = [
@@ -143,17 +143,17 @@ class _Bringing:
     async def _capture(
         self, name: str, told: Stream, *, is_cut: bool
     ) -> tuple[Stream, Path | None]:
-        """Capture a stream as a local run's, and give a handle to all of it, if that is more.
+        """Capture a stream as a local run does; return a path to all of it if that is more.
 
-        It is made from the whole of it, if that came, else from what the worker told. One that
-        `is_cut` may have been longer than what came.
+        The source is the whole stream, if it was sent, else the text in the worker's result. A
+        stream that `is_cut` may have been longer than its file.
 
         Raises:
             OutcomeError: neither is the whole stream.
         """
         came = name in self.delivery.files
         if told.truncated and not came and not is_cut:
-            raise OutcomeError("it has not the whole of its output")
+            raise OutcomeError("its output is incomplete")
         taken = Capture(self.landing.folder / name, self.landing.inline_bytes)
         try:
             if came:
@@ -166,13 +166,13 @@ class _Bringing:
         if is_cut and told.truncated and told.bytes_total > taken.bytes_total:
             stream = _with_discarded(stream, told, self.landing.inline_bytes)
         elif told.binary and not came and not stream.truncated:
-            # What is not text was replaced at the worker, and counted as it was.
+            # Bytes that are not text were replaced at the worker, and counted as they were.
             total = min(told.bytes_total, taken.bytes_total)
             stream = replace(stream, bytes_total=total, binary=True)
         return stream, taken.spool
 
     async def _take_artifacts(self, artifacts: Sequence[Artifact]) -> tuple[Artifact, ...]:
-        """Copy them into the folder, named as those of a local run are."""
+        """Copy artifacts into the folder, named like those of a local run."""
         taken = []
         for number, one in enumerate((a for a in artifacts if a.path is not None), 1):
             target = self.landing.folder / f"{number:02d}-{safe_name(one.name)}"
@@ -184,7 +184,7 @@ class _Bringing:
         return (*taken, *skipped)
 
     async def _commit(self, outcome: Outcome, result: Result) -> Result:
-        """Bring in what the run changed, or keep it where the record of before is gone."""
+        """Commit the run's changes, or hold them for review if the record from before is gone."""
         landing = self.landing
         record = landing.record or await landing.commits.record(self.order.profile)
         if record is None:
@@ -214,7 +214,7 @@ class _Bringing:
         return committed if landing.record is not None else _with_note(committed)
 
     async def _take_contents(self, outcome: Outcome, folder: Path) -> int:
-        """Write the contents of changed files; a descriptor of the folder that they are in."""
+        """Write the contents of changed files; return a descriptor of their folder."""
         whole = self.landing.folder / CHANGED_FILE
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         with os.fdopen(os.open(whole, flags, 0o600), "w+b") as file:
@@ -232,7 +232,7 @@ class _Bringing:
 
 
 def _with_discarded(stream: Stream, told: Stream, inline_bytes: int) -> Stream:
-    """A stream of which only the beginning came, with the end and the counts that were told."""
+    """Return a stream of which only the beginning was sent, with the result's end and counts."""
     share = int(inline_bytes * HEAD_SHARE)
     head = cut_head(stream_bytes(stream.head), share)
     tail = cut_tail(stream_bytes(told.tail), inline_bytes - share)
@@ -249,8 +249,8 @@ def _with_discarded(stream: Stream, told: Stream, inline_bytes: int) -> Stream:
 
 
 def _with_note(result: Result) -> Result:
-    """The result of a run that another front had sent."""
-    note = "its front ended meanwhile: what it changed is kept for a person to apply"
+    """Return the result of a run that another front had sent, with a note."""
+    note = "its front ended before it; its changes are held for review"
     message = f"{result.message}; {note}" if result.message else note
     return replace(result, message=message) if result.changes_id else result
 

@@ -1,7 +1,7 @@
-"""What a run changed at a worker, as changes to the project here.
+"""The changes of a run at a worker, as changes to the project here.
 
-What was there before is known here, and never told by a worker. It lays files out with plain modes
-and one time: what a run left of these as it found them stands for the project's own.
+The earlier state is known here, and never taken from a worker. A worker lays files out with plain
+modes and one time: attributes that a run left unchanged there stand for the project's own.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 def as_change_set(
     changed: Iterable[Change], refused: Sequence[LeftOut], record: Record, contents: int
 ) -> ChangeSet:
-    """The changes with what `record` says was there before; contents may be moved away.
+    """Return the changes with the earlier state from `record`; contents may be moved away.
 
     Raises:
-        OSError: the project can't be read.
+        OSError: the project cannot be read.
     """
     top = os.open(record.project, FOLDER_FLAGS)
     try:
@@ -70,7 +70,7 @@ def as_change_set(
 
 
 def _read(one: Change, record: Record, project: Tree) -> Change | None:
-    """One change; None where the project is so already, as far as a worker can tell."""
+    """Return one change; None if the project already has that state, as a worker sees it."""
     before = record.states.get(one.path)
     if one.change == "deleted":
         return _deleted(one.path, before)
@@ -90,14 +90,14 @@ def _read(one: Change, record: Record, project: Tree) -> Change | None:
 
 
 def _as_differs(change: Change, before: EntryState) -> Change | None:
-    """A change of a mode or time as the one that it is here, if it is any."""
+    """Return a change of a mode or time as it applies here; None if nothing differs."""
     if change.kind != "link" and change.mode != before.mode & PERMISSIONS:
         return replace(change, change="mode")
     return replace(change, change="times") if change.mtime_ns != before.mtime_ns else None
 
 
 def _deleted(path: str, before: EntryState | None) -> Change:
-    if before is None:  # it came after the record: that it is gone says nothing of the run
+    if before is None:  # it is newer than the record: the run cannot have deleted it
         return Change(path, "deleted", "file", 0, 0, 0)
     mode, size, mtime_ns, _, _ = before
     return Change(path, "deleted", _kind(before), mode & PERMISSIONS, size, mtime_ns, before=before)
@@ -108,9 +108,9 @@ def _kind(state: EntryState) -> str:
 
 
 def _is_same(one: Change, record: Record, project: Tree) -> bool:
-    """Whether a file that the run made a hard link to is what the run had there.
+    """Return whether the source of a hard link has the content that the run saw.
 
-    A worker that could name any file would have its content shown under another name.
+    A worker that could name any file would get its content shown under another name.
     """
     state = record.states.get(one.source) if one.source else None
     if state is None or not stat.S_ISREG(state.mode):
@@ -124,7 +124,7 @@ def _is_same(one: Change, record: Record, project: Tree) -> bool:
 
 
 def _as_found(change: Change, before: EntryState, xattrs: Attributes) -> Change:
-    """A change with the project's own mode and time, where the run left those that it found."""
+    """Return a change with the project's own mode and time if the run left them unchanged."""
     is_found = change.mode == laid_out_mode(before.mode)
     mode = before.mode & PERMISSIONS if is_found else change.mode
     mtime_ns = before.mtime_ns if change.mtime_ns == LAID_OUT_NS else change.mtime_ns
@@ -132,7 +132,7 @@ def _as_found(change: Change, before: EntryState, xattrs: Attributes) -> Change:
 
 
 def _find_moved(changes: Sequence[Change], pairs: dict[str, str]) -> dict[str, str]:
-    """New paths to old ones, of all that is in folders that moved, too, and of hard links."""
+    """Map new paths to old ones: all entries of folders that moved, and hard links."""
     found, gone = dict(pairs), {c.path for c in changes if c.change == "deleted"}
     for pair in pairs.items():
         (new, name), (old, was) = map(split, pair)
@@ -152,20 +152,20 @@ def _find_moved(changes: Sequence[Change], pairs: dict[str, str]) -> dict[str, s
 def _as_moved(
     change: Change, old: str | None, record: Record, project: Tree, now_ns: int
 ) -> Change:
-    """A new entry with what it had where it was moved from."""
+    """Return a new entry with the attributes of its source."""
     before = record.states.get(old) if old else None
     if old and before and change.change == "created" and _kind(before) == change.kind:
         change = _as_found(change, before, _attributes(old, change.kind, project))
-    # The run took it over from another file, of which nothing more is known.
+    # The run moved it from another file, of which nothing more is known.
     return replace(change, mtime_ns=now_ns) if change.mtime_ns == LAID_OUT_NS else change
 
 
 def _attributes(path: str, kind: str, project: Tree) -> Attributes:
-    """Those of the project's entry: none travel to a worker."""
+    """Return the attributes of the project's entry: none are sent to a worker."""
     try:
         if kind == "folder":
             return attributes(project.folder(path))
-        descriptor = project.open(path)  # which a link refuses
+        descriptor = project.open(path)  # which a link does not support
     except OSError:
         return ()
     try:
@@ -175,11 +175,11 @@ def _attributes(path: str, kind: str, project: Tree) -> Attributes:
 
 
 def cut_contents(whole: BinaryIO, changed: Iterable[Change], top: int) -> None:
-    """Cut contents that come one after the other into files below `top`, an empty folder.
+    """Cut contents that follow one another into files below `top`, an empty folder.
 
     Raises:
-        OutcomeError: one has another digest than was told, or there is more.
-        OSError: one can't be written.
+        OutcomeError: a digest does not match, or there is more content.
+        OSError: a file cannot be written.
     """
     made: set[str] = set()
     with Tree(top) as tree:
@@ -194,17 +194,17 @@ def cut_contents(whole: BinaryIO, changed: Iterable[Change], top: int) -> None:
             with open(target, "wb") as file:
                 file.writelines(_cut(whole, one))
     if whole.read(1):
-        raise OutcomeError("the changed files have more content than was told")
+        raise OutcomeError("the changed files have more content than was listed")
 
 
 def _cut(whole: BinaryIO, one: Change) -> Iterator[bytes]:
-    """The next content in pieces.
+    """Return the next content in pieces.
 
     Raises:
-        OutcomeError: it is not what was told.
+        OutcomeError: it does not match its digest.
     """
     sizes = (min(MIB, one.size - at) for at in range(0, one.size, MIB))
     try:
         yield from prove(Digest(one.sha256, one.size), map(whole.read, sizes))
     except BlobError:
-        raise OutcomeError("a changed file has another content than was told") from None
+        raise OutcomeError("a changed file does not match its digest") from None

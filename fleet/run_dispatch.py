@@ -1,4 +1,4 @@
-"""A run's way to a worker and back, what follows a loss, and runs that dead fronts left."""
+"""The dispatch of runs to workers: their return, losses, and runs that dead fronts left."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOST_MAX: Final = 3
-"""Workers that one run may cost: what loses so many is what kills them."""
+"""Limit of workers that one run may cost: a run that loses so many is what kills them."""
 
 PATIENCE_S: Final = 10.0
-"""How long an engine may be silent until a run that it had is done here instead."""
+"""Time that an engine may be silent before its run is done here instead."""
 DELAY_S: Final = 60.0
-"""After so long without an outcome, and then as often, it is asked whether a worker has begun."""
+"""The time and interval of waiting for an outcome before asking if a worker has started."""
 BACK_OFF_S: Final = (0.2, 10.0)
 CANCEL_S_MAX: Final = 5.0
-"""How long ending a run at the engine may take, where nobody waits for it any more."""
+"""Time limit for ending a run at the engine when nobody waits for it any more."""
 _PIECE_BYTES: Final = 256 * 1024
 
 
 class GiveUpError(Exception):
-    """The fleet does not bring this run to its end; it may be done here, if anybody waits."""
+    """The fleet does not finish this run; it may be run here, if anybody waits."""
 
 
 class Sending:
-    """Brings the runs that a desk accepted to their ends, each in its turn."""
+    """The dispatch of accepted runs, each in its turn."""
 
     def __init__(self, desk: Desk, turns: Turns) -> None:
         self.desk = desk
@@ -62,13 +62,13 @@ class Sending:
         self._landings: set[Path] = set()
 
     async def follow(self, run: SentRun, observe: Observe | None = None) -> Completed:
-        """Follow an accepted run to its end, however it comes. Cancelling ends it, too.
+        """Follow an accepted run to its end. Cancelling ends it, too.
 
         `observe` gets the run at once.
 
         Raises:
-            GiveUpError: the fleet does not bring it there.
-            ClusterError: the engine will not have it.
+            GiveUpError: the fleet does not finish the run.
+            ClusterError: the engine rejects it.
         """
         completed: Completed | None = None
         try:
@@ -78,21 +78,21 @@ class Sending:
             with run.scope:
                 completed = await self.bring_to_end(run)
             if completed is None:
-                why = "it was stopped before its worker handed anything back"
+                why = "it was stopped before its worker answered"
                 completed = run.end(run.stopped or Status.CANCELLED, why)
             return completed
         finally:
             await self.close(run, completed)
 
     async def bring_to_end(self, run: SentRun) -> Completed:
-        """Wait for a run's turn, have it done, and take what came back.
+        """Wait for a run's turn, send it, and take the answer.
 
-        It asks again for as long as its order is good. Cancelling ends it at the engine, but for
-        what a dead front left: the next one goes on with that.
+        It retries until the order expires. Cancelling ends the run at the engine, except for one
+        that a dead front left: the next front continues it.
 
         Raises:
             GiveUpError: the engine is silent, or has no worker for it.
-            ClusterError: the engine will not have it.
+            ClusterError: the engine rejects it.
         """
         left_s = run.order.not_after + CANCEL_S_MAX - time.time()
         with trio.move_on_after(max(left_s, 0)):
@@ -110,11 +110,11 @@ class Sending:
                     await self._cancel(run)
                 raise
         waited_s = self.desk.settings.wait_s
-        waited = f"no worker had an answer within {waited_s:,.0f} s of its acceptance"
+        waited = f"no worker answered within {waited_s:,.0f} s of its acceptance"
         return run.end(Status.SANDBOX_UNAVAILABLE, waited)
 
     async def _ask(self, run: SentRun) -> Completed | Lost:
-        """Have the engine do a run, asking until it answers."""
+        """Send a run to the engine, and retry until it answers."""
         silent_since, pause_s = float("inf"), BACK_OFF_S[0]
         while True:
             try:
@@ -133,13 +133,13 @@ class Sending:
                 pause_s = min(2 * pause_s, BACK_OFF_S[1])
 
     async def _submit_and_wait(self, run: SentRun, engine: DaskRuns) -> Delivery | Lost:
-        """Submit a run, and wait for its end. Meanwhile note that the engine has it, and tell what
-        delays it.
+        """Submit a run, and wait for its end. In the meantime, note that the engine has it, and
+        report delays.
 
         A front that dies before that is noted sends the run again, and joins it.
 
         Raises:
-            JournalError: that can't be noted.
+            JournalError: the journal cannot be written.
             UnreachableError: the engine does not answer.
         """
         is_new = not run.is_submitted
@@ -157,21 +157,21 @@ class Sending:
         return end
 
     async def _tell_delays(self, run: SentRun, engine: DaskRuns) -> None:
-        """Say why no worker begins a run, until one does. Of many, one is said for all."""
+        """Report why no worker starts a run, until one does; one report stands for many runs."""
         url = self.desk.settings.url
         while True:
             await trio.sleep(DELAY_S)
-            with suppress(UnreachableError):  # whoever waits meets that, too
+            with suppress(UnreachableError):  # the caller that waits gets that error, too
                 why = await engine.find_delay(run.id)
                 run.place = f"{url}: {why}" if why else url
                 if not why:
                     return
                 if self._told_at <= trio.current_time() - DELAY_S / 2:
                     self._told_at = trio.current_time()
-                    log.warning("a run waits for a worker since %.0f s: %s", run.elapsed_s, why)
+                    log.warning("a run has waited for a worker for %.0f s: %s", run.elapsed_s, why)
 
     async def _receive(self, run: SentRun, engine: DaskRuns, found: Delivery) -> Completed | Lost:
-        """Make a result of what a worker handed back, and bring in what it changed."""
+        """Make a result of a worker's answer, and commit its changes."""
         local = self.desk.local
         landing = Landing(
             self._make_landing(),
@@ -184,7 +184,7 @@ class Sending:
         try:
             completed = await bring_back(found, engine.blobs, run.order, landing)
         except (OutcomeError, FormError) as error:
-            return Lost(run.id, Cause.WORKER, f"what it handed back: {error}", found.worker)
+            return Lost(run.id, Cause.WORKER, f"its answer: {error}", found.worker)
         except BlobError as error:
             return Lost(run.id, Cause.BLOB, str(error), found.worker)
         run.record = None  # closed with the commit
@@ -194,7 +194,7 @@ class Sending:
         return replace(completed, result=replace(completed.result, verdict=run.order.verdict))
 
     def _make_landing(self) -> Path:
-        """A new folder for what comes back, once those are gone from which all was taken."""
+        """Make a new folder for an answer, after deleting those that are no longer needed."""
         for folder in tuple(self._landings):
             with suppress(OSError):
                 folder.rmdir()
@@ -205,10 +205,10 @@ class Sending:
         return folder
 
     def _bear(self, run: SentRun, error: UnreachableError, silent_s: float) -> None:
-        """Bear with an engine that does not answer, or give up.
+        """Wait for an engine that does not answer, or give up.
 
         Raises:
-            GiveUpError: that is what is set, or it was silent for too long.
+            GiveUpError: the settings say so, or it was silent for too long.
         """
         settings, was_sent = self.desk.settings, run.is_submitted or run.losses > 0
         patience_s = {
@@ -220,7 +220,7 @@ class Sending:
             raise GiveUpError(f"the engine does not answer: {error}")
 
     async def _after_loss(self, run: SentRun, lost: Lost) -> Completed | None:
-        """Have a lost run done again, in its turn; or say how it ended without an outcome."""
+        """Send a lost run again, in its turn; or return how it ended without an outcome."""
         run.is_submitted, run.place = False, "waits for another worker"
         if lost.cause is Cause.CANCELLED:
             return run.end(Status.CANCELLED, lost.detail or "it was ended at the engine")
@@ -238,17 +238,17 @@ class Sending:
         return None
 
     async def _cancel(self, run: SentRun) -> None:
-        """End a run at the engine, as far as it answers."""
+        """End a run at the engine if it answers."""
         connection = self.desk.connection
         if not run.is_submitted or not connection.is_open:
             return
         last = trio.current_time() + CANCEL_S_MAX
-        # Where it can't be, the run ends by its own timeout.
+        # If that fails, the run ends by its own timeout.
         with trio.CancelScope(shield=True, deadline=last), suppress(UnreachableError, ClusterError):
             await (await connection.engine()).cancel(run.id)
 
     async def close(self, run: SentRun, completed: Completed | None) -> None:
-        """Note a run's end, whatever ends it, and give its place to the next."""
+        """Note a run's end, whatever ended it, and give its place to the next."""
         cpu_s = completed.result.usage.cpu_s if completed else 0.0
         owner, figures = run.order.owner, self.desk.figures
         with trio.CancelScope(shield=True):
@@ -258,17 +258,17 @@ class Sending:
                 run.record.close()
             try:
                 is_first = await self.desk.journal.finish(run.id, cpu_s)
-            except JournalError as error:  # the next front may do it again: an outcome stays one
-                log.warning("the end of run %s is not noted: %s", run.id, error)
+            except JournalError as error:  # the next front may do it again: only one outcome counts
+                log.warning("cannot record the end of run %s: %s", run.id, error)
                 return
         (figures.done if is_first else figures.duplicates)[owner] += 1
 
 
 async def _tell_output(completed: Completed, on_output: OnOutput) -> None:
-    """Tell the whole of both streams, stdout first: in which order they came is not known.
+    """Pass the whole of both streams on, stdout first: the order in which they came is not known.
 
     Raises:
-        OSError: a spool can't be read.
+        OSError: a spool cannot be read.
     """
     streams = (
         ("stdout", completed.result.stdout, completed.stdout_spool),
@@ -283,7 +283,7 @@ async def _tell_output(completed: Completed, on_output: OnOutput) -> None:
 
 
 TURN_S: Final = 1.0
-"""How often the line moves on by itself: an owner's day may have begun."""
+"""Interval at which the queue moves on by itself: an owner's day may have started."""
 ADOPT_S: Final = 15.0
 DONE_KEPT_S: Final = 7 * DAY_S
 
@@ -292,7 +292,7 @@ KeepAdopted = Callable[[Request, Completed], Awaitable[object]]
 
 
 async def tend(sending: Sending, keep: KeepAdopted) -> None:
-    """Do what is to be done beside the runs, until cancelled."""
+    """Do the maintenance next to the runs, until cancelled."""
     journal, locks = sending.desk.journal, sending.desk.local.instance.folder
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_move_on, sending.turns)
@@ -307,7 +307,7 @@ async def tend(sending: Sending, keep: KeepAdopted) -> None:
 
 
 def _is_alive(locks: Path, front: str) -> bool:
-    """Tell whether the instance that is a front lives: a dead one's lock is free, or gone."""
+    """Return whether the instance that is a front lives: a dead one's lock is free, or gone."""
     with contextlib.suppress(FileNotFoundError):
         return is_held(locks / f"{os.path.basename(front)}.lock")
     return False
@@ -315,7 +315,7 @@ def _is_alive(locks: Path, front: str) -> bool:
 
 @contextlib.contextmanager
 def _reported(what: str) -> Iterator[None]:
-    """Say what fails beside the runs, which go on."""
+    """Log failures of the maintenance; runs continue."""
     try:
         yield
     except Exception as error:
@@ -329,9 +329,9 @@ async def _move_on(turns: Turns) -> None:
 
 
 async def _finish_left(sending: Sending, run_id: str, is_sent: bool, keep: KeepAdopted) -> None:
-    """Bring a run to its end that a dead front had accepted, and keep what it printed.
+    """Finish a run that a dead front had accepted, and store its output.
 
-    What it changed is kept for a person: what the project was before is not known any more.
+    Its changes are held for review: the earlier state of the project is not known any more.
     """
     journal, turns = sending.desk.journal, sending.turns
     with _reported(f"run {run_id}"):
@@ -352,7 +352,7 @@ async def _finish_left(sending: Sending, run_id: str, is_sent: bool, keep: KeepA
         except (SandboxUnavailableError, OSError) as error:
             completed = run.end(Status.SANDBOX_ERROR, str(error))
         except BaseException:
-            turns.leave(run.id, time.time())  # the next front goes on with it
+            turns.leave(run.id, time.time())  # the next front continues it
             turns.move_on(time.time())
             raise
         await sending.close(run, completed)

@@ -1,11 +1,11 @@
-"""Sealing an order with the front's key, and opening a sealed one where that key is served.
+"""Sealing an order with the front's key, and opening a sealed order on a worker.
 
-A sealed order is one line and the order's bytes as they are:
+A sealed order is one line and the order's bytes unchanged:
 
     context-mode-order PROTOCOL KEY SIGNATURE LF bytes
 
-The Ed25519 signature covers the protocol number and the bytes. Nothing of them is parsed before it
-holds. The same order sealed again has the same bytes, so that an engine joins it to the first.
+The Ed25519 signature covers the protocol number and the bytes. Nothing is parsed before the
+signature is verified. An order sealed again has the same bytes: an engine joins it to the first.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from base.plain_files import open_plain
 from fleet.errors import ClusterError
 
 ORDER_BYTES_MAX: Final = 16 << 20
-"""What an order takes at most, without its line."""
+"""Limit of an order, without its line."""
 
 LINE_BYTES_MAX: Final = 256
 SEALED_BYTES_MAX: Final = LINE_BYTES_MAX + ORDER_BYTES_MAX
-"""What a sealed order takes at most. Who reads one stops a byte behind that."""
+"""Limit of a sealed order. A reader stops one byte after it."""
 
 ANY_OWNER: Final = "*"
-"""Among the owners of a key: the front may send for everyone."""
+"""An entry in the owners of a key: the front may send for everyone."""
 
 _LINE = re.compile(rb"context-mode-order ([1-9][0-9]{0,5}) ([0-9a-f]{16}) ([0-9a-f]{128})\n")
 
 
 class SealError(Exception):
-    """A sealed order is not to be run. `reason` is one word for it, for counting."""
+    """A sealed order that must not be run. `reason` is one word for it, for counting."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -66,7 +66,7 @@ def seal_order(order: bytes, key: Ed25519PrivateKey, protocol: int) -> bytes:
     """Return an order's bytes under the seal of a front.
 
     Raises:
-        SealError: `size`, it is larger than an order may be.
+        SealError: `size`: it is larger than an order may be.
     """
     _check_size(len(order))
     signature = key.sign(_signed(protocol, order)).hex().encode()
@@ -81,11 +81,11 @@ def open_order(
     now_s: float,
     read: Callable[[bytes], Order],
 ) -> Order:
-    """Return the order under a seal, once all that a worker demands of it holds.
+    """Return the order under a seal, once everything that a worker requires of it is verified.
 
-    It takes orders of these keys and of its own protocol number, at `now_s`, in seconds since the
-    epoch. `read` makes an order of bytes that a served front signed. It raises ValueError,
-    TypeError, KeyError or RecursionError where they are none.
+    Only orders of these keys and of this protocol number are accepted, at `now_s`, in seconds since
+    the epoch. `read` makes an order of bytes that a served front signed. It raises ValueError,
+    TypeError, KeyError or RecursionError if they are not an order.
 
     Raises:
         SealError: `size`, `unsealed`, `unknown_key`, `changed`, `protocol`, `unreadable`, `owner`
@@ -106,7 +106,7 @@ def open_order(
             bytes.fromhex(line[3].decode()), _signed(sealed_protocol, order)
         )
     except InvalidSignature:
-        raise SealError("changed", f"the order is not as {front} has sealed it") from None
+        raise SealError("changed", f"the order differs from what {front} sealed") from None
     if sealed_protocol != protocol:
         raise SealError(
             "protocol", f"the order has protocol {sealed_protocol}, this worker {protocol}"
@@ -114,7 +114,7 @@ def open_order(
     try:
         opened = read(order)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise SealError("unreadable", f"{front} sealed what is no order: {error}") from error
+        raise SealError("unreadable", f"not an order, sealed by {front}: {error}") from error
     if not {opened.owner, ANY_OWNER} & owners:
         raise SealError("owner", f"{front} may not send orders for {opened.owner!r}")
     _check_time(opened, now_s)
@@ -122,26 +122,26 @@ def open_order(
 
 
 def _check_time(order: Order, now_s: float) -> None:
-    if not order.not_after < math.inf:  # no number, too
-        raise SealError("expired", "the order names no time after which it is not to be run")
+    if not order.not_after < math.inf:  # not a number, too
+        raise SealError("expired", "the order has no expiry time")
     if now_s > order.not_after:
         late_s = now_s - order.not_after
-        raise SealError("expired", f"the order came {late_s:.0f} s after its last moment")
+        raise SealError("expired", f"the order arrived {late_s:.0f} s after it expired")
 
 
 def _check_size(size: int) -> None:
     if size > ORDER_BYTES_MAX:
         raise SealError(
-            "size", f"the order has {size} bytes, {ORDER_BYTES_MAX >> 20} MiB are the most"
+            "size", f"the order has {size} bytes; the limit is {ORDER_BYTES_MAX >> 20} MiB"
         )
 
 
 def _signed(protocol: int, order: bytes) -> bytes:
-    # No signature for another purpose, nor of another protocol, is one of this.
+    # A signature for another purpose, or of another protocol, does not verify here.
     return b"context-mode-order %d\n%s" % (protocol, order)
 
 
-# The list is TOML, a table for each front; its owners are those for whom it may send, `*` all.
+# The list is TOML, a table for each front. `owners` are those it may send for, `*` for all.
 #
 #     [fronts.office]
 #     key = "base64 of the public key's 32 bytes"
@@ -150,19 +150,19 @@ def _signed(protocol: int, order: bytes) -> bytes:
 FILE_BYTES_MAX: Final = 1 << 20
 
 _ROW = {"key", "owners"}
-_MAKE_LIST = "list a front as [fronts.NAME] with key and owners"
+_MAKE_LIST = "List each front as [fronts.NAME] with key and owners."
 
 
 class KeyFileError(ClusterError):
-    """A file of keys cannot be used; `hint` says what to do about it."""
+    """A file of keys that cannot be used; `hint` says how to fix it."""
 
     def __init__(self, path: Path, message: str, hint: str = "") -> None:
         super().__init__(f"{path}: {message}", hint)
 
 
 def make_key(path: Path) -> str:
-    """Make a front's key in a new file of mode 0600, with its folder; return its public key as a
-    list has it.
+    """Make a front's key in a new file of mode 0600, with its folder; return its public key in the
+    form of a list.
 
     Raises:
         KeyFileError: the file is there already, or cannot be written.
@@ -184,79 +184,79 @@ def make_key(path: Path) -> str:
 
 
 def have_key(path: Path) -> Ed25519PrivateKey:
-    """Return a front's key, made where there is none yet.
+    """Return a front's key, made if there is none yet.
 
     Raises:
-        KeyFileError: it can't be used, or made.
+        KeyFileError: it cannot be used, or made.
     """
     if not path.exists():
         try:
             make_key(path)
         except KeyFileError:
-            if not path.exists():  # else another front made it at the same time
+            if not path.exists():  # if another front has made it at the same time
                 raise
     return load_key(path)
 
 
 def write_public(key: Ed25519PrivateKey) -> str:
-    """Return the public key of a front as a worker's list has it."""
+    """Return the public key of a front in the form of a worker's list."""
     return base64.b64encode(key.public_key().public_bytes_raw()).decode()
 
 
 def load_key(path: Path) -> Ed25519PrivateKey:
-    """Return a front's key from its file: PEM, PKCS #8, without a password.
+    """Read a front's key from its file: PEM, PKCS #8, without a password.
 
     Raises:
-        KeyFileError: others may read or write the file, it is somebody else's, or holds no such
+        KeyFileError: others may read or write the file, it is another user's, or it has no such
             key.
     """
     pem = _read(path, others_may=0)
     try:
         key = serialization.load_pem_private_key(pem, None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise KeyFileError(path, "it holds no key in PEM without a password") from error
+        raise KeyFileError(path, "it has no PEM key without a password") from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise KeyFileError(path, "its key is not of Ed25519")
+        raise KeyFileError(path, "its key is not an Ed25519 key")
     return key
 
 
 def load_served_keys(path: Path) -> ServedKeys:
-    """Return the keys that a worker serves, from its list.
+    """Read the keys that a worker serves from its list.
 
     Raises:
-        KeyFileError: others may write the file, it is somebody else's, or has another form.
+        KeyFileError: others may write the file, it is another user's, or it has another form.
     """
     try:
         data = tomllib.loads(_read(path, others_may=stat.S_IRGRP | stat.S_IROTH).decode())
     except (ValueError, RecursionError) as error:
-        raise KeyFileError(path, f"it is no TOML: {error}", _MAKE_LIST) from error
+        raise KeyFileError(path, f"invalid TOML: {error}", _MAKE_LIST) from error
     fronts = data.pop("fronts", None)
     if data or not isinstance(fronts, dict) or not fronts:
-        raise KeyFileError(path, "it holds something else than [fronts.NAME]", _MAKE_LIST)
+        raise KeyFileError(path, "it has entries other than [fronts.NAME]", _MAKE_LIST)
     keys = {name: _read_row(path, name, row) for name, row in fronts.items()}
     if len({public for public, _ in keys.values()}) < len(keys):
-        raise KeyFileError(path, "two fronts have one key", "make a key for each front")
+        raise KeyFileError(path, "two fronts have the same key", "Make a key for each front.")
     return keys
 
 
 def _read_row(path: Path, name: str, row: object) -> tuple[bytes, frozenset[str]]:
     where = f"[fronts.{name}]"
     if not isinstance(row, dict) or row.keys() != _ROW:
-        raise KeyFileError(path, f"{where} is to have key and owners, nothing else", _MAKE_LIST)
+        raise KeyFileError(path, f"{where} must have key and owners, and nothing else", _MAKE_LIST)
     key, owners = row["key"], row["owners"]
     if not isinstance(owners, list) or not all(isinstance(one, str) and one for one in owners):
-        raise KeyFileError(path, f"owners of {where} is to be a list of names", _MAKE_LIST)
+        raise KeyFileError(path, f"owners of {where} must be a list of names", _MAKE_LIST)
     try:
         public = base64.b64decode(key, validate=True)
     except (TypeError, ValueError):
         public = b""
     if len(public) != 32:
-        raise KeyFileError(path, f"key of {where} is to be 32 bytes in base64", _MAKE_LIST)
+        raise KeyFileError(path, f"key of {where} must be 32 bytes in base64", _MAKE_LIST)
     return public, frozenset(owners)
 
 
 def _read(path: Path, others_may: int) -> bytes:
-    """Read a file of this user or of root for which others have no more rights than these."""
+    """Read a file of this user or of root to which others have no more rights than these."""
     try:
         with open_plain(path) as file:
             found = os.fstat(file.fileno())
@@ -265,7 +265,7 @@ def _read(path: Path, others_may: int) -> bytes:
     except OSError as error:
         raise KeyFileError(path, error.strerror or str(error)) from error
     if found.st_uid not in (0, os.geteuid()):
-        raise KeyFileError(path, "it is another user's", f"chown {os.geteuid()} {path}")
+        raise KeyFileError(path, "it belongs to another user", f"chown {os.geteuid()} {path}")
     if rights & 0o077 & ~others_may:
         what = "write" if others_may else "read or write"
         mode = "go-w" if others_may else "600"

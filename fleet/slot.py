@@ -1,4 +1,4 @@
-"""A worker's place for one order at a time: its folder and engine, and the rules there."""
+"""A worker's slot for one order at a time: its folder, engine and rules."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from fleet.blob_cache import BlobCache, make_own, renew
 from fleet.tree import Digest, build
 from policy import Decision, Rule, Rules, lies_in, segment_meets
 
-# Of both as one set the strictest wins.
+# The strictest of both decides when they are one set.
 
-NOBODY_ASKED: Final = "a worker's own rules ask, and there is nobody to be asked"
+NOBODY_ASKED: Final = "a worker's own rules ask, and no user is there to approve"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _SAME = ("rule_id", "rule", "file", "line")
 
@@ -33,10 +33,10 @@ _FOLDERS = "**"
 
 
 def load_operator_rules(file: Path | None, project: Path, home: Path) -> Rules:
-    """What the operator of a worker forbids there; nothing where there is no such file.
+    """Read the operator's rules of a worker; none if there is no such file.
 
     Raises:
-        policy.RuleFileError: it can't be used, or others may write to it.
+        policy.RuleFileError: the file cannot be used, or others may write to it.
     """
     if file is None:
         return Rules()
@@ -45,20 +45,20 @@ def load_operator_rules(file: Path | None, project: Path, home: Path) -> Rules:
     except FileNotFoundError:
         return Rules()
     except OSError as error:
-        remedy = "Make it a readable file, or remove it"
+        remedy = "Make it a readable file, or remove it."
         raise policy.RuleFileError(str(file), 1, f"cannot be read: {error}", remedy) from error
     if found.st_uid not in (0, os.geteuid()) or found.st_mode & _OTHERS_WRITE:
         raise policy.RuleFileError(
-            str(file), 1, "others may write to it", f"chown {os.geteuid()} it, and chmod go-w it"
+            str(file), 1, "others may write to it", f"chown {os.geteuid()} it; chmod go-w it"
         )
     return policy.load_file(file, project=project, home=home)
 
 
 def join(front: Rules, operator: Rules) -> Rules:
-    """One set of rules by which a worker judges.
+    """Return one set of rules by which a worker judges.
 
-    The operator's rules that ask deny, since nobody is there to be asked. Only the side whose
-    default is to ask or deny has allow rules: they say nothing against what the other side forbids.
+    The operator's ask rules deny, since no user is there to approve. Only a side whose default is
+    to ask or deny has allow rules: they do not override what the other side forbids.
     """
     restricts = operator.default is not Decision.ALLOW
     of_front = (r for r in front.rules if not restricts or r.decision is not Decision.ALLOW)
@@ -73,7 +73,7 @@ def join(front: Rules, operator: Rules) -> Rules:
 
 
 def consent_by(sealed: Mapping[str, Any] | None, operator: Rules) -> Consent:
-    """Consent as a front has sealed it: to the very rules that a person was asked about."""
+    """Return the approval that a front has sealed: of the very rules that the user was asked."""
     agreed = sealed if sealed and sealed.get("consent") is True else {}
     asked = None if agreed.get("decision") != "ask" else _rules_that_ask(agreed)
 
@@ -89,7 +89,7 @@ def consent_by(sealed: Mapping[str, Any] | None, operator: Rules) -> Consent:
 
 
 def _rules_that_ask(verdict: Mapping[str, Any]) -> frozenset[tuple[Any, ...]]:
-    """What identifies the rules of a verdict that ask; a front may have sealed any JSON."""
+    """Return the identity of a verdict's ask rules; a front may have sealed any JSON."""
     matches = verdict.get("matches")
     found = matches if isinstance(matches, list | tuple) else ()
     return frozenset(
@@ -106,10 +106,10 @@ def _without_asking(rule: Rule) -> Rule:
 
 
 def relocate(rules: Rules, project: str, here: str) -> Rules:
-    """The rules of a front whose `project` lies `here`; both are absolute.
+    """Translate the rules of a front from its `project` to `here`; both are absolute.
 
-    A rule about the project, or about a folder around it, is one about the same files here. One
-    about other places stays as it is, unless it would speak of the folders that lead `here`.
+    A rule about the project, or about a folder around it, applies to the same files here. A rule
+    about other places is unchanged, unless it would match the folders on the way to `here`.
     """
     moved = tuple(one for rule in rules.rules for one in _relocate(rule, project, here))
     return rules._replace(rules=moved, untrusted=())
@@ -129,7 +129,7 @@ def _relocate(rule: Rule, project: str, here: str) -> Iterator[Rule]:
 
 
 def _inside(rule: Rule, folder: str) -> Iterator[str]:
-    """Return a rule, seen from none or from above a folder, as it applies to what is in it."""
+    """Yield a rule for a folder's parents, or any folder, as it applies inside the folder."""
     anchor = (rule.anchor or "/").rstrip("/")
     if not lies_in(folder, anchor or "/"):
         return
@@ -145,7 +145,7 @@ def _inside(rule: Rule, folder: str) -> Iterator[str]:
 
 
 def _rest(names: Sequence[str], way: Sequence[str], *, only_below: bool) -> Iterator[str]:
-    """Return the rests of a pattern that has led all the way, one for each way to do so."""
+    """Yield the rests of a pattern after it has matched all of `way`, one for each way to match."""
     met = {0}
     for name in way:
         met = _with_skipped(names, met)
@@ -163,7 +163,7 @@ def _rest(names: Sequence[str], way: Sequence[str], *, only_below: bool) -> Iter
 
 
 def _with_skipped(names: Sequence[str], met: set[int]) -> set[int]:
-    """With what follows a `**` that stands for no folder at all."""
+    """Add the positions after each `**` that stands for no folder at all."""
     found = set(met)
     for at, name in enumerate(names):
         if at in found and name == _FOLDERS:
@@ -172,36 +172,36 @@ def _with_skipped(names: Sequence[str], met: set[int]) -> set[int]:
 
 
 def _is_anchored(spec: str) -> bool:
-    """Tell whether a pattern says where it begins; else it is a name, at any depth."""
+    """Return whether a pattern has a fixed start; otherwise it is a name, at any depth."""
     return "/" in spec.rstrip("/")
 
 
 SLOTS_MAX = 4_096
 ENTERED = 0o711
-"""Of the folders on the way to a project: programs are another user's where the worker is root."""
+"""Mode of folders on the way to a project: a root worker runs programs as another user."""
 _EMPTY = build(())
 _NOTHING = {"shell": ":"}
-"""What is run ahead in languages where `0` alone is no program."""
+"""The program of a trial run in languages in which `0` alone is not a program."""
 _WARM_RUNS = 2
-"""How often a language is run ahead: from the second time on the pool keeps a cell for it."""
+"""Runs of a language ahead: after the second run the pool keeps a cell for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerTerms:
     """Settings that a worker is opened with."""
 
-    folder: Path  # the worker's own; programs have to be able to enter it
-    keys: Path  # the file of the fronts that are served, read anew for each order
-    rules: Path | None = None  # the operator's file, read anew for each order
+    folder: Path  # the worker's own; programs must be able to enter it
+    keys: Path  # the file of the fronts that are served, read for each order
+    rules: Path | None = None  # the operator's file, read for each order
     name: str = field(default_factory=socket.gethostname)
     at_once: int = field(default_factory=lambda: os.cpu_count() or 1)
     home: Path = field(default_factory=Path.home)
     settings: Settings = field(default_factory=Settings)
-    warm: tuple[str, ...] = ()  # languages that are made ready ahead
+    warm: tuple[str, ...] = ()  # languages that are prepared ahead
 
     @property
     def state_dir(self) -> Path:
-        """Where its engines keep what they do."""
+        """Return the folder in which the slots' engines keep their state."""
         return self.folder / "state"
 
 
@@ -210,14 +210,14 @@ class Slot:
     """A slot of a worker."""
 
     project: Path
-    root: Digest  # the tree that lies in `project`
+    root: Digest  # the tree that is laid out in `project`
     engine: LocalEngine
     used_at: float = 0.0
     is_broken: bool = False
     is_done: trio.Event = field(default_factory=trio.Event)
 
     def bring_to(self, root: Digest, cache: BlobCache) -> None:
-        """Make the project's folder that of another tree. A slot where that fails is broken.
+        """Lay out another tree in the project's folder. If this fails, the slot is broken.
 
         Raises:
             BlobError, TreeError, OSError: see `layout.renew`.
@@ -234,10 +234,10 @@ class Slot:
 
 @contextlib.contextmanager
 def claim_place(slots: Path) -> Iterator[Path]:
-    """A folder below `slots` that no other process has, emptied, for as long as the block lasts.
+    """Claim a folder below `slots` for the block: emptied, and used by no other process.
 
     Raises:
-        OSError: it can't be written, or all are taken.
+        OSError: the folder cannot be written, or all are taken.
     """
     make_own(slots, ENTERED)
     with contextlib.ExitStack() as stack:
@@ -253,10 +253,10 @@ def claim_place(slots: Path) -> Iterator[Path]:
 
 @contextlib.asynccontextmanager
 async def open_slot(place: Path, terms: WorkerTerms, cache: BlobCache) -> AsyncIterator[Slot]:
-    """A slot with an empty project, at a place that was claimed; it is removed on the way out.
+    """Open a slot with an empty project, at a claimed place; remove it when the block ends.
 
     Raises:
-        SandboxUnavailableError: nothing here isolates programs; it says what would help.
+        SandboxUnavailableError: nothing here isolates programs; the error has a remedy.
         OSError: the folder can't be written.
     """
     project = place / "project"
@@ -287,7 +287,7 @@ def _empty(place: Path, project: Path, cache: BlobCache) -> None:
 
 
 async def _warm(engine: LocalEngine, languages: tuple[str, ...]) -> None:
-    """Run what does nothing, so that the first order of a language finds it proven and started."""
+    """Run an empty program, so that the first order of a language finds it proven and started."""
     judged = engine.under(Rules(), ANALYZE)
     for name in languages:
         report = await engine.language(name)

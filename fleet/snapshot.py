@@ -33,21 +33,21 @@ from fleet.upload_filter import CLOSED, SECRET, Guard, StaysHereError, Terms, lo
 from policy import Rules
 
 SEARCHED_BYTES_MAX: Final = MIB
-"""Files up to this size are searched for tokens, which takes 40 times as long as a digest."""
+"""Limit of files searched for tokens: searching takes 40 times as long as a digest."""
 READS_MAX = 3
-# What opening or reading says of an entry that is gone, or something else by now.
+# Errors of opening or reading an entry that is gone, or has been replaced.
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EISDIR})
 
 
 KnownFile = tuple[Digest, str]
-"""The findings of reading a file: its digest, and the kind of a token in it, or ""."""
+"""The result of reading a file: its digest, and the kind of a token in it, or ""."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
-    """Reads files below `project` that are not known, and searches them for tokens.
+    """Reading of files below `project` that are not known, with a search for tokens.
 
-    What does not travel is `left_out`, each path with its reason.
+    Files that are not sent are `left_out`, each path with its reason.
     """
 
     project: OpenTree
@@ -57,13 +57,13 @@ class FileReading:
     def read_all(
         self, files: Mapping[str, EntryState], known: dict[EntryState, KnownFile], began_ns: int
     ) -> Iterator[Entry]:
-        """The files that travel, in order of their paths.
+        """Yield the files to send, in the order of their paths.
 
-        In the end `known` is what was found of these alone, but for those that changed after
+        In the end `known` has the results for these files alone, except those that changed after
         `began_ns`.
 
         Raises:
-            RequestError: one changes whenever it is read.
+            RequestError: a file changes while it is read.
         """
         settled: dict[EntryState, KnownFile] = {}
         for path, seen in sorted(files.items()):
@@ -83,10 +83,10 @@ class FileReading:
         known.update(settled)
 
     def _read(self, path: str) -> tuple[EntryState, KnownFile] | None:
-        """Read a file, and its state all the while; None where there is no file to send.
+        """Read a file and check that its state stays the same; None if there is no file to send.
 
         Raises:
-            RequestError: it changes whenever it is read.
+            RequestError: the file changes while it is read.
         """
         for _ in range(READS_MAX):
             try:
@@ -111,7 +111,7 @@ class FileReading:
                     return before, known
         raise RequestError(
             f"{path} changed each of the {READS_MAX} times that it was read",
-            "wait until nothing writes to it, or name its folder in cluster.leave_out",
+            "Wait until nothing writes to it, or add its folder to cluster.leave_out.",
         )
 
 
@@ -127,9 +127,9 @@ def _examine(descriptor: int, expected: int) -> KnownFile:
 
 
 def read_pieces(descriptor: int, expected: int) -> Iterator[bytes]:
-    """Read an open file of which so many bytes are expected, and a byte more if there is one.
+    """Read an open file that should have `expected` bytes, and a byte more if there is one.
 
-    One that is searched for tokens is a single piece.
+    A file that is searched for tokens is a single piece.
 
     Raises:
         OSError: as the kernel reports it.
@@ -148,12 +148,12 @@ T = TypeVar("T")
 
 
 class ChangedError(Exception):
-    """A file that is no longer what the snapshot says: a new one has to be taken."""
+    """A file that differs from the snapshot: a new snapshot is needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A project as it was when it was looked at.
+    """A project as it was when it was read.
 
     Attributes:
         files: for each content the path of one file with it; contents are read again when they are
@@ -163,22 +163,21 @@ class Snapshot:
     project: str
     tree: Tree
     files: Mapping[Digest, str]
-    left_out: Mapping[str, str]  # paths that do not travel, each with the reason in a word
+    left_out: Mapping[str, str]  # paths that are not sent, each with the reason in a word
 
     @property
     def digests(self) -> tuple[Digest, ...]:
-        """All blobs of it: its list, then files."""
+        """Return all its blobs: its list, then files."""
         return (self.tree.root, *self.files)
 
     def read(self, digest: Digest) -> Iterator[bytes]:
-        """The content of a blob in pieces.
+        """Return the content of a blob in pieces.
 
-        The last one is given out once all is compared. Of what was searched for tokens it is the
-        only one.
+        The last one is yielded after all is compared. A file searched for tokens is a single piece.
 
         Raises:
-            KeyError: it is not of this snapshot.
-            ChangedError: the file is another one by now.
+            KeyError: the blob is not in this snapshot.
+            ChangedError: the file has changed.
         """
         if digest == self.tree.root:
             yield self.tree.encoded
@@ -196,7 +195,7 @@ class Snapshot:
         except OSError as error:
             raise ChangedError(f"{path}: {error.strerror}") from error
         if (seen.hexdigest(), size) != (digest.hash, digest.size_bytes):
-            raise ChangedError(f"{path} changed after it was looked at")
+            raise ChangedError(f"{path} changed after the snapshot")
         yield last
 
     def _open(self, path: str) -> int:
@@ -209,12 +208,12 @@ class Snapshot:
 
 
 def take(search: ProjectSearch, terms: Terms, known: dict[EntryState, KnownFile]) -> Snapshot:
-    """Look at a project and read what is not `known` of it; what is known then stands there.
+    """Read the files of a project that are not `known`, and update `known`.
 
     Raises:
-        RequestError: it is over a cap, or a file changes whenever it is read.
-        StaysHereError: a name is no UTF-8, which no tree of digests holds.
-        OSError: it can't be listed.
+        RequestError: the project is over a limit, or a file changes while it is read.
+        StaysHereError: a name is not UTF-8, which a tree of digests cannot hold.
+        OSError: the project cannot be listed.
     """
     began = time.time_ns()
     guard = Guard(search)
@@ -235,9 +234,9 @@ def take(search: ProjectSearch, terms: Terms, known: dict[EntryState, KnownFile]
 
 
 class SharedLooks(Generic[T]):
-    """Looks one after the other, each for all who asked before it began.
+    """Looks one after the other, each shared by all callers that asked before it started.
 
-    So a thousand runs that come at once cost two looks, and nobody waits behind another's thousand.
+    So a thousand runs at once cost two looks, and nobody waits for another's thousand.
     """
 
     def __init__(self, look: Callable[[], Awaitable[T]]) -> None:
@@ -248,16 +247,16 @@ class SharedLooks(Generic[T]):
         self._found: T
 
     async def look(self) -> T:
-        """Return what a look finds that begins from now on.
+        """Return the result of a look that starts from now on.
 
         Raises:
-            Exception: what the look raised; the next who waits looks itself.
+            Exception: the error of the look; the next caller that waits looks itself.
         """
         begun = self._begun
         async with self._turn:
             if self._found_by <= begun:
                 self._begun += 1
-                # Others wait for it: who looks does not take it along when it goes.
+                # Others wait for it: a caller that leaves does not cancel it.
                 with trio.CancelScope(shield=True):
                     self._found = await self._look()
                 self._found_by = self._begun
@@ -265,43 +264,43 @@ class SharedLooks(Generic[T]):
 
 
 SHELL_NAMES: Final = frozenset({"PWD", "OLDPWD"})
-"""Variables that look like passwords and say where a shell is."""
+"""Variables that look like passwords and name a shell's folder."""
 NAME_CHARACTERS_SHOWN = 80
 
 
 def find_reason_to_stay(judged: JudgedRequest, settings: ClusterSettings) -> str:
-    """Why a judged request is not to be sent, whatever the project is; nothing if it may be."""
+    """Return why a judged request must not be sent, whatever the project is; "" if it may be."""
     request, profile = judged.checked.request, judged.checked.profile
     if reason := why_here(request, profile):
         return reason
     if judged.packages is not None:
-        return "its packages are kept on this machine"
+        return "its packages are stored on this machine"
     if not settings.sends_secrets and (secret := find_secret(_with_environment(judged))):
-        return f'{secret}, and is not to be sent (cluster.secrets = "send" would)'
+        return f'{secret}, which may not be sent (cluster.secrets = "send" allows it)'
     return ""
 
 
 def check_travels(judged: JudgedRequest, snapshot: Snapshot) -> None:
-    """See that the request's own files are in the snapshot.
+    """Check that the request's own files are in the snapshot.
 
     Raises:
-        StaysHereError: one is not.
+        StaysHereError: a file is not.
     """
     checked = judged.checked
     for path in filter(None, (checked.cwd, checked.script, checked.bind_file)):
         inside = os.path.relpath(path, snapshot.project)
         for left, reason in snapshot.left_out.items():
             if f"{inside}/".startswith(f"{left}/"):
-                raise StaysHereError(f"{inside} does not travel: {reason}")
+                raise StaysHereError(f"{inside} is not sent: {reason}")
 
 
 def make_order(
     judged: JudgedRequest, root: Digest, project: Path, run_id: str, wait_s: float
 ) -> Order:
-    """What a worker is asked for: the request with paths relative to the project.
+    """Make a worker's order: the request with paths relative to the project.
 
     Raises:
-        FormError: another machine can't run it.
+        FormError: another machine cannot run it.
     """
     checked = judged.checked
     profile, limits = checked.profile, checked.limits
@@ -330,14 +329,14 @@ def make_order(
 
 
 def name_owner(judged: JudgedRequest, project: Path) -> str:
-    """For whom a run is: the name of who asked the server, else the project's."""
+    """Return the owner of a run: the name of the server's caller, else the project's."""
     name = judged.caller.holder or project.name or "project"
     printable = "".join(one if one.isprintable() else "?" for one in name)
     return printable[:OWNER_CHARACTERS_MAX]
 
 
 def _with_environment(judged: JudgedRequest) -> Request:
-    """The request with the variables that its profile passes through: a worker has others."""
+    """Add the variables that the profile passes through: a worker has others."""
     request = judged.checked.request
     passed = {
         name: value
@@ -348,18 +347,18 @@ def _with_environment(judged: JudgedRequest) -> Request:
 
 
 def find_secret(request: Request) -> str:
-    """Say which value of a request is a secret, and why; nothing if none is.
+    """Return which value of a request is a secret, and why; "" if none is.
 
-    Secret is what bears a secret's name and is not empty, and what holds a token, a private key, or
-    another secret by its form. The answer never holds the value. It takes time in proportion to
-    the values: 12 MiB, the most that an order holds, took 0.7 to 4.4 s, so call it in a thread.
+    Secret are non-empty values with a secret's name, and values that hold a token, a private key,
+    or another secret by its form. The answer never holds the value. The time is proportional to the
+    values: 12 MiB, the limit of an order, took 0.7 to 4.4 s, so call it in a thread.
     """
     for name, value in request.env.items():
         if value and name not in SHELL_NAMES and kind_of(name.encode("utf-8", "surrogatepass")):
-            return f"env {_shown(name)} bears a secret's name"
+            return f"env {_shown(name)} has a secret's name"
     for name, content in request.files.items():
         if content and is_secret_path(name):
-            return f"file {_shown(name)} bears a secret's name"
+            return f"file {_shown(name)} has a secret's name"
     for where, given in _values(request):
         if found := find_secrets(given):
             return f"{where} holds a {found[0].kind}"
@@ -367,7 +366,7 @@ def find_secret(request: Request) -> str:
 
 
 def _values(request: Request) -> Iterator[tuple[str, str | bytes]]:
-    """All that a caller may write freely, and how it is called."""
+    """Yield all values that a caller may write freely, with their names."""
     for name, value in request.env.items():
         yield "the name of a variable", name
         yield f"env {_shown(name)}", value

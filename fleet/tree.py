@@ -21,7 +21,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class TreeError(ValueError):
-    """A list that is none, or holds a path that no project can."""
+    """A list that is invalid, or has a path that a project cannot have."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,7 +32,7 @@ class Digest:
     size_bytes: int
 
     def __post_init__(self) -> None:
-        """Refuse what no blob has.
+        """Refuse digests that a blob cannot have.
 
         Raises:
             TreeError: it is not a digest of sha256, or the size is negative.
@@ -52,10 +52,10 @@ def digest_of(data: bytes) -> Digest:
 
 
 def prove(digest: Digest, pieces: Iterable[bytes]) -> Generator[bytes]:
-    """Pass pieces of a blob on; they are void if this raises, at the end or once they are too much.
+    """Yield the pieces of a blob; all are void if this raises, at the end or if they are too long.
 
     Raises:
-        BlobError: in all they are not what the digest says.
+        BlobError: together they do not match the digest.
     """
     seen, size = hashlib.sha256(), 0
     for piece in pieces:
@@ -65,7 +65,7 @@ def prove(digest: Digest, pieces: Iterable[bytes]) -> Generator[bytes]:
         seen.update(piece)
         yield piece
     if (seen.hexdigest(), size) != (digest.hash, digest.size_bytes):
-        raise BlobError(f"what came as {digest} has another content")
+        raise BlobError(f"the content received for {digest} does not match it")
 
 
 class Entry(NamedTuple):
@@ -78,7 +78,7 @@ class Entry(NamedTuple):
 
     @property
     def is_folder(self) -> bool:
-        """True if it is neither a file nor a link."""
+        """Return whether the entry is neither a file nor a link."""
         return self.digest is None and self.target is None
 
 
@@ -94,10 +94,10 @@ class Tree:
 
 
 def build(entries: Iterable[Entry]) -> Tree:
-    """Build the tree of some entries; folders on the way need no entry of their own.
+    """Build the tree of some entries; folders on the way need no entry.
 
     Raises:
-        TreeError: a path is not plain and relative, stands twice, or leads through a file.
+        TreeError: a path is not plain and relative, is listed twice, or goes through a file.
     """
     held: dict[str, Entry] = {}
     for entry in entries:
@@ -107,7 +107,7 @@ def build(entries: Iterable[Entry]) -> Tree:
             folder = folder.rpartition("/")[0]
         before = held.get(entry.path)
         if before is not None and not (before.is_folder and entry.is_folder):
-            raise TreeError(f"it stands twice, or leads through a file: {entry.path[:80]!r}")
+            raise TreeError(f"listed twice, or below a file: {entry.path[:80]!r}")
         held[entry.path] = entry
     for entry in held.values():
         _check(entry, held)
@@ -122,30 +122,30 @@ def read_tree(encoded: bytes) -> dict[str, Entry]:
     """Read the entries of a list, by path.
 
     Raises:
-        TreeError: it is none, or written in another way.
+        TreeError: it is not a list of entries, or not in its exact form.
     """
     try:
         entries = {one.path: one for one in msgspec.msgpack.decode(encoded, type=_Entries)}
     except (ValueError, RecursionError) as error:
         raise TreeError(f"not a list of entries: {error}") from error
     if build(entries.values()).encoded != encoded:
-        raise TreeError("an entry stands twice, or in another place, or has more than it may")
+        raise TreeError("an entry is listed twice, in the wrong order, or with extra fields")
     return entries
 
 
 def _check(entry: Entry, held: Mapping[str, Entry]) -> None:
-    """Check an entry, whose folder is among those that are held.
+    """Check an entry, whose folder must be in `held`.
 
     Raises:
-        TreeError: it leads elsewhere, or through what is not a folder.
+        TreeError: it leads elsewhere, or goes through something that is not a folder.
     """
     folder, slash, name = entry.path.rpartition("/")
     if name in ("", ".", "..") or "\0" in name or bool(slash) is not bool(folder):
         raise TreeError(f"not a plain relative path: {entry.path[:80]!r}")
     if folder and (folder not in held or not held[folder].is_folder):
-        raise TreeError(f"it leads through what is not a folder: {entry.path[:80]!r}")
+        raise TreeError(f"not below a folder: {entry.path[:80]!r}")
     if entry.target is not None and (not entry.target or "\0" in entry.target):
-        raise TreeError(f"the link {entry.path[:80]!r} can't lead anywhere")
+        raise TreeError(f"the link {entry.path[:80]!r} has an invalid target")
     is_file = entry.digest is not None
     if (entry.is_executable and not is_file) or (entry.target is not None and is_file):
         raise TreeError(f"neither file, folder nor link: {entry.path[:80]!r}")

@@ -1,8 +1,8 @@
-"""Whose run is sent next: owners in turn by weight, within their quotas and a window.
+"""The order in which runs are sent: owners alternate by weight, within their quotas and a window.
 
-One rule: the owner comes next whose runs took the least time with the engine for its weight, those
-under way included. An owner that could have no turn for a while returns level with the others: it
-claims nothing for that time, and the others claim nothing from it.
+One rule: the next owner is the one whose runs, including active ones, took the least time with the
+engine for its weight. An owner without a turn for a while returns level with the others: it claims
+nothing for that time, and the others claim nothing from it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ DAY_S: Final = 86_400
 RETRY_S_MIN: Final = 1.0
 RETRY_S_MAX: Final = 300.0
 RETRY_S_UNKNOWN: Final = 10.0
-"""When to try again if nothing of an owner was sent yet."""
+"""When to retry if nothing of an owner was sent yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """The share and the ceilings of an owner; None is no ceiling."""
+    """The share and the limits of an owner; None means unlimited."""
 
-    weight: float = 1.0  # the share beside others
+    weight: float = 1.0  # the share compared with other owners
     running: int | None = None  # runs with the engine
     queued: int = 10_000  # runs that wait for the engine
     cpu_s_a_day: float | None = None  # by UTC, charged at a run's end: running ones may exceed it
 
     def __post_init__(self) -> None:
-        """Refuse what would stop an owner, or the others, for good.
+        """Refuse values that would stop an owner, or the others, permanently.
 
         Raises:
             ValueError: a number is not positive, or not finite.
@@ -48,17 +48,17 @@ class Quota:
 class _Owner:
     quota: Quota
     waiting: deque[str] = field(default_factory=deque)
-    running: dict[str, float] = field(default_factory=dict)  # each with when it was sent
+    running: dict[str, float] = field(default_factory=dict)  # each with its time of sending
     sent_sum_s: float = 0.0  # of those times
-    used_s: float = 0.0  # with the engine, by runs that ended; raised where it returns
+    used_s: float = 0.0  # with the engine, of runs that ended; raised when the owner returns
 
     def share(self, now_s: float) -> float:
-        """Its time with the engine for its weight."""
+        """Return its time with the engine, divided by its weight."""
         under_way_s = len(self.running) * now_s - self.sent_sum_s
         return (self.used_s + under_way_s) / self.quota.weight
 
     def raise_to(self, share: float, now_s: float) -> None:
-        """Have it claim nothing from before."""
+        """Raise its share so that it claims nothing from before."""
         behind = share - self.share(now_s)
         if behind > 0:
             self.used_s += behind * self.quota.weight
@@ -74,20 +74,20 @@ class _Owner:
 
 
 class Turns:
-    """The runs that wait and that are with the engine, by owner. It looks at no clock: `now_s` is
-    in seconds since the epoch. Who adds a run, or lets one go, has the others `move_on`."""
+    """The runs that wait and that are with the engine, by owner. It reads no clock: `now_s` is in
+    seconds since the epoch. A caller that adds or removes a run must then call `move_on`."""
 
     def __init__(
         self, at_once: int, quotas: Mapping[str, Quota] | None = None, usual: Quota | None = None
     ) -> None:
-        """Have at most `at_once` runs with the engine; `usual` is for owners without a quota."""
+        """Allow up to `at_once` runs with the engine; `usual` is for owners without a quota."""
         self._at_once = at_once
         self._quotas = quotas or {}
         self._usual = usual or Quota()
         self._owners: dict[str, _Owner] = {}
         self._runs: dict[str, tuple[str, trio.Event]] = {}  # owner, and its turn
         self._running = 0
-        self._level = 0.0  # the share at which the last turn was had
+        self._level = 0.0  # the share of the last turn
         self._day = 0
         self._cpu_s: dict[str, float] = {}  # used on that day
 
@@ -100,20 +100,20 @@ class Turns:
         return {name: len(one.running) for name, one in self._owners.items() if one.running}
 
     def add(self, run: str, owner: str, now_s: float) -> None:
-        """Have a run wait behind those of its owner."""
+        """Add a run to the end of its owner's queue."""
         noted = self._note(run, owner)
         if not noted.waiting:
             noted.raise_to(self._level_beside(owner, now_s), now_s)
         noted.waiting.append(run)
 
     def join(self, run: str, owner: str, now_s: float) -> None:
-        """Count a run that another front had sent, beyond the window if that is full."""
+        """Count a run that another front had sent, even if the window is full."""
         self._note(run, owner).send(run, now_s)
         self._running += 1
         self._runs[run][1].set()
 
     async def wait(self, run: str) -> None:
-        """Wait until a run's turn has come.
+        """Wait until it is a run's turn.
 
         Raises:
             KeyError: it neither waits nor is with the engine.
@@ -121,14 +121,14 @@ class Turns:
         await self._runs[run][1].wait()
 
     def move_on(self, now_s: float) -> None:
-        """Give as many their turns as may be with the engine."""
+        """Give turns to as many runs as may be with the engine."""
         while self.take(now_s) is not None:
             pass
 
     def take(self, now_s: float) -> str | None:
-        """Return the run to send now, which is with the engine from then on; None if none may be.
+        """Return the run to send now, which is with the engine afterwards; None if none may go.
 
-        It takes time in proportion to the owners that have runs.
+        The time is proportional to the owners that have runs.
         """
         if self._running >= self._at_once:
             return None
@@ -136,8 +136,8 @@ class Turns:
         least = (math.inf, math.inf)
         for name, owner in list(self._owners.items()):
             if self._may_send(name, owner, now_s):
-                # Of several that are level the one with the fewest under way: else one had all
-                # the window.
+                # Of several level owners, choose the one with the fewest active runs: otherwise one
+                # would fill the window.
                 rank = (owner.share(now_s), len(owner.running) / owner.quota.weight)
                 if rank < least:
                     chosen, least = owner, rank
@@ -155,7 +155,7 @@ class Turns:
         return run
 
     def leave(self, run: str, now_s: float, cpu_s: float = 0.0) -> None:
-        """Let a run go that waits, or has ended with the processor's time that it took."""
+        """Remove a run that waits, or that has ended with this CPU time."""
         if run not in self._runs:
             return
         name, _ = self._runs.pop(run)
@@ -168,12 +168,12 @@ class Turns:
             owner.waiting.remove(run)
 
     def charge(self, owner: str, now_s: float, cpu_s: float) -> None:
-        """Count processor's time against an owner's day; after a start, what the journal has."""
+        """Count CPU time against an owner's day; after a start, the journal's."""
         self._turn_day(now_s)
         self._cpu_s[owner] = self._cpu_s.get(owner, 0.0) + cpu_s
 
     def send_again(self, run: str, now_s: float) -> None:
-        """Have a run that the engine lost wait again, before all others of its owner.
+        """Put a run that the engine lost at the front of its owner's queue.
 
         Raises:
             KeyError: it is not with the engine.
@@ -193,7 +193,7 @@ class Turns:
         return self._owners[owner]
 
     def _level_beside(self, owner: str, now_s: float) -> float:
-        """Return the least share of the others, but for those that their own quota holds back."""
+        """Return the least share of the others, except those that their own quota holds back."""
         shares = (
             one.share(now_s)
             for name, one in self._owners.items()
@@ -211,16 +211,16 @@ class Turns:
 
     def _turn_day(self, now_s: float) -> None:
         day = int(now_s // DAY_S)
-        if day > self._day:  # a clock that is set back gives nobody a second day
+        if day > self._day:  # a clock that is set back starts no second day
             self._day = day
             self._cpu_s.clear()
 
 
 def estimate_retry_s(sent_s: Sequence[float], now_s: float) -> float:
-    """Return when one of an owner's full queue should find room, in seconds from now.
+    """Return when an owner's full queue should have room, in seconds from now.
 
-    `sent_s` are the times of its last sendings. It is their mean distance, up to now, so that a
-    queue that stands is tried less and less often.
+    `sent_s` are the times of its last sendings. The result is their mean distance up to now, so a
+    queue that does not move is tried less and less often.
     """
     if not sent_s:
         return RETRY_S_UNKNOWN

@@ -1,6 +1,6 @@
-"""What of a project travels to other machines, and what stays here, by a look at every entry.
+"""The entries of a project that are sent to other machines, and those that stay here.
 
-All is looked at before any of it is read, so that a project over a cap is told of at once.
+All entries are listed before any is read, so that a project over a limit is reported at once.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ BYTES_MAX_CEILING: Final = 4 * GIB
 LARGEST_SHOWN = 5
 LEAVE_OUT: Final = (".git", "node_modules", ".venv", "target", "__pycache__")
 
-# Why something does not travel. What holds a token or a private key has its kind for a reason.
+# Reasons why something is not sent. For a file with a token or private key, its kind is the reason.
 SECRET: Final = "secret"  # noqa: S105 - by its name, or a rule denies to read it
 BY_SETTING: Final = "leave_out"
 SPECIAL: Final = "special"  # a socket, FIFO or device
-CLOSED: Final = "closed"  # this user can't read it, or it lies too deep
+CLOSED: Final = "closed"  # this user cannot read it, or it is too deep
 
-# Asked of every file each time, also among installed packages: a third of a look, if it is asked.
+# Checked for every file each time, also in installed packages: a third of a look's time.
 _is_secret_path = functools.lru_cache(maxsize=1 << 16)(is_secret_path)
 
 
 class StaysHereError(Exception):
-    """A project that only this machine can hold: runs of it stay here. Says why."""
+    """A project that only this machine can hold: its runs stay here. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What may travel: names of folders that stay, at any depth, and the most in all."""
+    """The terms of sending: names of folders that stay, at any depth, and limits of the total."""
 
     leave_out: Collection[str] = LEAVE_OUT
     bytes_max: int = COPY_BYTES_MAX
     entries_max: int = COPY_ENTRIES_MAX
 
     def __post_init__(self) -> None:
-        """Hold to what every engine carries.
+        """Check the limit that every engine supports.
 
         Raises:
-            ValueError: more than 4 GiB.
+            ValueError: it is over 4 GiB.
         """
         if not 0 < self.bytes_max <= BYTES_MAX_CEILING:
             raise ValueError(f"bytes_max is at most {BYTES_MAX_CEILING // GIB} GiB")
@@ -64,24 +64,24 @@ class Terms:
 
 @dataclass(slots=True)
 class Look:
-    """The findings of a look at a project."""
+    """The result of a look at a project."""
 
     files: dict[str, EntryState] = field(default_factory=dict)  # by path, as when listed
     others: list[Entry] = field(default_factory=list)  # folders and links
     left_out: dict[str, str] = field(default_factory=dict)  # reasons by path
-    sizes: Counter[str] = field(default_factory=Counter)  # bytes by folder, two deep at most
+    sizes: Counter[str] = field(default_factory=Counter)  # bytes by folder, up to two deep
     entries: int = 0
     size_bytes: int = 0
 
 
 class Guard:
-    """Tells what of a project is secret, by path, and by inode whatever name it takes."""
+    """The secret entries of a project, by path, and by inode whatever their name."""
 
     def __init__(self, search: ProjectSearch) -> None:
         """Search now.
 
         Raises:
-            RequestError: the project is too large to be searched.
+            RequestError: the project is too large to search.
         """
         self._search = search
         secrets = search.look().secrets
@@ -98,7 +98,7 @@ class Guard:
                 self._folders.append(path)
 
     def keeps(self, path: str, info: os.stat_result) -> bool:
-        """Whether an entry stays; folders that do are not entered."""
+        """Return whether an entry stays; folders that stay are not entered."""
         if path in self._paths or (info.st_dev, info.st_ino) in self._inodes:
             return True
         if stat.S_ISREG(info.st_mode) and (_is_secret_path(path) or self._is_below(info)):
@@ -106,7 +106,7 @@ class Guard:
         return self._search.denies(f"{self._search.project}/{path}")
 
     def _is_below(self, info: os.stat_result) -> bool:
-        """Whether a file has another name, in a folder that is secret as a whole."""
+        """Return whether a file has another name, in a folder that is secret as a whole."""
         if info.st_nlink == 1 or not self._folders:
             return False
         return self._below is None or (info.st_dev, info.st_ino) in self._below
@@ -117,7 +117,7 @@ class Guard:
 
 
 def _several_names(folders: list[str]) -> frozenset[tuple[int, int]] | None:
-    """The files in folders that have several names; None if it would take too long to tell."""
+    """Return the files in folders that have several names; None if the search takes too long."""
     found, seen = set(), 0
     for above, _, names in itertools.chain.from_iterable(map(os.walk, folders)):
         seen += 1 + len(names)
@@ -126,7 +126,7 @@ def _several_names(folders: list[str]) -> frozenset[tuple[int, int]] | None:
         for name in names:
             try:
                 info = os.stat(f"{above}/{name}", follow_symlinks=False)
-            except OSError:  # gone meanwhile
+            except OSError:  # removed in the meantime
                 continue
             if info.st_nlink > 1:
                 found.add((info.st_dev, info.st_ino))
@@ -134,10 +134,10 @@ def _several_names(folders: list[str]) -> frozenset[tuple[int, int]] | None:
 
 
 def look_at(top: int, guard: Guard, terms: Terms) -> Look:
-    """Every entry that may travel, reached through no link, and what stays.
+    """List every entry that may be sent, reached through no link, and those that stay.
 
     Raises:
-        RequestError: there is too much.
+        RequestError: the project is too large.
     """
     look = Look()
     enters: set[str] = set()
@@ -151,7 +151,7 @@ def look_at(top: int, guard: Guard, terms: Terms) -> Look:
             path = prefix + entry.name
             try:
                 info = entry.stat(follow_symlinks=False)
-            except OSError:  # gone meanwhile
+            except OSError:  # removed in the meantime
                 continue
             if reason := _why_left_out(path, entry.name, info, guard, terms):
                 look.left_out[path] = reason
@@ -176,12 +176,12 @@ def _why_left_out(path: str, name: str, info: os.stat_result, guard: Guard, term
 
 
 def _see(look: Look, path: str, descriptor: int, info: os.stat_result, terms: Terms) -> None:
-    """Count a file or link, and remember it unless there is too much anyway."""
+    """Count a file or link, and add it unless the project is too large anyway."""
     look.entries += 1
     if stat.S_ISLNK(info.st_mode):
         try:
             target = os.readlink(os.path.basename(path), dir_fd=descriptor)
-        except OSError:  # something else by now, or gone
+        except OSError:  # replaced or removed
             return
         look.others.append(Entry(path, target=target))
         return
@@ -198,7 +198,7 @@ def _too_large(look: Look, terms: Terms) -> RequestError:
         f"{folder} {size / MIB:,.0f} MiB" for folder, size in look.sizes.most_common(LARGEST_SHOWN)
     )
     return RequestError(
-        f"the project is too large to travel: {look.entries:,} entries of {look.size_bytes:,} "
-        f"bytes, and {terms.entries_max:,} or {terms.bytes_max:,} is the most",
-        f"name folders that need not travel in cluster.leave_out. The largest are: {largest}",
+        f"the project is too large to send: {look.entries:,} entries of {look.size_bytes:,} "
+        f"bytes; the limits are {terms.entries_max:,} and {terms.bytes_max:,}",
+        f"Add folders that runs do not need to cluster.leave_out. The largest are: {largest}.",
     )

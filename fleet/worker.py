@@ -1,7 +1,7 @@
-"""A worker: a sealed order becomes a run here, and files that are handed back.
+"""A worker: it runs sealed orders and returns their files.
 
-An order is done only as a served front sealed it. What it asks for is judged again, by the front's
-rules and the operator's, and run in a slot. No more than `at_once` runs are under way.
+An order is run only if a served front sealed it. It is judged again, by the front's rules and the
+operator's, and run in a slot. Up to `at_once` runs are active.
 """
 
 from __future__ import annotations
@@ -39,37 +39,37 @@ from fleet.tree import Digest, TreeError
 from policy import Rules
 
 Fetch = Callable[[frozenset[Digest], BlobCache], Awaitable[None]]
-"""Brings blobs of a project into a worker's cache. It raises `BlobError` where one is absent, and
+"""Fetches blobs of a project into a worker's cache. It raises `BlobError` if one is missing, and
 `UnreachableError`."""
 TRIMMED_EVERY_BYTES = 1 << 28
 
 
 def read_order(sealed: bytes, keys: Path) -> Order:
-    """The order under a seal, if a front in the list `keys` sealed it so, and in time.
+    """Return the order under a seal that a front in the list `keys` made, if it has not expired.
 
     Raises:
-        SealError: it is not to be run.
-        KeyFileError: the list can't be used.
+        SealError: it must not be run.
+        KeyFileError: the list cannot be used.
     """
     served = load_served_keys(keys)
     return open_order(sealed, served, PROTOCOL, time.time(), partial(model.decode, Order))
 
 
 class Worker:
-    """Does orders. Made by `open_worker` only."""
+    """A worker that does orders. Only `open_worker` makes it."""
 
     def __init__(self, terms: WorkerTerms, cache: BlobCache) -> None:
-        """Have no slot yet."""
+        """Start without slots."""
         self._terms = terms
         self._cache = cache
         self._idle: list[Slot] = []
         self._free = trio.Semaphore(0)
-        self._added_bytes = TRIMMED_EVERY_BYTES  # what was there before counts
+        self._added_bytes = TRIMMED_EVERY_BYTES  # files from before count
         self.tier = ""
-        """Of its slots, once one was opened."""
+        """Tier of its slots, once one was opened."""
 
     async def list_offers(self) -> tuple[str, ...]:
-        """List what orders may need of it: its protocol, its tier, the languages that run here."""
+        """List what orders may require: its protocol, its tier, the languages that run here."""
         async with self._lease(None) as slot:
             languages = await slot.engine.languages()
         runnable = (name for name, report in languages.items() if report.runnable)
@@ -80,22 +80,22 @@ class Worker:
         )
 
     async def do(self, sealed: bytes, fetch: Fetch, out: Path) -> None:
-        """Do an order, and write what is handed back into the empty folder `out`.
+        """Do an order, and write its files into the empty folder `out`.
 
-        Cancelling ends the run. What can't be run here as asked is an outcome that says so.
+        Cancelling ends the run. The outcome reports it if an order cannot be run as requested.
 
         Raises:
-            SealError: nobody whom this worker serves has sealed it so; nothing was run.
-            KeyFileError, policy.RuleFileError: the operator's own files can't be used.
-            BlobError, UnreachableError: the project can't be had.
-            SandboxUnavailableError: a slot can't be used any more; another is opened in its place.
-            OSError: there is no room.
+            SealError: no front that this worker serves has sealed it; nothing was run.
+            KeyFileError, policy.RuleFileError: the operator's own files cannot be used.
+            BlobError, UnreachableError: the project cannot be fetched.
+            SandboxUnavailableError: a slot cannot be used any more; another is opened instead.
+            OSError: the disk is full.
         """
         order = await trio.to_thread.run_sync(read_order, sealed, self._terms.keys)
         with trio.move_on_after(max(0.0, order.not_after - time.time())) as in_time:
             await self._do(order, fetch, out)
         if in_time.cancelled_caught:
-            late = Result(Status.CANCELLED, message="its time was over before it ended")
+            late = Result(Status.CANCELLED, message="it did not end in time")
             await self._hand_over(Completed(late), order, out)
 
     async def _do(self, order: Order, fetch: Fetch, out: Path) -> None:
@@ -106,7 +106,7 @@ class Worker:
                 operator = await trio.to_thread.run_sync(self._prepare, order, slot)
                 try:
                     completed = await self._run(order, slot, operator)
-                except Exception:  # for no reason of the order's
+                except Exception:  # not because of the order
                     slot.is_broken = True
                     raise
                 slot.is_broken = completed.result.status is Status.SANDBOX_ERROR
@@ -115,7 +115,7 @@ class Worker:
             await self._hand_over(_refused(order, f"its project: {error}"), order, out)
 
     async def _fetch(self, root: Digest, fetch: Fetch) -> None:
-        """Have all blobs of a tree in the cache: its list, then the files. Keep it to its size."""
+        """Fetch all blobs of a tree into the cache: its list, then the files. Trim the cache."""
         for _ in range(2):
             missing = await trio.to_thread.run_sync(find_missing, root, self._cache)
             await fetch(missing, self._cache)
@@ -125,14 +125,14 @@ class Worker:
             await trio.to_thread.run_sync(self._cache.trim)
 
     def _prepare(self, order: Order, slot: Slot) -> Rules:
-        """Have an order's project in a slot; the operator's rules as they are now."""
+        """Lay out an order's project in a slot; return the operator's current rules."""
         slot.bring_to(order.root, self._cache)
         return load_operator_rules(self._terms.rules, slot.project, self._terms.home)
 
     async def _run(self, order: Order, slot: Slot, operator: Rules) -> Completed:
         """Judge and run an order in a slot that has its project."""
         rules = join(relocate(order.rules, order.project, str(slot.project)), operator)
-        # Its values are in the request: names alone would let the worker's own through.
+        # The request has the values: names alone would pass the worker's own.
         profile = replace(order.profile, env=())
         keeps = order.request.stage or profile.project is ProjectAccess.COMMIT
         request = replace(
@@ -149,7 +149,7 @@ class Worker:
             return _refused(order, f"{error.message}{hint}")
 
     async def _hand_over(self, completed: Completed, order: Order, out: Path) -> None:
-        """Write what is handed back, and keep nothing of it, whoever still waits."""
+        """Write the files of the answer, and delete the rest, even if nobody waits any more."""
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(self._write, completed, order, out)
 
@@ -169,7 +169,7 @@ class Worker:
 
     @contextlib.asynccontextmanager
     async def _lease(self, root: Digest | None) -> AsyncIterator[Slot]:
-        """A slot in its turn: one that has this tree, else the one used longest ago."""
+        """Lease a slot: one that has this tree, else the one used longest ago."""
         await self._free.acquire()
         slot = min(self._idle, key=lambda one: (one.root != root, one.used_at))
         self._idle.remove(slot)
@@ -178,7 +178,7 @@ class Worker:
         finally:
             slot.used_at = trio.current_time()
             if slot.is_broken:
-                slot.is_done.set()  # another is opened in its place
+                slot.is_done.set()  # another is opened instead
             else:
                 self._add(slot)
 
@@ -189,7 +189,7 @@ class Worker:
     async def keep_slot(
         self, place: Path, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Keep a slot at a place, opened again whenever its project can't be laid out."""
+        """Keep a slot at a place, reopened whenever its project cannot be laid out."""
         while True:
             async with open_slot(place, self._terms, self._cache) as slot:
                 self.tier = slot.engine.isolation.tier
@@ -201,12 +201,12 @@ class Worker:
 
 @contextlib.asynccontextmanager
 async def open_worker(terms: WorkerTerms) -> AsyncIterator[Worker]:
-    """A worker that takes orders; on the way out every run is ended and its slots are removed.
+    """Open a worker that takes orders; at the end, stop every run and remove its slots.
 
     Raises:
-        SandboxUnavailableError: no tier works here: it takes no orders.
-        KeyFileError, policy.RuleFileError: the operator's own files can't be used.
-        OSError: the folder can't be written.
+        SandboxUnavailableError: no tier works here, so it takes no orders.
+        KeyFileError, policy.RuleFileError: the operator's own files cannot be used.
+        OSError: the folder cannot be written.
     """
     cache = await trio.to_thread.run_sync(_open_cache, terms)
     with contextlib.ExitStack() as stack:
@@ -223,7 +223,7 @@ async def open_worker(terms: WorkerTerms) -> AsyncIterator[Worker]:
 
 
 def _open_cache(terms: WorkerTerms) -> BlobCache:
-    """Make the worker's folder, and see that what the operator wrote can be used."""
+    """Make the worker's folder, and check that the operator's files can be used."""
     load_served_keys(terms.keys)
     load_operator_rules(terms.rules, terms.folder, terms.home)
     make_own(terms.folder, ENTERED)
@@ -232,6 +232,6 @@ def _open_cache(terms: WorkerTerms) -> BlobCache:
 
 
 def _refused(order: Order, message: str) -> Completed:
-    """What can't be run here as it was asked for."""
+    """Return the outcome of an order that cannot be run as requested."""
     result = Result(Status.SANDBOX_UNAVAILABLE, message=message, profile=order.request.profile)
     return Completed(result)

@@ -1,6 +1,6 @@
 """Container images in which the languages run, and their builder. Data first.
 
-What talks to an engine is in `images.image_build` and `images.inventory`, which load Docker's SDK.
+Only `images.image_build`, `images.base` and `images.inventory` use an engine and load Docker's SDK.
 """
 
 from images.groups import (

@@ -52,7 +52,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a build takes from the host."""
+    """The host's settings that a build uses."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)  # by name, below /build/settings
     arguments: Mapping[str, str] = field(default_factory=dict)  # the build's
@@ -60,7 +60,7 @@ class Settings:
     sources: tuple[Source, ...] = ()  # the distribution's, its main suite first
 
     def for_own_base(self) -> Settings:
-        """These, when what is built on was made by us from `sources`."""
+        """Return these settings for a base that was made here from `sources`."""
         lines = "".join(f"{source}\n" for source in self.sources)
         apt = self.files.get("apt.conf", b"").decode()
         apt += f'Dir::Etc::sourcelist "{_FOLDER}/sources.list";\nDir::Etc::sourceparts "-";\n'
@@ -69,7 +69,7 @@ class Settings:
 
 
 def of_host(environ: Mapping[str, str] = os.environ) -> Settings:
-    """This host's. What it does not have (apt, npm, a proxy) is left out."""
+    """Read this host's settings. Missing parts (apt, npm, a proxy) are left out."""
     files: dict[str, bytes] = {}
     npm = _npm_settings()
     certificates = Path(environ.get("SSL_CERT_FILE") or npm.get("cafile") or _CERTIFICATES)
@@ -86,13 +86,13 @@ def of_host(environ: Mapping[str, str] = os.environ) -> Settings:
 
 
 def proxies(environ: Mapping[str, str]) -> dict[str, str]:
-    """The proxies that the environment names, in either case."""
+    """Return the proxies in the environment, in either case."""
     names = (spelt for name in _PROXY_VARIABLES for spelt in (name, name.lower()))
     return {name: environ[name] for name in names if environ.get(name)}
 
 
 def apt_configuration(dump: str, with_certificates: bool) -> str:
-    """Of what apt-config says of http and https: all but files of this host."""
+    """Return apt-config's settings for http and https without files of this host."""
     lines = [line for line in dump.splitlines() if _APT_LINE.match(line) and '"/' not in line]
     if with_certificates:
         lines.append(f'Acquire::https::CaInfo "{_FOLDER}/ca.crt";')
@@ -100,7 +100,7 @@ def apt_configuration(dump: str, with_certificates: bool) -> str:
 
 
 def npm_configuration(npm: Mapping[str, object], with_certificates: bool) -> str:
-    """Where npm asks, and through what. No token: the packages are public."""
+    """Return npm's registry and proxy settings. No token: the packages are public."""
     told = {key: npm[key] for key in _NPM_KEYS if npm.get(key) is not None}
     lines = [f"{key}={json.dumps(value).strip(chr(34))}" for key, value in told.items()]
     if with_certificates:
@@ -109,9 +109,9 @@ def npm_configuration(npm: Mapping[str, object], with_certificates: bool) -> str
 
 
 def distribution_sources(targets: str, codename: str) -> tuple[Source, ...]:
-    """The distribution's own sources among apt's, one of `_targets` a line, its main suite first.
+    """Select the distribution's sources from the lines of `_targets`, its main suite first.
 
-    Other vendors' are left out: a base does not have their keys.
+    Sources of other vendors are skipped: a base does not have their keys.
     """
     suites = (codename, f"{codename}-updates", f"{codename}-security")
     found: dict[Source, None] = {}
@@ -139,7 +139,7 @@ def _npm_settings() -> dict[str, str]:
 
 
 def _output(*command: str) -> str:
-    """What a program of this host prints, if it is here and succeeds."""
+    """Return the output of a program of this host, or "" if it is missing or fails."""
     path = shutil.which(command[0])
     if path is None:
         return ""
@@ -159,9 +159,9 @@ LOCK = "lock"
 
 @contextmanager
 def workplace(parent: Path) -> Iterator[tuple[str, int]]:
-    """A folder of one's own, and the descriptor of its lock, which who works in it inherits.
+    """Yield a new folder and the descriptor of its lock, for child processes to inherit.
 
-    What lies there of the same user and is no more in use goes first.
+    Unused folders of the same user in `parent` are removed first.
 
     Raises:
         OSError: `parent` can't be written.
@@ -197,8 +197,8 @@ OWN_REPOSITORY: Final = f"{PREFIX}/base"
 PULL_S_MAX = IMPORT_S_MAX = 600.0
 DEBOOTSTRAP_S_MAX: Final = 1200.0
 
-# Where a base of our own gets packages from when somebody builds on: the distributions' public
-# names, whatever mirror this host used.
+# Package sources in a base that was made here: the distributions' public servers, whatever mirror
+# this host used.
 _PUBLIC: Final = {
     "debian": """\
 deb http://deb.debian.org/debian {0} main
@@ -209,7 +209,7 @@ deb http://archive.ubuntu.com/ubuntu {0} main universe
 deb http://archive.ubuntu.com/ubuntu {0}-updates main universe
 deb http://security.ubuntu.com/ubuntu {0}-security main universe""",
 }
-_REMEDY: Final = "Name one that is here and has apt: context-mode doctor images build --base IMAGE"
+_REMEDY: Final = "Name a local image with apt: context-mode doctor images build --base IMAGE"
 _SCRIPT: Final = """\
 set -eu
 root=$1 suite=$2 mirror=$3
@@ -224,7 +224,7 @@ tar --create --file="$5" --directory="$root" --one-file-system --numeric-owner \
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What is built on."""
+    """The base of a build."""
 
     reference: str
     id: str
@@ -239,10 +239,10 @@ async def find_or_make(
     *,
     fresh: bool = False,
 ) -> Base:
-    """An image to build on: `wanted`, else whichever can be had.
+    """Find an image to build on: `wanted`, or the first one available.
 
     Raises:
-        ImageError: there is none; the hint says how to get one.
+        ImageError: none was found; the hint says how to get one.
     """
     reference = wanted or DEFAULT_BASE
     if (found := await image_id(api, reference)) is not None:
@@ -261,10 +261,10 @@ async def find_or_make(
 
 
 async def image_id(api: docker.APIClient, reference: str) -> str | None:
-    """The id of an image that the engine has, or None.
+    """Return the ID of an image that the engine has, or None.
 
     Raises:
-        ImageError: the engine does not say.
+        ImageError: the engine does not answer.
     """
 
     def look() -> str | None:
@@ -282,10 +282,10 @@ async def _pull(api: docker.APIClient, reference: str) -> str:
     try:
         await ask(partial(api.pull, repository, tag), PULL_S_MAX)
     except ImageError as error:
-        raise ImageError(f"{reference} can't be pulled: {error.message}", _REMEDY) from error
-    # What fails half-way is told in the stream alone.
+        raise ImageError(f"cannot pull {reference}: {error.message}", _REMEDY) from error
+    # A failure half-way is reported only in the stream.
     if (found := await image_id(api, reference)) is None:
-        raise ImageError(f"{reference} was not pulled to its end", _REMEDY)
+        raise ImageError(f"the pull of {reference} did not finish", _REMEDY)
     return found
 
 
@@ -297,7 +297,7 @@ async def _make(
     *,
     unreachable: ImageError,
 ) -> Base:
-    """A minimal system from the mirror that this host's own packages come from."""
+    """Make a minimal system from the mirror that this host's packages come from."""
     if missing := lacking(settings, await ask(api.version)):
         raise ImageError(f"{unreachable.message}; and {missing[0]}", missing[1])
     mirror = settings.sources[0].url
@@ -312,14 +312,14 @@ async def _make(
 
 
 def lacking(settings: Settings, engine: dict[str, str]) -> tuple[str, str] | None:
-    """What keeps this host from making a base, and what to do about it."""
+    """Return why this host can't make a base and the fix; None if it can."""
     if not settings.codename or not settings.sources:
         return "a base can be made only on Debian or Ubuntu", _REMEDY
     if not shutil.which("debootstrap"):
         install = "sudo apt-get install -y --no-install-recommends debootstrap"
         return "debootstrap is not installed", f"Install it: {install}. Or: {_REMEDY}"
     if not capabilities.holds(capabilities.SYS_ADMIN, capabilities.CHOWN):
-        return "making a base takes root and its capabilities", f"Run it with sudo. Or: {_REMEDY}"
+        return "making a base needs root and its capabilities", f"Run it with sudo. Or: {_REMEDY}"
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
     if engine.get("Arch", machine) != machine:
         return f"the engine is for {engine['Arch']}, this host is {machine}", _REMEDY
@@ -327,9 +327,9 @@ def lacking(settings: Settings, engine: dict[str, str]) -> tuple[str, str] | Non
 
 
 async def _debootstrap(arguments: tuple[str, ...], lock: int) -> None:
-    """In namespaces of its own, so that what it mounts and starts goes when it goes.
+    """Run debootstrap in new namespaces, so that its mounts and processes end with it.
 
-    It holds the lock of the folder, too, should it outlive this process.
+    It also holds the lock of the folder, in case it outlives this process.
     """
     isolated = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
     command = [*isolated, "sh", "-c", _SCRIPT, "base", *arguments]
@@ -346,11 +346,11 @@ async def _debootstrap(arguments: tuple[str, ...], lock: int) -> None:
                 pass_fds=(lock,),
             )
     except trio.TooSlowError as error:
-        hint = "See whether the mirror in apt's sources answers"
+        hint = "Check that the mirror in apt's sources answers."
         raise ImageError(f"debootstrap did not end in {DEBOOTSTRAP_S_MAX:g} s", hint) from error
     if done.returncode != 0:
         output = done.stdout.decode(errors="replace")
-        hint = "See whether apt-get update works on this host, and whether /var/tmp has 1 GB free"
+        hint = "Check that apt-get update works on this host and that /var/tmp has 1 GB free."
         raise ImageError("debootstrap failed", hint, output)
 
 
@@ -363,5 +363,5 @@ def _import(api: docker.APIClient, archive: str, reference: str) -> str:
     changes = [f"LABEL {LABEL}=base"]
     with open(archive, "rb") as content:
         api.import_image(src=content, repository=repository, tag=tag, changes=changes)
-    # What the engine refuses half-way is answered with success, and no image.
+    # If the engine refuses half-way, it reports success and makes no image.
     return str(api.inspect_image(reference)["Id"])

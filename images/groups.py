@@ -1,6 +1,6 @@
-"""Groups of languages, an image each: what builds are given, and names by its digest.
+"""Groups of languages with one image each: the input of builds, and names by its digest.
 
-An image is current if one of its name is there; others of its repository are outdated. The prefix
+An image is current if its name exists; others of its repository are outdated. The prefix
 `localhost/` keeps an engine from ever looking for them at a public registry.
 """
 
@@ -29,7 +29,7 @@ class Group:
 
     @property
     def dockerfile(self) -> Path:
-        """What installs the group's toolchains on a base."""
+        """Return the Dockerfile that installs the group's toolchains on a base."""
         return _DOCKERFILES / f"{self.name}.Dockerfile"
 
 
@@ -48,14 +48,14 @@ _BY_LANGUAGE: Final = {name: group for group in GROUPS for name in group.languag
 
 
 class UnknownGroup(LookupError):  # noqa: N818 - reads as what it is
-    """No group is called that; the message names those there are."""
+    """An unknown name of a group; the message lists the known ones."""
 
 
 def group(name: str) -> Group:
-    """The group of that name.
+    """Return the group of that name.
 
     Raises:
-        UnknownGroup: there is none.
+        UnknownGroup: no group has that name.
     """
     if name not in _BY_NAME:
         raise UnknownGroup(f"unknown image {name!r}. Images: {', '.join(_BY_NAME)}")
@@ -63,7 +63,7 @@ def group(name: str) -> Group:
 
 
 def group_for(language: str) -> Group:
-    """The group whose image runs a language, by the name of its row.
+    """Return the group whose image runs a language, by the name of its row.
 
     Raises:
         UnknownGroup: no image does.
@@ -75,35 +75,35 @@ def group_for(language: str) -> Group:
 
 PREFIX: Final = "localhost/context-mode"
 LABEL: Final = "context-mode.image"
-"""Every image of ours bears it, and nothing else does: its value is the group's name, or `base`."""
+"""The label of images made here, and of nothing else: its value is the group's name or `base`."""
 BASE_LABEL: Final = "context-mode.base"
-"""The id of what an image was built on: ids tell no names of hosts."""
+"""The label with the ID of an image's base: IDs reveal no names of hosts."""
 STAGE_LABEL: Final = "context-mode.stage"
-"""What a build leaves behind bears it, with the build's own id, so that it can take it away."""
+"""The label of a build's stages, with the build's ID, so that it can remove them."""
 
 _DIGITS = 16
 
 
 def repository(group: Group) -> str:
-    """What all images of a group are called, whichever their content."""
+    """Return the name that all images of a group share, whatever their content."""
     return f"{PREFIX}/{group.name}"
 
 
 @cache
 def reference(group: Group) -> str:
-    """The name of the group's current image: its repository, and what it holds as its tag."""
+    """Return the name of the group's current image: its repository, with a digest as its tag."""
     inside = {f"image/{name}": content for name, content in for_image().items()}
     return f"{repository(group)}:{digest_entries({**for_toolchains(group), **inside})}"
 
 
 @cache
 def toolchains_reference(group: Group) -> str:
-    """The name of what the current image is built on: its toolchains, without this program."""
+    """Return the name of the toolchain image, to which the current image adds this program."""
     return f"{repository(group)}-toolchains:{digest_entries(for_toolchains(group))}"
 
 
 def digest_entries(entries: Mapping[str, bytes]) -> str:
-    """Of names and contents: the same wherever the program is installed."""
+    """Return a digest of names and contents, which does not depend on where they are installed."""
     total = hashlib.sha256()
     for name, content in sorted(entries.items()):
         total.update(f"{name}\0{len(content)}\0".encode())
@@ -111,7 +111,7 @@ def digest_entries(entries: Mapping[str, bytes]) -> str:
     return total.hexdigest()[:_DIGITS]
 
 
-# It is read once: a name and what it names are the same, even if a file changes between the two.
+# Files are read once: an image's name matches its content even if a file changes in between.
 
 _HERE: Final = Path(__file__).parent
 _ROOMS: Final = _HERE.parent
@@ -128,7 +128,7 @@ _PROGRAM: Final = {
 
 @cache
 def for_toolchains(group: Group) -> Mapping[str, bytes]:
-    """The group's Dockerfile, and the scripts that it runs."""
+    """Return the group's Dockerfile, and the scripts that it runs."""
     entries = {"Dockerfile": group.dockerfile.read_bytes()}
     scripts = {f"build/{p.name}": p.read_bytes() for p in source_files(_SCRIPTS)}
     return MappingProxyType(entries | scripts)
@@ -136,7 +136,7 @@ def for_toolchains(group: Group) -> Mapping[str, bytes]:
 
 @cache
 def for_image() -> Mapping[str, bytes]:
-    """The Dockerfile that adds this program's part to toolchains, and that part."""
+    """Return the Dockerfile that adds this program's part to toolchains, and that part."""
     program = {
         f"ctxmode/{name}/{path.relative_to(folder).as_posix()}": path.read_bytes()
         for name, folder in _PROGRAM.items()
@@ -146,7 +146,7 @@ def for_image() -> Mapping[str, bytes]:
 
 
 def source_files(folder: Path) -> Iterator[Path]:
-    """The files of a folder that belong to this program, in an order of their own."""
+    """Yield the files of a folder that belong to this program, sorted."""
     for path in sorted(folder.rglob("*")):
         hidden = any(p.startswith((".", "__pycache__")) for p in path.relative_to(folder).parts)
         if path.is_file() and not hidden:
@@ -154,7 +154,7 @@ def source_files(folder: Path) -> Iterator[Path]:
 
 
 def archive(entries: Mapping[str, bytes]) -> bytes:
-    """A tar of files that belong to root and are as old as time; what starts with #! may be run."""
+    """Build a tar archive of root's files, dated 1970; files that start with #! are executable."""
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as tar:
         folders = {str(parent) for name in entries for parent in Path(name).parents} - {"."}

@@ -1,4 +1,4 @@
-"""From an order to images that are proven: finds a base, builds what is not current, checks it."""
+"""Builds of images: find a base, build outdated or missing images, check them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _ESCAPE: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 Ground = tuple[Base, Settings]
-"""What images are built on and with."""
+"""The base of images, and the settings of their builds."""
 
 
 async def build_toolchains(
@@ -69,11 +69,11 @@ async def build_toolchains(
     try:
         await _run(api, entries, options, report)
     finally:
-        # The settings of this host are in what the steps left: it goes, however they ended.
+        # The stages hold the settings of this host: remove them, however the steps ended.
         with trio.move_on_after(CLEANING_S_MAX, shield=True), suppress(ImageError):
             remove = partial(_remove_stages, api, stage)
             while await ask(api.ping) and not await ask(remove, CLEANING_S_MAX):  # noqa: ASYNC110
-                await trio.sleep(CLEANING_EVERY_S)  # nobody is told of a step's end
+                await trio.sleep(CLEANING_EVERY_S)  # the end of a step is not reported
 
 
 async def build_image(api: docker.APIClient, group: Group, base: str, report: Report) -> str:
@@ -101,11 +101,11 @@ async def _run(
     build = partial(_build, api, groups.archive(entries), options, report)
     try:
         with trio.fail_after(BUILD_S_MAX):
-            # Of an engine that hangs no line comes at which it could look if it is cancelled.
+            # If the engine hangs, no line comes after which the thread could see the cancellation.
             await trio.to_thread.run_sync(build, abandon_on_cancel=True)
     except trio.TooSlowError as error:
-        hint = "See what the last step waits for; a slow network may need several tries"
-        raise ImageError(f"it did not end in {BUILD_S_MAX:g} s", hint) from error
+        hint = "Check what the last step waits for; a slow network may need several tries."
+        raise ImageError(f"the build did not end in {BUILD_S_MAX:g} s", hint) from error
     except (DockerException, RequestException) as error:
         raise ImageError.of_engine(error) from error
 
@@ -113,7 +113,7 @@ async def _run(
 def _build(
     api: docker.APIClient, archive: bytes, options: Mapping[str, Any], report: Report
 ) -> None:
-    """In a thread. Given up between two lines of output; the engine then ends the step."""
+    """Build in a thread. Cancelled between two lines of output; the engine then ends the step."""
     stream = api.build(
         fileobj=io.BytesIO(archive),
         custom_context=True,
@@ -124,7 +124,7 @@ def _build(
         **options,
     )
     told_s = time.monotonic()
-    with closing(stream):  # and with it the connection: that is how the engine learns of it
+    with closing(stream):  # and the connection, so that the engine notices
         for line in _lines(stream):
             trio.from_thread.check_cancelled()
             step = _STEP.match(line)
@@ -134,14 +134,14 @@ def _build(
 
 
 def _lines(stream: Iterator[Mapping[str, Any]]) -> Iterator[str]:
-    """What the steps print, line by line.
+    """Yield the output of the steps, line by line.
 
     Raises:
-        ImageError: one failed.
+        ImageError: a step failed.
     """
     seen: deque[str] = deque(maxlen=OUTPUT_LINES)
     failed = ""
-    for message in stream:  # to its end, whatever it says: that gives the connection back
+    for message in stream:  # read to its end, to free the connection
         failed = str(message.get("error", failed))
         for line in _ESCAPE.sub("", str(message.get("stream", ""))).splitlines():
             if line.strip():
@@ -153,7 +153,7 @@ def _lines(stream: Iterator[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _remove_stages(api: docker.APIClient, stage: str) -> bool:
-    """Remove what the steps of a build left; False while one goes on that was given up."""
+    """Remove the stages of a build; return False while a cancelled step is still active."""
     label = {"label": f"{STAGE_LABEL}={stage}"}
     try:
         if api.containers(all=True, filters=label):
@@ -161,14 +161,14 @@ def _remove_stages(api: docker.APIClient, stage: str) -> bool:
         for image in api.images(filters=label):
             api.remove_image(image["Id"])
     except APIError:
-        return False  # a step has just begun
+        return False  # a step has just started
     except (DockerException, RequestException):
-        return True  # the engine is gone: `remove` with all groups takes it away
+        return True  # the engine is gone: `remove` of all groups removes them
     return True
 
 
 JOBS_MAX: Final = 2
-"""Builds side by side: while one waits for packages to arrive another unpacks its own."""
+"""Builds at the same time: one unpacks its packages while another waits for its own."""
 CHECK_S_MAX: Final = 300
 HELLO: Final = ("python3", "-I", "-S", "-B", "/opt/ctxmode/agent/hello.py")
 USER: Final = "65432:65432"
@@ -188,7 +188,7 @@ _HOST: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class ToolchainCheck:
-    """Outcome of one toolchain."""
+    """The check of one toolchain."""
 
     language: str
     toolchain: str
@@ -242,24 +242,24 @@ def _print_checks(api: docker.APIClient, group: Group) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to make."""
+    """The images to make, and how."""
 
     groups: tuple[Group, ...] = GROUPS
     base: str | None = None  # None: one is found
     network: str = "host"
-    fresh: bool = False  # install again what is there already
+    fresh: bool = False  # install again even if present
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """One image, or why there is none."""
+    """An image that was made, or the error."""
 
     group: Group
     reference: str
     took_s: float = 0.0
     size_bytes: int = 0
     checks: tuple[ToolchainCheck, ...] = ()
-    error: ImageError | None = None  # why there is none
+    error: ImageError | None = None  # why it was not made
 
     def to_json(self) -> dict[str, Any]:
         error = self.error
@@ -277,13 +277,13 @@ class Made:
 
 
 async def make(api: docker.APIClient, order: Order, report: Report) -> tuple[Made, ...]:
-    """Make and prove every image of an order; one that fails keeps no other from being made."""
+    """Make and prove every image of an order; a failure does not stop the others."""
     made: dict[Group, Made] = {}
     limit, seeking = trio.CapacityLimiter(JOBS_MAX), trio.Lock()
     grounds: list[Ground] = []
 
     async def find_ground() -> Ground:
-        """Seek it when the first image needs it, and once."""
+        """Find the base and settings once, when the first image needs them."""
         async with seeking:
             if not grounds:
                 grounds.append(await _find_ground(api, order, report))
@@ -339,7 +339,7 @@ async def _make(
 
 
 async def _checked(api: docker.APIClient, group: Group) -> tuple[ToolchainCheck, ...]:
-    """Its checks; an image that does not pass loses its name, so that nothing runs in it."""
+    """Check an image. If it fails, remove its name, so that nothing runs in it."""
     try:
         return await check(api, group)
     except ImageError:
@@ -349,7 +349,7 @@ async def _checked(api: docker.APIClient, group: Group) -> tuple[ToolchainCheck,
 
 
 async def _toolchains_base(api: docker.APIClient, order: Order, group: Group) -> str | None:
-    """What the group's present toolchains were built on; None if they have to be built."""
+    """Return the ID of the base of the group's toolchains; None if they must be built."""
     if order.fresh:
         return None
     name = toolchains_reference(group)

@@ -29,12 +29,12 @@ ANSWER_S_MAX: Final = 3.0
 ALONE_S: Final = 1.0
 
 _REMEDIES: Final = {
-    "no space left on device": "Make room where the engine keeps its data; see docker system df",
-    "apt-get: not found": "The base must be Debian-like, with apt and dpkg",
-    "unable to locate package": "The base's package sources lack it: name another with --base",
-    "temporary failure resolving": "The build's network does not reach the package servers: "
-    "name another with --network, or set HTTP_PROXY and HTTPS_PROXY",
-    "permission denied": "See whether this user may use the engine: context-mode doctor",
+    "no space left on device": "Free space where the engine stores its data: docker system df",
+    "apt-get: not found": "Choose a base with apt and dpkg, such as Debian.",
+    "unable to locate package": "The base's package sources lack it. Name another with --base.",
+    "temporary failure resolving": "The build's network does not reach the package servers. "
+    "Name another with --network, or set HTTP_PROXY and HTTPS_PROXY.",
+    "permission denied": "Check that this user may use the engine: context-mode doctor",
     "connection aborted": "The engine went away: see context-mode doctor",
     "connection refused": "The engine went away: see context-mode doctor",
 }
@@ -51,7 +51,7 @@ class ImageError(Exception):
 
     @classmethod
     def of_engine(cls, error: Exception) -> Self:
-        """What the engine, or the way to it, said."""
+        """Build the error from an error of the engine or of the connection to it."""
         said = str(getattr(error, "explanation", None) or error or type(error).__name__)
         return cls(f"the engine failed: {said}", remedy(said))
 
@@ -60,13 +60,13 @@ async def ask(question: Callable[[], T], patience_s: float = ANSWER_S_MAX) -> T:
     """Ask the engine, in a thread.
 
     Raises:
-        ImageError: it does not say, or not in time.
+        ImageError: it failed, or did not answer in time.
     """
     try:
         with trio.fail_after(patience_s):
             return await trio.to_thread.run_sync(question, abandon_on_cancel=True)
     except trio.TooSlowError as error:
-        hint = "See whether docker info works, and restart the engine if not"
+        hint = "Check that docker info works; restart the engine if not."
         late = f"the container engine does not answer within {patience_s:g} s"
         raise ImageError(late, hint) from error
     except (DockerException, RequestException) as error:
@@ -74,7 +74,7 @@ async def ask(question: Callable[[], T], patience_s: float = ANSWER_S_MAX) -> T:
 
 
 async def wait_for_silence(api: docker.APIClient) -> ImageError:
-    """Ping the engine until it no longer answers: no long call of an engine that hangs ends."""
+    """Ping the engine until it no longer answers, as calls to an engine that hangs never end."""
     while True:
         await trio.sleep(ALONE_S)
         try:
@@ -84,13 +84,13 @@ async def wait_for_silence(api: docker.APIClient) -> ImageError:
 
 
 def remedy(text: str) -> str:
-    """What helps against a failure that is known by its words."""
+    """Return the fix for a known failure, or ""."""
     lowered = text.lower()
     return next((hint for words, hint in _REMEDIES.items() if words in lowered), "")
 
 
 class State(StrEnum):
-    """Of one image, or of what stands in its place."""
+    """The state of a group's image."""
 
     CURRENT = "current"
     OUTDATED = "outdated"
@@ -103,19 +103,19 @@ class ImageState:
 
     group: str
     state: State
-    reference: str  # what is there, or with `missing` what is to be made
+    reference: str  # the image; if `missing`, the one to make
     size_bytes: int = 0
-    remedy: str = ""  # the command that mends it; empty where nothing is to be done
+    remedy: str = ""  # the command that fixes it; empty if current
 
     def to_json(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 async def survey(api: docker.APIClient, groups: Iterable[Group] = GROUPS) -> tuple[ImageState, ...]:
-    """Every image of the groups, and for each group without a current one what would help.
+    """List the images of the groups, and for each group without a current one the fix.
 
     Raises:
-        ImageError: the engine does not say.
+        ImageError: the engine does not answer.
     """
     present = await ask(partial(api.images, filters={"label": LABEL}))
     return tuple(state for group in groups for state in _states(group, present))
@@ -124,10 +124,10 @@ async def survey(api: docker.APIClient, groups: Iterable[Group] = GROUPS) -> tup
 async def remove(
     api: docker.APIClient, groups: Iterable[Group] = GROUPS, *, outdated_only: bool = False
 ) -> tuple[str, ...]:
-    """Remove images of ours, known by their label; the names of those removed.
+    """Remove images made here, recognised by their label; return their names.
 
-    With all groups, what they were built on and what broken builds left goes, too: a build that
-    goes on at the same time fails.
+    With all groups, their bases and the stages of broken builds are removed too: a build that is
+    active at the same time fails.
 
     Raises:
         ImageError: one is in use, or the engine failed.
@@ -141,7 +141,7 @@ async def remove(
     listed = [await ask(partial(api.images, filters={"label": x})) for x in (LABEL, STAGE_LABEL)]
     removed = []
     for image in {image["Id"]: image for images in listed for image in images}.values():
-        # What a build works on bears the label of its base, too.
+        # A stage of a build also has the label of its base.
         is_stage = STAGE_LABEL in image["Labels"]
         if everything if is_stage else image["Labels"].get(LABEL) in names:
             for name in _names(image) or [image["Id"]]:
@@ -157,10 +157,10 @@ async def _remove(api: docker.APIClient, name: str) -> None:
     except APIError as error:
         if error.status_code == 404:
             return
-        hint = "End what uses it, and try again" if error.status_code == 409 else ""
-        raise ImageError(f"{name} can't be removed: {error.explanation}", hint) from error
+        hint = "Stop what uses it, and try again." if error.status_code == 409 else ""
+        raise ImageError(f"cannot remove {name}: {error.explanation}", hint) from error
     except RequestException as error:
-        raise ImageError(f"{name} can't be removed: {error}") from error
+        raise ImageError(f"cannot remove {name}: {error}") from error
 
 
 def _states(group: Group, present: list[dict[str, Any]]) -> Iterator[ImageState]:

@@ -1,4 +1,4 @@
-"""Opens tiers A and B for a project: the strongest one in which a program really ran."""
+"""Tiers A and B, opened for a project: the strongest one in which a program really ran."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ CELLS = tiers_of("cell")
 async def open_cells(
     project: Path, home: Path, settings: Settings, ground: ServerGround
 ) -> AsyncIterator[BackEnd]:
-    """Cells of the spawner, and what is installed on this machine.
+    """Open cells of the spawner, with the toolchains installed on this machine.
 
     Raises:
         SandboxUnavailableError: none works here.
@@ -109,15 +109,15 @@ async def _open_strongest(
     stage: Sequence[str],
     open_pool: Callable[[Placement], contextlib.AbstractAsyncContextManager[CellPool]],
 ) -> AsyncIterator[tuple[Placement, CellPool]]:
-    """The strongest tier in which a program really ran, with its spawner and its pool of cells.
+    """Open the strongest tier in which a program really ran, with its spawner and cell pool.
 
     `place` places the project's cells. `stage` are the paths besides the system's that cells may be
-    given. The pool is opened before
-    the trial, so that cells start beside it; it is closed where the tier turns out not to work.
-    Programs in namespaces never are the host's root: settings of its kernel are root's files.
+    given. The pool is opened before the trial, so that cells start at the same time; it is closed
+    if the tier does not work. Programs in namespaces never are the host's root, because root may
+    write the kernel's settings.
 
     Raises:
-        SandboxUnavailableError: there is none; its remedy says what would help.
+        SandboxUnavailableError: no tier works; its remedy has the fix.
     """
     try:
         instructions = len(seccomp.program(seccomp.Filter())) // 8
@@ -164,7 +164,7 @@ async def _open_strongest(
 
 
 def _find_lacking_of_root() -> str:
-    """Return why this root can't give programs a user of their own, and the project to that one."""
+    """Return why this root cannot give programs a separate user, and the project to that user."""
     if not capabilities.holds(*LEAVING):
         return STAYS_ROOT
     return "" if capabilities.holds(capabilities.SYS_ADMIN) else SHOWS_NOTHING
@@ -214,8 +214,8 @@ def _budget(here: instance.Instance, limit_bytes: int) -> SharedBudget:
 
 
 def _languages(sole: str) -> Sequence[runtimes.Language]:
-    """Those whose programs may be run; none where the only one is unknown, which its request's
-    check says."""
+    """Return the languages whose programs may be run; empty if the only one is unknown, which its
+    request's check reports."""
     try:
         return [runtimes.language(sole)] if sole else runtimes.LANGUAGES
     except runtimes.UnknownLanguage:
@@ -231,7 +231,7 @@ def _discover(
 
 
 def is_real_root() -> bool:
-    """Whether this process is the host's root, and not merely called so in a user namespace."""
+    """Return whether this process is the host's root, and not only root in a user namespace."""
     if os.geteuid() != 0:
         return False
     first = Path("/proc/self/uid_map").read_text().split()

@@ -1,4 +1,4 @@
-"""Opens tier C for a project: an engine, its images, what dead servers left, and a pool."""
+"""Tier C, opened for a project: engine, images, cleanup after dead servers, pool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import trio
 
 import images
 import runtimes
-from base.wording import Remedy
+from base.wording import Remedy, list_choices
 from executor.containers import host as hosts
 from executor.containers.agent.messages import Hello
 from executor.containers.create import ContainerSpec, has_own_kernel
@@ -24,7 +24,14 @@ from executor.engine.box import UNPRIVILEGED_ID, Job
 from executor.engine.layers import REMEDIES
 from executor.engine.tiers import tiers_of
 from executor.instance.lock import Instance
-from executor.model import Isolation, Layer, Limits, SandboxError, SandboxUnavailableError
+from executor.model import (
+    Isolation,
+    Layer,
+    Limits,
+    SandboxError,
+    SandboxUnavailableError,
+    UnknownRuntimeError,
+)
 from executor.pool.containers import NONE_PREWARMED, PREWARMED, ContainerPool
 from executor.pool.pool import PoolLimits
 from executor.project.git.host import find_linked
@@ -40,23 +47,23 @@ START_ENGINE = Remedy(
 )
 BUILD_IMAGES = Remedy("run `context-mode doctor images build`", "context-mode doctor images build")
 CGROUPS = "a rootless engine needs control groups of version 2, with systemd and Delegate=yes"
-RUNTIME = "name a runtime that `docker info` lists, or register it in the engine's daemon.json"
+RUNTIME = "To add a runtime, register it in the engine's daemon.json."
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What a project brings along."""
+    """The project's additions to a container."""
 
     instance: Instance
     project: Path
     repository: tuple[str, ...]
     paths: tuple[str, ...]  # further paths that profiles show
     layers: str  # the folder of layers of packages
-    folder: Path  # for what is remembered of images
+    folder: Path  # for stored facts about images
 
 
 def reference_of(language: str) -> str:
-    """The image of a language, by its reference."""
+    """Return the image of a language, by its reference."""
     return images.reference(images.group_for(language))
 
 
@@ -64,10 +71,10 @@ def reference_of(language: str) -> str:
 async def open_containers(
     project: Path, home: Path, settings: Settings, ground: ServerGround
 ) -> AsyncIterator[BackEnd]:
-    """Containers for a project; on the way out all of them are removed.
+    """Open containers for a project, and remove all of them when the block ends.
 
     Raises:
-        SandboxUnavailableError: no engine answers, or it can't run ours; it says what would help.
+        SandboxUnavailableError: no engine answers, or it can't run containers; it names the fix.
     """
     del home  # containers see nothing of it
     listed = {path for profile in settings.profiles.values() for path in profile.read}
@@ -102,8 +109,8 @@ async def _find(
         SandboxUnavailableError: nothing.
     """
     if runtime and runtime not in engine.facts.runtimes:
-        known = ", ".join(engine.facts.runtimes)
-        raise SandboxUnavailableError(f"the engine has no runtime {runtime!r}: {known}", RUNTIME)
+        remedy = f"{list_choices(runtime, engine.facts.runtimes)} {RUNTIME}"
+        raise UnknownRuntimeError(f"the container engine has no runtime {runtime!r}", remedy)
     references = {row.name: reference_of(row.name) for row in runtimes.LANGUAGES}
     try:
         await hosts.sweep(engine, shown.instance.folder)
@@ -128,7 +135,7 @@ async def _try_out(  # noqa: PLR0913, PLR0917 - each is another thing
     limits: PoolLimits,
     trial: str,
 ) -> AsyncIterator[ContainerPlace]:
-    """The place where a container really started, with the project mounted if that works here."""
+    """Find the place where a container really starts, with the project mounted if that works."""
     reasons: list[str] = []
     for mounted in (True, False):
         async with contextlib.AsyncExitStack() as stack:
@@ -165,7 +172,7 @@ async def _try_out(  # noqa: PLR0913, PLR0917 - each is another thing
 
 
 def _why_not_mounted(engine: DockerEngine, project: Path) -> str:
-    """Why the project can't be mounted by this engine; empty if trying will tell."""
+    """Return why this engine cannot mount the project; "" if a trial will show it."""
     if not engine.endpoint.is_local:
         return "the engine is on another machine"
     if engine.facts.rootless:
@@ -212,7 +219,7 @@ def layers(
     hello: Hello | None,
     reasons: Sequence[str],
 ) -> dict[str, Layer]:
-    """Every layer of tier C, by name."""
+    """Return every layer of tier C, by name."""
     facts = engine.facts
     runtime = spec.runtime or facts.default_runtime
     instructions = len(seccomp.program(seccomp.Filter())) // 8

@@ -55,7 +55,7 @@ class Cell:
         self.stdin_file: int | None = None
 
     async def wait_started(self) -> None:
-        """Until the cell's first process exists; `pid` is its number on the host.
+        """Wait until the cell's first process exists; `pid` is its number on the host.
 
         Raises:
             SandboxError: the spawner could not make it.
@@ -66,13 +66,13 @@ class Cell:
         self.pid, self._pidfd = message["pid"], self._fds.pop()
 
     def is_alive(self) -> bool:
-        """Whether its first process is there still."""
+        """Return whether its first process is still there."""
         poller = select.poll()
         poller.register(self._pidfd, select.POLLIN)
         return not poller.poll(0)
 
     async def make(self, packed: bytes) -> None:
-        """Let the first process become the cell that is described; `ready` says when it has.
+        """Make the first process the described cell; `ready` returns when it is.
 
         Raises:
             SandboxError: it died.
@@ -80,7 +80,7 @@ class Cell:
         await self.order(b"make", packed)
 
     async def ready(self) -> None:
-        """Until all that can be made ahead of a run is made; `layers` says what is in force.
+        """Wait until all that can be made ahead of a run is made; `layers` has the active layers.
 
         Raises:
             SandboxError: a step of it failed, or the cell died.
@@ -128,7 +128,7 @@ class Cell:
         await self.order(b"run", packed, stdio)
 
     async def order(self, name: bytes, packed: bytes, fds: Sequence[int] = ()) -> None:
-        """Tell the supervisor to do something that a description describes.
+        """Order the supervisor to do something, by a description.
 
         Raises:
             SandboxError: the cell died.
@@ -147,7 +147,7 @@ class Cell:
             await self._control.send(b"stop")
 
     async def exit(self) -> Exit:
-        """How the run ended.
+        """Return how the run ended.
 
         Raises:
             LostError: the program that was held for this run had ended before.
@@ -161,7 +161,7 @@ class Cell:
         return Exit(**message["exit"])
 
     async def message(self) -> FromSupervisor:
-        """What the supervisor says next; nothing if it is dead. What goes ahead is put aside."""
+        """Return the supervisor's next message; None if it is dead. Earlier data is put aside."""
         while "artifacts" in (message := await self._receive()) and "skipped" in message:
             self.handed_over = message["artifacts"], message["skipped"]
         if message.get("upper") and self._fds:
@@ -169,12 +169,12 @@ class Cell:
         return message
 
     def take_upper(self) -> int | None:
-        """A view's upper layer, which comes with a run's end; the caller closes it."""
+        """Return a view's upper layer, which comes with a run's end; the caller closes it."""
         upper, self._upper = self._upper, None
         return upper
 
     def take_fds(self) -> list[int]:
-        """The open files behind `handed_over`, in its order; the caller closes them."""
+        """Return the open files of `handed_over`, in its order; the caller closes them."""
         fds, self._fds = self._fds, []
         return fds
 
@@ -197,7 +197,7 @@ class Cell:
                 os.close(fd)
 
     async def wait_ended(self) -> None:
-        """Until the supervisor, and with it everything in the cell, is dead."""
+        """Wait until the supervisor, and with it everything in the cell, is dead."""
         if self._pidfd < 0:
             return
         with trio.move_on_after(FAREWELL_S_MAX) as deadline:
@@ -235,11 +235,11 @@ class Spawner:
         self.refused: Mapping[str, str] = answer["refused"]
 
     def source(self, path: str) -> str:
-        """Where the spawner reaches a host path (as real root: re-bound with mapped ids)."""
+        """Return the spawner's path of a host path (as real root: re-bound with mapped IDs)."""
         return self.staged.get(path, path)
 
     async def start_cell(self, namespaces: bool) -> Cell:
-        """A new cell whose first process exists, and waits to be told what cell that is to be.
+        """Start a new cell whose first process exists, and waits for its description.
 
         The caller owes it `end` and `ended`.
 
@@ -271,7 +271,7 @@ class Spawner:
 
 @contextlib.asynccontextmanager
 async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[Spawner]:
-    """Start a spawner, as root one that leaves root for good.
+    """Start a spawner; as root, one that gives up root permanently.
 
     `stage` are the paths outside the system folders that cells may be given: root re-binds them
     with its ids mapped, so that an unprivileged process reaches them.
@@ -299,7 +299,7 @@ async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
-    """The closed socket ends the spawner; if it should not, a signal does."""
+    """Wait for the spawner, which the closed socket ends; otherwise a signal does."""
     try:
         process.wait(FAREWELL_S_MAX)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""Control groups: version 2 where it is delegated, else version 1, found out by making one."""
+"""Control groups: version 2 if it is delegated, else version 1, tested by making one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ V1 = Files(
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """Where groups are made: one folder per controller (version 2: the same for both)."""
+    """The place of groups: one folder per controller (version 2: the same for both)."""
 
     version: int
     files: Files
@@ -83,11 +83,11 @@ class ControlGroup:
 
     @property
     def enforces(self) -> bool:
-        """See `Meter.enforces`."""
+        """Return True: see `Meter.enforces`."""
         return True
 
     def memory_bytes(self) -> int | None:
-        """What its processes hold at the moment."""
+        """Return the present memory of its processes."""
         return _number(self.folders["memory"] / self.hierarchy.files.memory_now)
 
     def consumption(self) -> Consumption:
@@ -100,7 +100,7 @@ class ControlGroup:
         )
 
     def remove(self) -> bool:
-        """Whether the group is gone; a dying process still holds it for a moment."""
+        """Return whether the group is gone; a dying process still holds it for a moment."""
         gone = True
         for folder in set(self.folders.values()):
             try:
@@ -113,7 +113,7 @@ class ControlGroup:
 
 
 def find(instance: str) -> tuple[Hierarchy | None, str]:
-    """The hierarchy for this instance's groups, or None and why there is none.
+    """Find the hierarchy for this instance's groups, or return None and the reasons.
 
     A folder named after the instance is made below the process's own group, version 2 first.
     """
@@ -128,7 +128,7 @@ def find(instance: str) -> tuple[Hierarchy | None, str]:
 
 
 def make_group(hierarchy: Hierarchy, name: str) -> ControlGroup:
-    """A group without limits of its own.
+    """Make a group that sets no limits.
 
     Raises:
         OSError: the kernel refused.
@@ -148,7 +148,7 @@ def remove_hierarchy(hierarchy: Hierarchy) -> None:
 
 def _version_2(name: str) -> Hierarchy:
     own = _own_group("")
-    # A group with processes of its own can't hand controllers on: ours stands beside it.
+    # A group with processes can't pass controllers on: ours is next to it.
     base = _mount_point("cgroup2", None) / own.lstrip("/")
     parent = base.parent if own != "/" else base
     missing = {"memory", "pids"} - set((parent / "cgroup.subtree_control").read_text().split())
@@ -177,7 +177,7 @@ def _version_1(name: str) -> Hierarchy:
 
 
 def _proven(hierarchy: Hierarchy) -> Hierarchy:
-    """The hierarchy, once a group was really made in it.
+    """Return the hierarchy, once a group was really made in it.
 
     Raises:
         OSError: it could not be.
@@ -200,7 +200,7 @@ def _mount_point(kind: str, controller: str | None) -> Path:
 
 
 def _own_group(controller: str) -> str:
-    """This process's group in one hierarchy; the empty name is version 2's."""
+    """Return this process's group in one hierarchy; "" names version 2's."""
     for line in OWN_GROUPS.read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if controller in controllers.split(","):
@@ -225,7 +225,7 @@ def _event(path: Path, name: str) -> int:
 
 
 def _content(path: Path) -> bytes:
-    """A small file of the kernel's, in three system calls: every run looks into four of them."""
+    """Read a small file of the kernel, in three system calls: every run reads four of them."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(file, 4096)

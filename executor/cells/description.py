@@ -25,11 +25,11 @@ from executor.spawner.messages import CellDescription
 
 @dataclass(slots=True)
 class CellParts:
-    """What a cell has on the host while it lives, and leaves there.
+    """A cell's resources on the host, during its life and after.
 
     Attributes:
-        fresh: of one in which a program waits for its run, what must still be the same by then.
-        bytes: the memory that such a one takes.
+        fresh: for a prewarmed cell, the state that must not have changed when its run comes.
+        bytes: the memory that a prewarmed cell takes.
     """
 
     layout: Layout | None = None
@@ -42,7 +42,7 @@ class CellParts:
 
 @dataclass(frozen=True, slots=True)
 class CellMaker:
-    """Makes the cells of one server."""
+    """The maker of one server's cells."""
 
     spawner: Spawner
     namespaces: bool
@@ -99,7 +99,7 @@ ROOT_BYTES = 16 * MIB
 
 @dataclass(frozen=True, slots=True)
 class CellSpec:
-    """What a cell may touch. Sources are paths as the spawner reaches them."""
+    """Everything that a cell may touch. Sources are paths as the spawner reaches them."""
 
     namespaces: bool
     uid: int
@@ -110,10 +110,10 @@ class CellSpec:
     project_source: str
     access: ProjectAccess
     seccomp: bytes
-    notices: bytes = b""  # the filter that has the supervisor told of some calls
+    notices: bytes = b""  # the filter that reports some calls to the supervisor
     heavy_notices: bytes = b""  # the same for programs that tell of their exit, too
     names: bool = False  # the supervisor is asked for names, and has none
-    told: ToldCalls | None = None  # the refused calls of which the supervisor is told
+    told: ToldCalls | None = None  # the refused calls that are reported to the supervisor
     judged: JudgedCalls | None = None  # tier B: the calls that are judged one by one
     scopes_signals: bool = True  # Landlock keeps signals within the run
     binds: tuple[tuple[str, str], ...] = ()  # (source, path in the cell), read-only
@@ -127,11 +127,11 @@ class CellSpec:
     listen: tuple[int, ...] = ()  # ports of the cell's loopback that are served from outside
     readable: tuple[tuple[str, str], ...] = ()  # tier B: the project's (path, "r" | "list")
     session: bool = False  # the cell serves many runs
-    room: str = ""  # a folder for what is to be committed; without one it is kept in memory
+    room: str = ""  # a folder for changes to commit; without one they are in memory
 
 
 def pack_cell(spec: CellSpec) -> bytes:
-    """The description of a cell."""
+    """Return the description of a cell."""
     devices = tuple(path for path in box.DEVICES if os.path.exists(path))
     return _pack_cell(spec, box.system_entries(), devices)
 
@@ -174,7 +174,7 @@ def _describe_tree(
     devices: tuple[str, ...],
     packed: Packed,
 ) -> None:
-    """The file tree and network of a cell with namespaces."""
+    """Describe the file tree and network of a cell with namespaces."""
     read_only = READ_ONLY | NOSUID | NODEV
     accounts = box.account_files(spec.uid, spec.gid)
     accounts |= box.NAME_SERVICE if spec.names else {}

@@ -1,4 +1,4 @@
-"""How cells of a tier are described, for one project."""
+"""The description of a tier's cells, for one project."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Placement:
     search: ProjectSearch
     spawner: Spawner
     temporary: Path  # where tier B's cells have their folders, and others what they are shown
-    # Where a worktree's git data lies, as found when the project was opened: what a run writes
-    # into a `.git` file later must not choose what the next one is shown.
+    # The folder of a worktree's git data, as found when the project was opened: a `.git` file
+    # that a run writes later must not choose what the next run sees.
     repository: tuple[str, ...]
     rooms: Path | None = None  # where layouts may have their rooms
     travels: bool = False
 
     @property
     def can(self) -> Capabilities:
-        """What the tier's cells can do."""
+        """Return the capabilities of the tier's cells."""
         return TIERS[self.tier]
 
     @property
@@ -53,7 +53,7 @@ class Placement:
     def layout(
         self, profile: Profile, record: Record | None = None, *, session: bool = False
     ) -> Layout:
-        """The folders of one cell. Tier B has no file system of its own: its lie on the host.
+        """Return the folders of one cell. Tier B has no own file system: they are on the host.
 
         `record` is of the project that is to be committed to.
 
@@ -83,7 +83,7 @@ class Placement:
             raise
 
     def _with_room(self, layout: Layout, record: Record | None) -> Layout:
-        # A room whose ids can't be mapped is another user's: changes are kept in memory.
+        # A room whose IDs can't be mapped is another user's: changes stay in memory.
         if record is None or self.rooms is None or str(self.rooms) in self.spawner.refused:
             return layout
         self.rooms.mkdir(mode=0o700, exist_ok=True)
@@ -91,20 +91,20 @@ class Placement:
         return replace(layout, room=room, host_folder=room)
 
     def shortfall(self) -> str:
-        """Why no stronger tier is in use, and what would help: the end of a sentence."""
+        """Return why no stronger tier is used, and the fix: the end of a sentence."""
         lacking = self.isolation.layers["namespaces"]
         return (
-            f"and this machine gives tier {self.tier}: {lacking.reason}. To mend it, "
+            f"and this machine gives tier {self.tier}: {lacking.reason}. To fix it, "
             f"{lacking.remedy}."
         )
 
     def image(self, language: str) -> str:
-        """The image that a box of this language has: none, here."""
+        """Return "": cells have no image."""
         del language
         return ""
 
     def share(self, language: str, other: str) -> bool:
-        """Whether one box can serve programs of both languages: every one can, here."""
+        """Return True: every cell can serve programs of both languages."""
         del language, other
         return True
 
@@ -117,7 +117,7 @@ class Placement:
         *,
         session: bool = False,
     ) -> CellSpec:
-        """The description of a cell for this profile; one for a session serves many runs.
+        """Return the description of a cell for this profile; one for a session serves many runs.
 
         Raises:
             RequestError: what to guard in the project can't be found out.
@@ -168,7 +168,7 @@ class Placement:
         )
 
     def without_project(self, spec: CellSpec, substitute: str) -> CellSpec:
-        """The same cell with a folder of `temporary`, read-only, in the place of the project."""
+        """Return the same cell with a read-only folder of `temporary` instead of the project."""
         return replace(
             spec,
             project_source=self._source(f"{self.temporary}/{substitute}"),
@@ -178,21 +178,21 @@ class Placement:
         )
 
     def showing(self, spec: CellSpec, shown: Sequence[tuple[str, str]]) -> CellSpec:
-        """The same cell with further paths, read-only, if they lie at or below a staged one."""
+        """Return the same cell with more read-only paths, if they are at or below a staged one."""
         further = tuple((self._source(path), target) for path, target in shown)
         return replace(spec, shown=(*spec.shown, *further))
 
     def _source(self, path: str) -> str:
-        """Where the spawner reaches what lies at or below a staged path."""
+        """Return the spawner's path of a path at or below a staged one."""
         for top in (path, *map(str, Path(path).parents)):
             if top in self.spawner.staged:
                 return self.spawner.staged[top] + path[len(top) :]
         return path
 
     def _readable(self, layout: Layout) -> tuple[tuple[str, str], ...]:
-        """Tier B's grants of the project: the whole of a copy, else all but secrets.
+        """Return tier B's grants of the project: a whole copy, else everything except secrets.
 
-        Links to an environment, and scripts of one, name it where the project lies, not in a copy.
+        Links to an environment and its scripts use the path in the project, not in a copy.
         """
         if self.can.namespaces:
             return ()
@@ -204,7 +204,7 @@ class Placement:
         return ((str(layout.work_copy.folder), "rw"), *list_readable(self.search, environments))
 
     def _find_shown_paths(self, profile: Profile, layout: Layout) -> Iterator[tuple[str, str]]:
-        """The paths that a profile shows, those below the home at the same place of the cell's."""
+        """Yield the paths that a profile shows, moving those below the home to the cell's."""
         for path in profile.read:
             source = os.path.realpath(os.path.expanduser(path))
             target = f"{layout.home}/{path[2:]}" if path.startswith("~/") else path
@@ -214,11 +214,11 @@ class Placement:
 
 @functools.cache
 def _landlock_abi() -> int:
-    return landlock_abi()  # which asks the kernel, whose answer stands
+    return landlock_abi()  # the kernel's answer never changes
 
 
 def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:
-    """Those paths that the system folders of a cell don't show anyway."""
+    """Yield the paths that the system folders of a cell don't show anyway."""
     paths = tuple(paths)
     shown = box.system_entries()[0] if paths else ()
     for path in paths:
@@ -229,7 +229,7 @@ def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:
 def list_readable(
     search: ProjectSearch, tops: Iterable[Path] | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """List Landlock grants that cover the project but for its secrets (tier B can cover nothing).
+    """List Landlock grants for the project except its secrets (tier B can hide nothing).
 
     With `tops`, folders of it, they cover only those. A folder without secrets anywhere below is
     granted whole ("r"); any other is only listed ("list") and its entries are granted one by one.
@@ -248,7 +248,7 @@ def list_readable(
         for folder in sorted(path for path in tainted if Path(path).is_relative_to(top)):
             grants.append((folder, "list"))
             with os.scandir(folder) as entries:
-                # Never a link: granting one would grant what it leads to.
+                # Never a link: granting one would grant its target.
                 open_entries = (e for e in entries if not e.is_symlink())
                 grants += [(e.path, "r") for e in open_entries if e.path not in secrets | tainted]
     return tuple(dict.fromkeys(grants))

@@ -1,1 +1,1 @@
-"""Compiled programs: compiled in a cell without the project, and kept."""
+"""Compiled programs: compiled in a cell without the project, and stored."""

@@ -1,9 +1,9 @@
-"""Compiled programs: compiled in a cell that has no project, kept, and run from what was kept.
+"""Compiled programs: compiled in a cell without the project, stored, and run from the store.
 
-What a compiler leaves is kept only where it is a function of its key: the source, the toolchain's
-files, the flags, the system's packages. Hence the cell in which it works shows the source and
-nothing else of the project, has no network and none of the request's variables. A source that may
-reach for more, by its row's `inputs`, is compiled in the cell of its run.
+A product is stored only if it is a function of its key: the source, the toolchain's files, the
+flags, the system's packages. Hence the compiler's cell shows no file of the project except the
+source, and has no network and none of the request's variables. A source that may read more, by its
+row's `inputs`, is compiled in the cell of its run.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class CompiledStore:
         self._bytes_max = bytes_max
 
     def load(self, key: str) -> Compiled | None:
-        """What is kept under a key, which thereby was used now; a damaged entry is none."""
+        """Return the products stored under a key, and mark them as used; None if damaged."""
         path = self.folder / key
         try:
             packed = path.read_bytes()
@@ -69,7 +69,7 @@ class CompiledStore:
         return compiled
 
     def store(self, key: str, compiled: Compiled) -> None:
-        """Keep products, and let go of those used longest ago. A full disk keeps nothing."""
+        """Store products, and remove those used longest ago. A full disk stores nothing."""
         packed = _pack(compiled)
         if len(packed) > self._bytes_max * KEPT_SHARE:
             return
@@ -95,7 +95,7 @@ class CompiledStore:
 
 
 def _pack(compiled: Compiled) -> bytes:
-    """A line of JSON, then the contents in its order; the digest is over them."""
+    """Encode a line of JSON, then the contents in its order; the digest is over them."""
     made, diagnosis = compiled
     contents = b"".join((*made.values(), diagnosis))
     header = {
@@ -139,19 +139,19 @@ _DONE = runtimes.Step(("/bin/sh", "-c", ":"), "run")
 
 
 class Compiler:
-    """Runs requests, compiled programs among them from what is kept."""
+    """The runs of requests, with stored products of compiled programs."""
 
     def __init__(self, runner: Runner, store: CompiledStore, project: Path) -> None:
         self._runner = runner
         self._store = store
         self._project = project
-        self._impure: set[str] = set()  # what was tried, and does need the project
+        self._impure: set[str] = set()  # programs that turned out to need the project
         # What programs of the project may write, no server may trust.
         self._may_keep = not store.folder.is_relative_to(project)
         self._may_keep = self._may_keep and runner.placement.can.keeps_products
 
     async def run(self, execution: Execution, version: str | None) -> Completed:
-        """One program, from its placing to its end. Cancelling ends all of it.
+        """Run one program, from its placing to its end. Cancelling ends all of it.
 
         Raises:
             RequestError: the profile can't be given for this project here.
@@ -188,7 +188,7 @@ class Compiler:
         return _with_usage(await later.start(self._runner), spent)
 
     def _plan(self, execution: Execution, version: str | None) -> _Plan | None:
-        """How to compile a request's program by itself; None if it has to see the project."""
+        """Plan a separate compilation of a request's program; None if it must see the project."""
         checked, candidate = execution.checked, execution.candidate
         request, inputs = checked.request, candidate.toolchain.inputs
         assert inputs is not None
@@ -229,7 +229,7 @@ class Compiler:
             )
 
     def _final(self, attempt: Completed, checked: Checked) -> tuple[Completed, bytes]:
-        """A failed compilation as the result of the request, and all that the compiler said."""
+        """Return a failed compilation as the request's result, and all the compiler's messages."""
         _discard_artifacts(attempt.result)
         complaint = _whole(attempt, len_max=None) or b""
         isolation = for_run(self._runner.placement.isolation, checked.profile)
@@ -272,7 +272,7 @@ def _key(
     version: str | None,
     script: bytes | None,
 ) -> str:
-    """The digest of all that the products depend on."""
+    """Return the digest of all that the products depend on."""
     parts = {
         "version": KEY_VERSION,
         "machine": platform.machine(),
@@ -302,7 +302,7 @@ def _mark(path: str) -> tuple[int, int] | None:
 
 
 def _folders_above(checked: Checked, project: Path) -> list[Path]:
-    """The working folder, the script's, and those above them up to the project's."""
+    """Return the working folder, the script's, and those above them up to the project's."""
     starts = [Path(checked.cwd), *([Path(checked.script).parent] if checked.script else [])]
     found = {f for start in starts for f in (start, *start.parents) if f.is_relative_to(project)}
     return sorted(found)
@@ -312,9 +312,9 @@ def _folders_above(checked: Checked, project: Path) -> list[Path]:
 def _substitute(
     above: Path, project: Path, checked: Checked, script: bytes | None
 ) -> Iterator[Path]:
-    """A folder with nothing of the project but its working folder's name, and the script.
+    """Yield a folder with the script and an empty working folder, as a substitute for the project.
 
-    Without a script it is always the same one, as what waits for it shows.
+    Without a script it is always the same folder, as prewarmed cells show that one.
     """
     lock.own_folder(above)
     within = Path(checked.cwd).relative_to(project)
@@ -337,14 +337,14 @@ def _substitute(
 
 
 def _make_readable(top: Path, within: Path) -> None:
-    """Folders for another user to read: cells of a server that is root have one of their own."""
+    """Make folders readable for another user: cells of a root server have a separate user."""
     (top / within).mkdir(parents=True, exist_ok=True)
     for folder in (top, *(top / part for part in (within, *within.parents))):
         os.chmod(folder, 0o755)  # noqa: S103 - the folder above tells nobody its name
 
 
 def _take_products(products: tuple[str, ...], attempt: Completed) -> Compiled | None:
-    """The products of a compilation, all of them and nothing else; None if it gave none."""
+    """Take the products of a compilation, all of them and nothing else; None if it gave none."""
     result = attempt.result
     if result.status is not Status.OK:
         return None
@@ -366,7 +366,7 @@ def _is_product(name: str, products: tuple[str, ...]) -> bool:
 
 
 def _whole(completed: Completed, len_max: int | None) -> bytes | None:
-    """All that was said on stderr, byte for byte; None if it is too much or no text."""
+    """Return all of stderr, byte for byte; None if it is too long or not text."""
     stream, spool = completed.result.stderr, completed.stderr_spool
     if len_max is not None and (stream.bytes_total > len_max or stream.binary):
         return None
@@ -374,7 +374,7 @@ def _whole(completed: Completed, len_max: int | None) -> bytes | None:
 
 
 def _is_final(result: Result, candidate: runtimes.Candidate) -> bool:
-    """Whether a failed compilation would fail with the project, too."""
+    """Return whether a failed compilation would fail with the project, too."""
     if result.status in (Status.OK, Status.SANDBOX_ERROR):
         return False
     inputs = candidate.toolchain.inputs
@@ -393,7 +393,7 @@ def _discard_artifacts(result: Result) -> None:
 
 
 def _with_usage(completed: Completed, spent: Usage) -> Completed:
-    """The whole request's use: compiling came first."""
+    """Return the whole request's use: compiling came first."""
     usage = completed.result.usage
     both = replace(usage, wall_s=usage.wall_s + spent.wall_s, cpu_s=usage.cpu_s + spent.cpu_s)
     return replace(completed, result=replace(completed.result, usage=both))

@@ -37,7 +37,7 @@ REMOVAL_S_MAX = 60.0
 
 @dataclass(slots=True, eq=False)
 class Container:
-    """Started, its agent waiting for an order; whoever has it owes it a `remove`."""
+    """A started container whose agent waits for an order; its holder must call `remove`."""
 
     id: str
     spec: ContainerSpec
@@ -46,16 +46,16 @@ class Container:
     upper: Upper | None
     hello: Hello | None = None
     made_at: float = field(default_factory=trio.current_time)
-    remove_layout: Callable[[], None] | None = None  # what its run has on this host
+    remove_layout: Callable[[], None] | None = None  # removes its run's folders on this host
     bytes: int = 0  # its memory is the engine's
 
     @property
     def fresh(self) -> bool:
-        """Whether it still answers; its spec says what it shows."""
+        """Return whether it still answers; its spec describes its content."""
         return not self.link.broken
 
     async def fate(self) -> tuple[str, bool]:
-        """Why it is no more, as the engine says, and whether its memory was used up."""
+        """Return why it ended, as the engine reports it, and whether its memory was used up."""
         try:
             with trio.fail_after(10):
                 state = (await self.engine.call("inspect_container", self.id))["State"]
@@ -65,7 +65,7 @@ class Container:
         return f"the container has ended: {said}", bool(state.get("OOMKilled"))
 
     async def remove(self) -> bool:
-        """End it, and leave nothing of it; whether that is so, or the engine did not answer."""
+        """End it and remove everything of it; return False if the engine did not answer."""
         removed = False
         with trio.move_on_after(REMOVAL_S_MAX, shield=True):
             await self.link.close()
@@ -89,10 +89,10 @@ async def start(
     labels: Mapping[str, str],
     serve: Serve,
 ) -> Container:
-    """A container whose agent has said hello. `serve` has its link served.
+    """Start a container, and wait for its agent's hello. `serve` serves its link.
 
     Raises:
-        EngineError: it could not be made or started, or what answers is no agent of ours.
+        EngineError: it could not be made or started, or it is not our agent that answers.
     """
     upper = overlay = None
     if spec.overlay and host is not None:
@@ -101,7 +101,7 @@ async def start(
     identity, link = "", None
     try:
         body = configuration(spec, labels, engine.facts.processors, overlay)
-        with trio.CancelScope(shield=True):  # what was made must be known, to be taken away
+        with trio.CancelScope(shield=True):  # a made container must be known to be removed
             identity = (await engine.call("create_container_from_config", body))["Id"]
         with trio.fail_after(START_S_MAX):
             link = Link(await engine.attach(identity))
@@ -132,7 +132,7 @@ async def _hello(container: Container) -> Hello:
         what = f"speaks protocol {hello['protocol']}, not {PROTOCOL}" if hello else fate
         raise EngineError(
             f"the agent of image {container.spec.image} {what}; "
-            "`context-mode doctor images build` makes the images anew"
+            "`context-mode doctor images build` rebuilds the images"
         )
     if exposed := hello["exposed"]:
         raise EngineError(
@@ -150,7 +150,7 @@ BringBack = Callable[[int, Exit], Awaitable[None]]
 
 
 class ContainerBox:
-    """From the taking of a container until nothing of it is left."""
+    """A container's box, from the lease of the container to its removal."""
 
     def __init__(self, container: Container, folder: Path) -> None:
         self.owner = (os.geteuid(), os.getegid())
@@ -167,7 +167,7 @@ class ContainerBox:
         self._consumed = Consumption(None, 0, 0)
 
     async def begin(self, packed: bytes, files: bytes | None, ports: Sequence[int]) -> None:
-        """Say what the box is like; `take_fds` then gives the sockets that listen on `ports`.
+        """Describe the box to the agent; `take_fds` then returns the listening sockets of `ports`.
 
         Raises:
             SandboxError: the container is gone.
@@ -178,23 +178,15 @@ class ContainerBox:
         await self._order("cell", packed, [] if files is None else [files], ports)
 
     async def start(self, packed: bytes, stdin: bytes | None) -> dict[str, int]:
-        """See `Cell.start`.
-
-        Raises:
-            SandboxError: the container is gone.
-        """
+        """Start a program: see `Cell.start`."""
         return await start_with_pipes(self.run, packed, stdin, self.owner)
 
     async def run(self, packed: bytes, stdio: Sequence[int]) -> None:
-        """See `Cell.run`.
-
-        Raises:
-            SandboxError: the container is gone.
-        """
+        """Run a program: see `Cell.run`."""
         await self.order(b"run", packed, stdio)
 
     async def order(self, name: bytes, packed: bytes, fds: Sequence[int] = ()) -> None:
-        """See `Cell.order`. The descriptors stay the caller's.
+        """Send an order: see `Cell.order`. The descriptors stay the caller's.
 
         Raises:
             SandboxError: the container is gone.
@@ -211,19 +203,19 @@ class ContainerBox:
                 moves.append(partial(_send_all, own))
             else:
                 described.append("written")
-                # What an interpreter answers comes behind what its program has printed.
+                # An interpreter's answer follows the output of its program.
                 moves.append(partial(_receive_all, own, is_last=place >= OUTPUTS))
         channels = await self._order(name.decode(), packed, described)
         for channel, move in zip(channels, moves, strict=True):
             self._link.start(partial(move, channel))
 
     async def stop(self) -> None:
-        """See `Cell.stop`."""
+        """Stop the program: see `Cell.stop`."""
         with contextlib.suppress(SandboxError):
             await self._order("stop", b"", [])
 
     async def exit(self) -> Exit:
-        """See `Cell.exit`.
+        """Wait for the program's end: see `Cell.exit`.
 
         Raises:
             SandboxError: the program could not be started, or the container is gone.
@@ -245,9 +237,9 @@ class ContainerBox:
         return report
 
     async def message(self) -> FromSupervisor:
-        """What the supervisor says next; nothing if it is gone. Files are put aside.
+        """Return the supervisor's next message; None if it is gone. Files are put aside.
 
-        That it is gone is told once as an error, with what the engine says of it.
+        Its end is reported once as an error, with the engine's words.
         """
         while True:
             said = await self._link.message()
@@ -275,34 +267,34 @@ class ContainerBox:
 
     @property
     def enforces(self) -> bool:
-        """Not every rootless engine can. And a kernel inside must come to its limits before what
-        runs that kernel comes to Docker's: that would be the end of both."""
+        """Return whether Docker sets the limits: some rootless engines can't, and a guest kernel
+        must reach its limits before its host process reaches Docker's, which ends both."""
         facts = self.container.engine.facts
         return facts.limits and not has_own_kernel(self.container.spec.runtime)
 
     def consumption(self) -> Consumption:
-        """What the container's control group counted, as of the latest message."""
+        """Return the counts of the container's control group, as of the latest message."""
         return self._consumed
 
     def take_fds(self) -> list[int]:
-        """See `Cell.take_fds`."""
+        """Take the descriptors: see `Cell.take_fds`."""
         fds, self._fds = self._fds, []
         return fds
 
     def take_upper(self) -> int | None:
-        """See `Cell.take_upper`."""
+        """Open the folder of the writes: see `Cell.take_upper`."""
         upper = self.container.upper
         return None if upper is None else os.open(upper.folder / "upper", FOLDER)
 
     def end(self) -> None:
-        """Let nothing more come of it. The container itself is removed by `Container.remove`."""
+        """Accept nothing more from it. The container itself is removed by `Container.remove`."""
         for fd in self.take_fds():
             os.close(fd)
         for path in self._listening.values():
             path.unlink(missing_ok=True)
 
     async def wait_ended(self) -> None:
-        """See `Cell.wait_ended`."""
+        """Wait for the end: see `Cell.wait_ended`."""
         with contextlib.suppress(SandboxError):  # one that has ended can't be killed
             await self.container.engine.call("kill", self.container.id)
         with contextlib.suppress(SandboxError):
@@ -318,7 +310,7 @@ class ContainerBox:
             raise SandboxError(why) from error
 
     def _listen(self, port: int) -> socket.socket:
-        """A socket whose connections are those made to `port` in the container."""
+        """Open a socket whose connections are those made to `port` in the container."""
         lock.own_folder(self._folder.parent)
         lock.own_folder(self._folder)
         path = self._folder / f"{port}-{secrets.token_hex(4)}"
@@ -329,7 +321,7 @@ class ContainerBox:
         return listener
 
     async def _connect(self, port: int, channel: Channel) -> None:
-        """A program has connected: so do we, in its place."""
+        """Connect here for a program that has connected in the container."""
         path = self._listening.get(port)
         try:
             stream = await trio.open_unix_socket(str(path))
@@ -352,7 +344,7 @@ class ContainerBox:
 
 
 def _content(fd: int) -> bytes:
-    """All of a file; nothing of a device that has no end."""
+    """Return the content of a regular file; b"" for devices, which may be endless."""
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         return b""
     content = bytearray()

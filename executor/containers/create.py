@@ -1,4 +1,4 @@
-"""What Docker is asked for: the configuration of one container. Pure."""
+"""Docker's configuration of one container. Pure."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ TASKS_OF_ONE = 16  # gVisor takes a thread of the machine for each pair of proce
 # root, which is none of the machine's, and programs are of a user that can't become it.
 TO_CHANGE_USER = ("SETUID", "SETGID", "SETPCAP")
 TO_STOP = ("SYS_PTRACE",)  # processes of another user than the agent's
-CPU_SHARES = 512  # of the usual 1024: whoever else works on that machine goes first
+CPU_SHARES = 512  # of the usual 1,024: other work on that machine comes first
 Mount = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerSpec:
-    """All that a container may touch. Two that are equal can stand in for each other.
+    """Everything that a container may touch. Two equal specs are interchangeable.
 
     Mounts are (path on the engine's host, path in the container), in their order.
     """
@@ -53,17 +53,17 @@ class ContainerSpec:
 
     @property
     def key(self) -> ContainerSpec:
-        """Containers of equal specs are interchangeable."""
+        """Return the spec itself: containers of equal specs are interchangeable."""
         return self
 
     @property
     def label(self) -> str:
-        """The image's name, as pools show it."""
+        """Return the image's name, as pools show it."""
         return self.image.rpartition("/")[2]
 
 
 def of_box(limits: Limits) -> Limits:
-    """Those that a container has from its beginning; the others are each run's own."""
+    """Return the limits that a container has from its start; the others are set for each run."""
     return replace(limits, wall_s=1, cpu_s=1, file_bytes=1, output_bytes=1, artifact_bytes=1)
 
 
@@ -73,9 +73,9 @@ def configuration(
     processors: int,
     overlay: Mount | None = None,
 ) -> dict[str, Any]:
-    """The body of Docker's `POST /containers/create`; `overlay` mounts the project."""
+    """Return the body of Docker's `POST /containers/create`; `overlay` mounts the project."""
     mounts = [overlay] if overlay else []
-    # A folder is mounted before what lies in it, whatever it is mounted from.
+    # A folder is mounted before its entries, whatever it is mounted from.
     binds = [(target, source, False) for source, target in spec.writable]
     binds += [(target, source, True) for source, target in spec.read_only]
     mounts += [_bind(source, target, read_only) for target, source, read_only in sorted(binds)]
@@ -127,9 +127,9 @@ def configuration(
 
 
 def has_own_kernel(runtime: str) -> bool:
-    """Whether a runtime puts a kernel of its own between programs and the machine's, by its name.
+    """Return whether a runtime has its own kernel between programs and the machine's, by its name.
 
-    Where the name tells too little, the agent finds it out and is refused: see `container`.
+    If the name is unclear, the agent detects it and is refused: see `container`.
     """
     return runtime.startswith(OWN_KERNELS)
 
@@ -137,10 +137,10 @@ def has_own_kernel(runtime: str) -> bool:
 def overlay_volume(
     lower: str, folder: str, target: str, labels: Mapping[str, str], *, read_only: bool = False
 ) -> Mount:
-    """A volume that the daemon mounts as an overlay, and removes with the container.
+    """Describe a volume that the daemon mounts as an overlay, and removes with the container.
 
-    `folder` holds its `upper` and `work`. Whatever the host's default is, no folder is redirected:
-    who reads the upper folder knows nothing of that.
+    `folder` holds its `upper` and `work`. No folder is redirected, whatever the host's default is:
+    readers of the upper folder do not support that.
     """
     options = f"lowerdir={lower},upperdir={folder}/upper,workdir={folder}/work,redirect_dir=off"
     if read_only:  # Docker itself takes no such flag for a volume without a name
@@ -164,7 +164,7 @@ def _bind(source: str, target: str, read_only: bool) -> Mount:
 
 
 def _scratch(spec: ContainerSpec) -> dict[str, str]:
-    """Where the program may write: each sized in bytes and in files."""
+    """Return the folders that the program may write, each limited in bytes and in files."""
     uid, gid = spec.user
     own = f"uid={uid},gid={gid},nosuid,nodev,exec"
     ours = "uid=0,gid=0,nosuid,nodev,exec" if has_own_kernel(spec.runtime) else own

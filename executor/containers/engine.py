@@ -39,12 +39,12 @@ FAULTS = (docker_errors.DockerException, RequestException, OSError)
 
 
 class EngineError(SandboxError):
-    """The engine can't be reached, or refused what was asked of it."""
+    """The engine cannot be reached, or refused a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What an engine says of itself."""
+    """The engine's description of itself."""
 
     version: str
     processors: int
@@ -67,8 +67,8 @@ class DockerEngine:
     async def call(self, method: str, *args: Any, **named: Any) -> Any:  # noqa: ANN401 - the SDK's
         """Call a method of the SDK's `APIClient`, in a thread.
 
-        Cancelling does not wait for the answer, but what was asked may still be done. While it
-        takes, the engine is pinged: some calls take long, but none of an engine that hangs ends.
+        Cancelling does not wait for the answer, and the engine may still do the work. During the
+        call the engine is pinged: some calls take long, but an engine that hangs ends none.
 
         Raises:
             EngineError: it failed, took over `CALL_S_MAX`, or the engine hangs.
@@ -95,14 +95,14 @@ class DockerEngine:
         call.cancel()
 
     def close(self) -> None:
-        """Let go of the connections that calls have used."""
+        """Close the connections that calls have used."""
         self.api.close()
 
     async def attach(self, container: str) -> trio.abc.Stream:
-        """The container's standard streams, parted as the engine parts them.
+        """Return the container's standard streams, separated as the engine separates them.
 
         Raises:
-            EngineError: it can't be reached, or there is no such container.
+            EngineError: it cannot be reached, or the container does not exist.
         """
         path = f"/containers/{container}/attach?stream=1&stdin=1&stdout=1&stderr=1"
         head = (
@@ -124,7 +124,7 @@ class DockerEngine:
 
 
 async def connect(where: Endpoint) -> DockerEngine:
-    """An engine that answers.
+    """Connect to an engine that answers.
 
     Raises:
         EngineError: it does not, or not in time.
@@ -160,7 +160,7 @@ def _connect(where: Endpoint) -> DockerEngine:
 
 
 def _limits(info: Mapping[str, Any]) -> bool:
-    """What an engine does not say is taken for a no."""
+    """Return the limits that an engine supports; a missing value counts as unsupported."""
     told = info.get("MemoryLimit"), info.get("PidsLimit")
     return info.get("CgroupDriver") not in ("none", "", None) and all(told)
 
@@ -192,7 +192,7 @@ async def _call_in_thread(call: Callable[[], T]) -> T:
 
 
 def _cause(error: BaseException) -> str:
-    """What the system or TLS said first of all; the SDK wraps it into an account of its tries."""
+    """Return the first error of the system or TLS; the SDK wraps it into a report of its tries."""
     said, inner = str(error), error.__context__
     while inner is not None:
         if isinstance(inner, ssl.SSLCertVerificationError):
@@ -204,7 +204,7 @@ def _cause(error: BaseException) -> str:
 
 
 async def _dial(where: Endpoint) -> trio.abc.Stream:
-    """A connection to the engine, by each kind of address that the SDK takes."""
+    """Connect to the engine, by each kind of address that the SDK supports."""
     parts = urlsplit(where.url)
     if parts.scheme == "unix":
         return await trio.open_unix_socket(parts.path)
@@ -219,10 +219,10 @@ async def _dial(where: Endpoint) -> trio.abc.Stream:
 
 
 async def _read_upgrade(stream: trio.abc.Stream) -> None:
-    """Past the engine's answer, byte by byte: the stream proper may follow at once.
+    """Skip the engine's answer byte by byte, as the stream may follow at once.
 
     Raises:
-        OSError: it is a refusal.
+        OSError: the engine refused.
     """
     head = b""
     while not head.endswith(b"\r\n\r\n"):
@@ -252,12 +252,12 @@ class Endpoint:
 
     @property
     def patience_s(self) -> float:
-        """Seconds in which it has to say what it is: behind ssh, after three handshakes."""
+        """Return the seconds to wait for its description: with ssh, after three handshakes."""
         return 30.0 if self.is_ssh else 2.5
 
 
 def find_endpoint(environ: Mapping[str, str] = os.environ) -> Endpoint:
-    """The engine that `docker` would use: by DOCKER_HOST, else by the current context.
+    """Find the engine that `docker` would use: by DOCKER_HOST, else by the current context.
 
     Raises:
         EngineError: the current context can't be read.
@@ -275,12 +275,12 @@ def find_endpoint(environ: Mapping[str, str] = os.environ) -> Endpoint:
 
 
 def _of_context(environ: Mapping[str, str]) -> Endpoint | None:
-    """By `docker context`, whose store goes by digests of names; None for the default.
+    """Find it by `docker context`, whose store uses digests of names; None for the default.
 
-    Read here, since the SDK finds contexts only where there is a config.json beside them.
+    Read here, since the SDK finds contexts only if there is a config.json next to them.
 
     Raises:
-        EngineError: it can't be read.
+        EngineError: it cannot be read.
     """
     folder = Path(environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
     name = environ.get("DOCKER_CONTEXT") or _read(folder / "config.json").get("currentContext")
@@ -290,7 +290,7 @@ def _of_context(environ: Mapping[str, str]) -> Endpoint | None:
     context = _read(store / "meta" / digest / "meta.json")
     host = context.get("Endpoints", {}).get("docker", {}).get("Host")
     if not host:
-        raise EngineError(f"docker context: there is none called {name} in {folder}")
+        raise EngineError(f"docker context: no context {name} in {folder}")
     keys = store / "tls" / digest / "docker"
     return Endpoint(str(host), keys if keys.is_dir() else None)
 

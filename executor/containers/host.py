@@ -1,8 +1,8 @@
-"""Folders and binds on this host for containers, and what dead servers left of both.
+"""Folders and binds on this host for containers, and the remains of dead servers.
 
-As real root the project is bound with its owner's id mapped to the containers' user, as the spawner
-does for cells. What runs write to it goes to a tmpfs of their own, sized in bytes and files. Any
-other user's containers run as that user, and what they write lies in an ordinary folder.
+As real root the project is bound with its owner's ID mapped to the containers' user, as the spawner
+does for cells. Writes of runs go to a separate tmpfs, sized in bytes and files. Any other user's
+containers run as that user, and their writes go to an ordinary folder.
 """
 
 from __future__ import annotations
@@ -96,10 +96,10 @@ class Upper:
     lower: str
     volume: Mount
     is_mounted: bool
-    before: Snapshot  # what was in it at first
+    before: Snapshot  # its initial content
 
     def changes(self) -> tuple[ReportedChanges, bool]:
-        """What was written, when nothing runs that could write on; and whether it is full."""
+        """Return the changes, once no process can write any more; and whether it is full."""
         upper, lower = os.open(self.folder / "upper", FOLDER), os.open(self.lower, FOLDER)
         try:
             return of_overlay(upper, lower, self.before), has_no_room(upper)
@@ -127,25 +127,25 @@ class EngineHost:
 
     @property
     def accounts(self) -> tuple[Path, ...]:
-        """The container's own /etc files, where its user is not the image's."""
+        """Return the container's own /etc files, if its user is not the image's."""
         return () if self.as_root else (self.base / "passwd", self.base / "group")
 
     def empty_in_place_of(self, path: str) -> str:
-        """What is shown in place of a secret: nothing, to nobody."""
+        """Return the stand-in for a secret: empty, and readable by nobody."""
         return str(self.base / ("empty-folder" if os.path.isdir(path) else "empty-file"))
 
     def source(self, path: str) -> str:
-        """Where the engine finds a path, or what it lies below."""
+        """Return the path at which the engine finds a path, or a folder above it."""
         for top in (path, *map(str, Path(path).parents)):
             if top in self.sources:
                 return self.sources[top] + path[len(top) :]
         return path
 
     def make_upper(self, spec: ContainerSpec, labels: Mapping[str, str]) -> Upper:
-        """Room for one container's writes to the project.
+        """Make room for one container's writes to the project.
 
         Raises:
-            SandboxError: it could not be mounted, or what has to be absent left out.
+            SandboxError: it could not be mounted, or hidden paths could not be left out.
         """
         folder = Path(tempfile.mkdtemp(dir=self.base))
         if self.as_root:
@@ -178,7 +178,7 @@ class EngineHost:
 
 
 def _without(names: Sequence[str], lower: str, upper: Path) -> Snapshot:
-    """What the upper folder holds once `names` are left out of the view."""
+    """Return the content of the upper folder once `names` are left out of the view."""
     if not names:
         return {}
     leave_out(names, Path(lower), upper)
@@ -190,7 +190,7 @@ def _without(names: Sequence[str], lower: str, upper: Path) -> Snapshot:
 
 
 def can_overlay(project: Path) -> bool:
-    """Whether a path can be named among an overlay's options."""
+    """Return whether a path can be written among an overlay's options."""
     return not set(",:\\") & set(str(project))
 
 
@@ -198,13 +198,13 @@ def can_overlay(project: Path) -> bool:
 def open_host(
     instance: Instance, project: Path, shown: Sequence[str], layers: str
 ) -> Iterator[EngineHost]:
-    """What this host gives to containers; `shown` are further paths they may be given.
+    """Open this host's folders for containers; `shown` are additional paths they may show.
 
-    Below the folder `layers` are those of packages. Where its ids can't be mapped, it is shown
-    with the modes that its files have.
+    The folder `layers` has those of packages. If its IDs cannot be mapped, it is shown with the
+    modes of its files.
 
     Raises:
-        SandboxError: as root, ids could not be mapped.
+        SandboxError: as root, IDs could not be mapped.
     """
     as_root = os.geteuid() == 0
     if as_root and not capabilities.holds(capabilities.SYS_ADMIN):
@@ -231,7 +231,7 @@ def open_host(
 def _map_binds(
     base: Path, project: Path, shown: Sequence[str], user: tuple[int, int], layers: str
 ) -> tuple[dict[str, str], str]:
-    """Where each path is bound, its owner being `user` there; the project also writably."""
+    """Return where each path is bound with its owner as `user`; the project also writably."""
     paths = [str(project), *(path for path in dict.fromkeys(shown) if path != str(project))]
     sources = {path: str(base / f"shown-{number}") for number, path in enumerate(paths)}
     live, mapped_layers = str(base / "live"), str(base / "layers")
@@ -260,7 +260,7 @@ def _map_binds(
 
 
 def take_away(base: Path) -> None:
-    """Unmount all below `base` and remove its empty folders: never what is in them.
+    """Unmount all below `base` and remove its empty folders, never their content.
 
     A project may still be bound here, which no recursive removal must ever meet.
     """
@@ -278,7 +278,7 @@ def take_away(base: Path) -> None:
 
 
 def unmount(path: Path) -> None:
-    """Take a mount and the empty folder under it away, as far as that can be done."""
+    """Remove a mount and the empty folder under it, if possible."""
     with contextlib.suppress(StepError):
         detach(str(path))
     with contextlib.suppress(OSError):
@@ -291,9 +291,9 @@ SWEEP_S_MAX = 10.0
 
 
 def list_labels(instance: str, instances: Path, project: Path) -> dict[str, str]:
-    """What everything bears that this server makes.
+    """Return the labels of everything that this server makes.
 
-    The folder of the locks and the machine are told too: an engine may serve many.
+    They include the folder of the locks and the machine: an engine may serve many.
     """
     return {
         INSTANCE: instance,
@@ -304,7 +304,7 @@ def list_labels(instance: str, instances: Path, project: Path) -> dict[str, str]
 
 
 def machine() -> str:
-    """A name for this machine that no other has, and that tells nothing of it."""
+    """Return a unique name for this machine that reveals nothing about it."""
     try:
         identity = Path("/etc/machine-id").read_text().strip()
     except OSError:
@@ -313,7 +313,7 @@ def machine() -> str:
 
 
 def is_alive(instance: str, instances: Path) -> bool:
-    """Whether a server of that id holds its lock; one whose lock is gone has ended in order."""
+    """Return whether a server holds its lock; one whose lock is gone has ended normally."""
     try:
         return is_held(instances / f"{instance}.lock")
     except FileNotFoundError:
@@ -323,11 +323,10 @@ def is_alive(instance: str, instances: Path) -> bool:
 
 
 async def sweep(engine: DockerEngine, instances: Path) -> list[str]:
-    """Remove what dead servers of this folder of locks left; the ids of the containers.
+    """Remove the containers and volumes of dead servers of this folder; return the containers' IDs.
 
-    Nothing without our label is touched, and nothing of a living server. A container that never
-    came to start can't be removed by some engines: after `SWEEP_S_MAX` the rest is left to the
-    next start.
+    Only resources with our label and of dead servers are removed. Some engines cannot remove
+    a container that never started: after `SWEEP_S_MAX` the rest is left to the next start.
 
     Raises:
         EngineError: the engine does not answer.

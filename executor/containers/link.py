@@ -74,7 +74,7 @@ class Channel:
         await self.link.send(END, self.number)
 
     async def receive(self) -> bytes:
-        """What comes next, nothing at the end; what came before counts as delivered by then."""
+        """Return the next data, empty at the end; earlier data then counts as delivered."""
         if self.given:
             self.undelivered -= self.given
             self.unacknowledged += self.given
@@ -114,11 +114,11 @@ class Link:
 
     @property
     def complaint(self) -> str:
-        """The last that the agent itself wrote to stderr: nothing, unless it failed."""
+        """Return the agent's last own line on stderr: empty, unless it failed."""
         return self._complaint.decode(errors="replace").strip()
 
     async def serve(self) -> None:
-        """Move what comes and what goes until the stream ends or `close` is called."""
+        """Move data both ways until the stream ends or `close` is called."""
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._attend)
@@ -141,12 +141,12 @@ class Link:
             channel.wake()
 
     async def close(self) -> None:
-        """Hang up: the agent ends everything in its container, and then itself."""
+        """Close the stream: the agent then ends everything in its container, and itself."""
         self.broken = self.broken or "it was closed"
         await trio.aclose_forcefully(self._stream)
 
     def check(self) -> None:
-        """Raises: trio.BrokenResourceError: the container is gone."""
+        """Raise trio.BrokenResourceError if the container is gone."""
         if self.broken:
             raise trio.BrokenResourceError(self.broken)
 
@@ -185,9 +185,9 @@ class Link:
             await self._stream.send_all(frame(kind, channel, content))
 
     async def message(self) -> FromAgent:
-        """What the agent says next; nothing if it is gone.
+        """Return the agent's next message; None if it is gone.
 
-        All that programs wrote before has then been handed on, if anybody takes it in time.
+        All earlier output of programs has then been passed on, if a reader takes it in time.
         """
         try:
             said = await self._messages.receive()
@@ -197,7 +197,7 @@ class Link:
         return said
 
     async def flush(self, below: float = math.inf) -> None:
-        """Until all that came on channels with lower numbers is handed on, or takes too long."""
+        """Wait until all data of channels with lower numbers is passed on, or it takes too long."""
         with trio.move_on_after(FLUSH_S_MAX):
             while any(c.undelivered for c in self._channels.values() if c.number < below):
                 if self.delivered.is_set():
@@ -205,7 +205,7 @@ class Link:
                 await self.delivered.wait()
 
     def start(self, task: Callable[[], Awaitable[None]]) -> None:
-        """Have a task run for as long as this link does."""
+        """Run a task for as long as this link is open."""
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             self._work.send_nowait(task)
 
@@ -215,7 +215,7 @@ class Link:
                 nursery.start_soon(_unless_gone, task)
 
     async def _receive(self) -> None:
-        """The engine parts the container's two outputs: an 8-byte head before each piece."""
+        """Receive frames. The engine separates both outputs: an 8-byte head before each piece."""
         held = bytearray()
         while chunk := await self._stream.receive_some(CHUNK_BYTES * 4):
             held += chunk

@@ -45,7 +45,7 @@ class Leases(Prewarming, Protocol):
     """The pool that containers come from."""
 
     def lease(self, spec: ContainerSpec) -> AbstractAsyncContextManager[Container]:
-        """A container for one run or session; disposed of on the way out.
+        """Lease a container for one run or session, and dispose of it at the end.
 
         Raises:
             SandboxError: none could be made.
@@ -68,7 +68,7 @@ class ContainerPlace:
 
     @property
     def can(self) -> Capabilities:
-        """What containers can do."""
+        """Return the capabilities of containers."""
         return TIERS[self.isolation.tier]
 
     @property
@@ -78,10 +78,10 @@ class ContainerPlace:
     def layout(
         self, profile: Profile, record: Record | None = None, *, session: bool = False
     ) -> Layout:
-        """The folders of one box, and where the project travels what is to be sent of it.
+        """Return the folders of one box, and if the project is copied, the copy to send.
 
-        `record` is of the project that is to be committed to. A session works on a copy then:
-        nobody but the engine could mount a new overlay, and it does not in a running container.
+        `record` is of the project that changes are committed to. A session then works on a copy:
+        only the engine could mount a new overlay, and not in a running container.
 
         Raises:
             RequestError: it is too large for that.
@@ -107,33 +107,33 @@ class ContainerPlace:
         return layout
 
     def shortfall(self) -> str:
-        """Why no stronger tier is in use, and what would help: the end of a sentence."""
+        """Return why no stronger tier is used, and the fix: the end of a sentence."""
         return (
-            f"and programs run in containers here (tier {self.isolation.tier}). To mend it, "
+            f"and programs run in containers here (tier {self.isolation.tier}). To fix it, "
             "leave out isolation = container, or use another profile."
         )
 
     @property
     def travels(self) -> bool:
-        """Whether containers get a copy of the project, because it can't be mounted."""
+        """Return whether containers get a copy of the project, because it cannot be mounted."""
         return self.host is None
 
     def image(self, language: str) -> str:
-        """The image that a box of this language has."""
+        """Return the image of a box of this language."""
         return self.image_of(language)
 
     def share(self, language: str, other: str) -> bool:
-        """Whether one box can serve programs of both."""
+        """Return whether one box can serve programs of both."""
         return self.image_of(language) == self.image_of(other)
 
     @contextlib.asynccontextmanager
     async def open_box(
         self, job: Job, layout: Layout, *, session: bool = False
     ) -> AsyncIterator[tuple[Box, Meter | None]]:
-        """A container for a job. On the way out it is ended, and removed in the background.
+        """Open a container for a job; end it after the block, and remove it in the background.
 
         Raises:
-            SandboxError: none could be made; what it says tells what to do.
+            SandboxError: none could be made; the message has a remedy.
         """
         stack = contextlib.AsyncExitStack()
         try:
@@ -162,7 +162,7 @@ class ContainerPlace:
             yield box, box
 
     def _room(self, spec: ContainerSpec) -> Layers:
-        """What holds the writes to the project, in the words of a cell's supervisor."""
+        """Return the place of writes to the project, in the words of a cell's supervisor."""
         if self.host is None:
             return {"room": "on a sized tmpfs"}
         if spec.overlay:
@@ -171,9 +171,9 @@ class ContainerPlace:
         return {}
 
     def spec(self, job: Job, copy: WorkCopy | None = None) -> ContainerSpec:
-        """The container that a job needs, with the project's files as they are now, or a copy.
+        """Return the container that a job needs, with the project's present files, or a copy.
 
-        One with folders of this job alone is not made for others, which may want them anew.
+        One with folders of this job alone is not prewarmed, since others need different folders.
         """
         spec = self._showing_project(job, copy)
         if self.host is None or not (job.shown or job.substitute):
@@ -204,7 +204,7 @@ class ContainerPlace:
         return self._add_mounts(spec, hidden, job.profile, self.host)
 
     def _find_shown(self, profile: Profile, host: EngineHost) -> Iterator[tuple[str, str]]:
-        """What is shown of this host besides the project."""
+        """Yield the paths of this host that are shown in addition to the project."""
         yield from ((host.source(path), path) for path in self.repository)
         for path in profile.read:
             source = os.path.realpath(os.path.expanduser(path))
@@ -219,7 +219,7 @@ class ContainerPlace:
     def _add_mounts(
         self, spec: ContainerSpec, hidden: Guarded, profile: Profile, host: EngineHost
     ) -> ContainerSpec:
-        """The spec with the project and all else that is shown of this host."""
+        """Add the project and all other shown paths of this host to the spec."""
         project = str(self.project)
         read_only = list(self._find_shown(profile, host))
         absent = [name for name in hidden.paths if is_special(f"{project}/{name}")]
@@ -237,7 +237,7 @@ class ContainerPlace:
         )
 
     def _cell(self, spec: ContainerSpec, session: bool) -> bytes:
-        """The description of the box for the agent; see `executor.cells.description.pack_cell`."""
+        """Describe the box for the agent; see `executor.cells.description.pack_cell`."""
         commits = spec.access == ProjectAccess.COMMIT.value
         read_only = spec.access == ProjectAccess.READ_ONLY.value
         writable = WRITABLE if read_only else (*WRITABLE, spec.project)
@@ -268,7 +268,7 @@ class ContainerPlace:
             "heavy_notices": told,
             "project": {
                 "target": spec.project,
-                # Of a copy that has travelled, what changes is found as in a live project.
+                # Changes of a transferred copy are found as in a live project.
                 "mode": "live" if spec.shipped and not session else "read_only",
                 "commit": False,
                 "secrets": [],

@@ -1,4 +1,4 @@
-"""A project that travels: to a container as an archive, back as a bundle of what a run changed.
+"""Transfer of a project: to a container as an archive, back as a bundle of a run's changes.
 
 For engines that do not share this machine's file systems: remote ones, rootless ones, those in a
 virtual machine.
@@ -53,12 +53,12 @@ def pack(search: ProjectSearch, archive: Path) -> None:
 
 
 def pack_instead(folder: Path, shown: Sequence[tuple[str, str]], project: str) -> bytes:
-    """Pack a folder that is shown in the project's place, with further paths that it names.
+    """Pack a folder that is shown instead of the project, with additional paths that it names.
 
-    These lie below the project there: what the texts of `folder` say of their targets follows.
+    These are below the project there: texts in `folder` are rewritten to those paths.
 
     Raises:
-        OSError: something can't be read.
+        OSError: a file cannot be read.
     """
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
@@ -76,8 +76,8 @@ def pack_instead(folder: Path, shown: Sequence[tuple[str, str]], project: str) -
 
 
 def _walk_shown(top: int, search: ProjectSearch) -> Iterator[tuple[str, int, os.DirEntry[str]]]:
-    """What is no secret, and not in one, reached through no link: its path, and the descriptor of
-    its folder."""
+    """Yield every entry that is not secret, reached through no link: its path, and the descriptor
+    of its folder."""
     secrets = {*search.look().secrets}
     for prefix, descriptor, entries in walk(top, lambda path: path not in secrets, lambda _: None):
         for entry in sorted(entries, key=lambda each: each.name):
@@ -107,13 +107,13 @@ def _add(tar: tarfile.TarFile, path: str, descriptor: int, info: os.stat_result)
 
 
 def bring_back(archive: int, changed: list[tuple[str, str, int | None]], copy: Path) -> None:
-    """Bring a copy of the project to what a run has made of it: `changed` and their contents.
+    """Apply a run's changes to a copy of the project: `changed` and their contents.
 
-    The names were chosen by a program: none leads out of the copy.
+    A program chose the names: a name that points outside the copy is refused.
 
     Raises:
-        SandboxError: one would have.
-        OSError: the copy can't be written.
+        SandboxError: a name does.
+        OSError: the copy cannot be written.
     """
     for path, change, _ in changed:
         if change == "deleted":

@@ -17,11 +17,11 @@ from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
 
 CONNECT_S_MAX = 15
-POOL = 4  # connections that are kept; each is a process
+POOL = 4  # open connections; each is a process
 
 
 def command(url: str) -> list[str]:
-    """What to start for a connection. It asks nobody anything: there is no terminal to ask at."""
+    """Return the command of a connection. It never prompts: there is no terminal."""
     parts = urlsplit(url)
     login = f"{parts.username}@{parts.hostname}" if parts.username else str(parts.hostname)
     port = ["-p", str(parts.port)] if parts.port else []
@@ -30,10 +30,10 @@ def command(url: str) -> list[str]:
 
 
 def why_not(url: str) -> str:
-    """Why no connection can be made, as `ssh` or the `docker` behind it says; empty if one can.
+    """Return why no connection can be made, in the words of `ssh` or `docker`; "" if one can.
 
     Raises:
-        OSError: `ssh` can't be started.
+        OSError: `ssh` cannot be started.
     """
     try:
         tried = subprocess.run(
@@ -73,19 +73,19 @@ class Dialled(trio.abc.Stream):
 
 
 class SshAdapter(BaseHTTPAdapter):  # type: ignore[misc]
-    """Carries the SDK's requests."""
+    """An adapter for the SDK's requests."""
 
     def __init__(self, url: str, timeout_s: float) -> None:
         self._pool = _SshPool(url, timeout_s)
         super().__init__()
 
     def get_connection(self, url: str, proxies: object = None) -> HTTPConnectionPool:
-        """The one pool, whatever the address."""
+        """Return the one pool, whatever the address."""
         del url, proxies
         return self._pool
 
     def request_url(self, request: Any, proxies: object) -> str:  # noqa: ANN401 - the SDK's
-        """The path alone."""
+        """Return only the path."""
         del proxies
         return str(request.path_url)
 

@@ -1,4 +1,4 @@
-"""Which toolchains an image has: asked once of its agent, and kept by the image's id."""
+"""The toolchains of an image: requested once from its agent, and stored by the image's ID."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from executor.engine.orders import check_message
 from executor.model import Limits, SandboxError
 
 FoundToolchains = dict[str, list[FoundCandidate]]
-"""What an image has, by language."""
+"""The toolchains of an image, by language."""
 DISCOVERY_S_MAX = 60.0
 ABREAST = 2
 BUILD = "`context-mode doctor images build` makes it"
@@ -34,7 +34,7 @@ async def discover(
     folder: Path,
     labels: Mapping[str, str],
 ) -> dict[str, runtimes.Discovery]:
-    """What every language's image has; `images` are references by language.
+    """Find the toolchains of every language's image; `images` are references by language.
 
     Raises:
         EngineError: the engine does not answer, or an image's agent does not.
@@ -68,7 +68,7 @@ async def discover(
 
 
 async def image_id(engine: DockerEngine, reference: str) -> str:
-    """An image's own id, without its kind; empty if the engine does not have it."""
+    """Return an image's own ID, without its kind; "" if the engine does not have the image."""
     found = await engine.call("images", name=reference)
     return str(found[0]["Id"]).rpartition(":")[2] if found else ""
 
@@ -87,7 +87,7 @@ def _spec(reference: str, runtime: str) -> ContainerSpec:
 async def _of_image(
     engine: DockerEngine, spec: ContainerSpec, folder: Path, labels: Mapping[str, str]
 ) -> FoundToolchains | None:
-    """What its agent tells; None if there is no such image."""
+    """Return its agent's report; None if the image does not exist."""
     identity = await image_id(engine, spec.image)
     if not identity:
         return None
@@ -131,7 +131,7 @@ async def _ask(
 def _parse_discovery(
     row: runtimes.Language, reference: str, said: FoundToolchains | None
 ) -> runtimes.Discovery:
-    """The table's rows by their names; one that is not in the table any more is left out."""
+    """Return the table's rows by their names, without those that the table has dropped."""
     if said is None:
         return (), (f"image {reference} is not here: {BUILD}",)
     return tuple(_candidates(row, said.get(row.name, ()))), ()
@@ -158,13 +158,13 @@ def _candidates(
 
 
 def _load(file: Path) -> FoundToolchains | None:
-    """What was kept; None if it is not there, or of another form."""
+    """Return the stored toolchains; None if the file is missing or of another form."""
     with contextlib.suppress(SandboxError):
         return check_message({"discovered": read_json(file)}, FromAgent)["discovered"]
     return None
 
 
 def _save(file: Path, said: FoundToolchains) -> None:
-    """Not being able to costs the next start a container, no more."""
+    """Save the toolchains. A failure only costs the next start a container."""
     with contextlib.suppress(OSError):
         write_json(file, said)

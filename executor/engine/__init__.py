@@ -1,4 +1,4 @@
-"""What the executor asks of a back end: the protocols that cells and containers implement."""
+"""Requests of the executor to a back end: the protocols that cells and containers implement."""
 
 from base.lazy_exports import lend_names
 

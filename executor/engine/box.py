@@ -62,7 +62,7 @@ SHARED_MEMORY = "/dev/shm"
 # cells run as on the host.
 UNPRIVILEGED_ID = 65_432
 JOB_BYTES = 64 * MIB
-# For what a run changes of a project, where it can't lie on disk.
+# For a run's changes of a project if they can't be on disk.
 ROOM_BYTES, ROOM_INODES = 2048 * MIB, 400_000
 
 
@@ -79,12 +79,12 @@ SystemEntries = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 def system_entries() -> SystemEntries:
-    """Those of this moment, looked up once for every state of the folders that they are in."""
+    """Return the present entries, looked up once for every state of their folders."""
     return _look_up(tuple(map(_last_change, _LED_THROUGH)))
 
 
 def _last_change(folder: str) -> int:
-    """When an entry was last added to a folder, or removed from it; 0 if there is none."""
+    """Return when an entry was last added to or removed from a folder; 0 if it is missing."""
     try:
         return os.stat(folder).st_mtime_ns
     except OSError:
@@ -100,7 +100,7 @@ def _look_up(changed: tuple[int, ...]) -> SystemEntries:
 
 
 def account_files(uid: int, gid: int) -> dict[str, bytes]:
-    """The cell's own /etc files: one user, one group, no name service, no foreign host."""
+    """Return the cell's own /etc files: one user, one group, no name service, no foreign host."""
     texts = {
         "/etc/passwd": f"{USER}:x:{uid}:{gid}:{USER}:{HOME}:/bin/sh\n",
         "/etc/group": f"{USER}:x:{gid}:\n",
@@ -115,7 +115,7 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a cell's own folders are, as the program sees them."""
+    """The folders of a cell, as the program sees them."""
 
     job: str = JOB
     scratch: str = SCRATCH
@@ -124,16 +124,16 @@ class Layout:
     host_folder: str | None = None
     room: str = ""  # on the host, where a view's upper layers lie that are to be committed
     work_copy: WorkCopy | None = None
-    is_in_place: bool = False  # the copy is shown where the project lies
+    is_in_place: bool = False  # the copy is shown at the project's path
 
     def inside(self, path: str) -> str:
-        """Where the program finds a path of the project."""
+        """Return a path of the project as the program sees it."""
         if self.work_copy is None or self.is_in_place:
             return path
         return os.path.normpath(self.work_copy.folder / os.path.relpath(path, self.project))
 
     def place(self, candidate: Candidate) -> Candidate:
-        """Return a toolchain as the program finds it: one of the project may lie in its copy."""
+        """Return a toolchain as the program sees it: one of the project may be in its copy."""
         top = f"{self.project.rstrip('/')}/"
         return candidate._replace(
             paths={
@@ -143,14 +143,14 @@ class Layout:
         )
 
     def remove(self) -> None:
-        """Take what was made on the host away again, whatever a program did to it."""
+        """Remove all that was made on the host, whatever a program did to it."""
         if self.host_folder:
             remove(Path(self.host_folder))
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A program ready to be placed: all that the sandbox needs to know of it."""
+    """A program ready to be placed, with all data that the sandbox needs."""
 
     steps: tuple[Step, ...]
     cwd: str
@@ -165,7 +165,7 @@ class Job:
     # A folder of the scratch, of which these entries, or all, are handed back as one bundle.
     packed: tuple[str, tuple[str, ...]] | None = None
     profile: Profile = ANALYZE
-    label: str = ""  # what it is called while it runs
+    label: str = ""  # its name while it runs
     language: str = ""  # by the name of its row
     substitute: str | None = None  # a folder of `temporary` that is shown in the project's place
     shown: tuple[tuple[str, str], ...] = ()  # (path on the host, path in the cell), read-only
@@ -175,7 +175,7 @@ class Job:
     whole: Limits | None = None  # before compiling had its share of `limits`
 
     def spec(self, *, without_cgroup: bool) -> RunSpec:
-        """The same for the spawner."""
+        """Convert it for the spawner."""
         return RunSpec(
             self.steps,
             self.env,
@@ -191,7 +191,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a run's deciding step ended, as its supervisor saw it."""
+    """The end of a run's deciding step, as its supervisor saw it."""
 
     phase: str
     exit_code: int | None
@@ -216,14 +216,14 @@ class LostError(SandboxError):
 
 @dataclass(frozen=True, slots=True)
 class Consumption:
-    """What a group's processes used and what they were refused."""
+    """The use of a group's processes, and their refusals."""
 
     peak_memory_bytes: int | None
     oom_kills: int
     fork_refusals: int
 
     def since(self, before: Consumption) -> Consumption:
-        """What came after an earlier look; the peak is of the whole time."""
+        """Return the use after an earlier look; the peak is of the whole time."""
         return Consumption(
             self.peak_memory_bytes,
             self.oom_kills - before.oom_kills,
@@ -239,7 +239,7 @@ class Box(Protocol):
 
     @property
     def owner(self) -> tuple[int, int]:
-        """Uid and gid on this host of whoever is to own the ends of pipes."""
+        """Return the uid and gid on this host that must own the ends of pipes."""
 
     async def start(self, packed: bytes, stdin: bytes | None) -> dict[str, int]:
         """Start the run; the reading ends of its output pipes by name.
@@ -255,12 +255,12 @@ class Box(Protocol):
     async def exit(self) -> Exit: ...
 
     async def message(self) -> FromSupervisor:
-        """What the supervisor says next; nothing if it is gone."""
+        """Return the supervisor's next message; None if it is gone."""
 
     def take_fds(self) -> list[int]: ...
 
     def take_upper(self) -> int | None:
-        """A view's upper layer, once what is in it is to be committed; the caller closes it."""
+        """Return a view's upper layer if its content is to be committed; the caller closes it."""
 
     def end(self) -> None: ...
 
@@ -268,21 +268,21 @@ class Box(Protocol):
 
 
 class Meter(Protocol):
-    """What counts a box's consumption."""
+    """The counter of a box's consumption."""
 
     @property
     def enforces(self) -> bool:
-        """Whether memory and processes are refused at their limits, not merely counted."""
+        """Return whether memory and processes are refused at their limits, not merely counted."""
 
     def consumption(self) -> Consumption: ...
 
 
 class BoxPlace(Protocol):
-    """Where runs are placed: the tier in use, and the folders of a box in it."""
+    """The place of runs: the tier in use, and the folders of its boxes."""
 
     @property
     def can(self) -> Capabilities:
-        """What the boxes of the tier can do."""
+        """Return the capabilities of the tier's boxes."""
 
     @property
     def isolation(self) -> Isolation: ...
@@ -292,36 +292,36 @@ class BoxPlace(Protocol):
 
     @property
     def search(self) -> ProjectSearch:
-        """What of the project boxes are not shown, or may not change."""
+        """Return the search for paths that boxes do not show, or may not change."""
 
     @property
     def temporary(self) -> Path:
-        """A folder of the host for what has to lie there while a run lasts."""
+        """Return a folder of the host for temporary files of runs."""
 
     def shortfall(self) -> str:
-        """Why no stronger tier is in use, and what would help: the end of a sentence."""
+        """Return why no stronger tier is used, and the fix: the end of a sentence."""
 
     @property
     def travels(self) -> bool:
-        """Whether boxes get a copy of the project, because it can't be mounted."""
+        """Return whether boxes get a copy of the project, because it cannot be mounted."""
 
     def layout(
         self, profile: Profile, record: Record | None = None, *, session: bool = False
     ) -> Layout:
-        """The folders of a box, or of a session's.
+        """Return the folders of a box, or of a session's.
 
-        `record` is of the project that is to be committed to.
+        `record` is of the project that changes are committed to.
         """
 
     def image(self, language: str) -> str:
-        """The image that a box of this language has; empty where it shows this machine's system."""
+        """Return the image of a box of this language; "" if it shows this machine's system."""
 
     def share(self, language: str, other: str) -> bool:
-        """Whether one box can serve programs of both languages."""
+        """Return whether one box can serve programs of both languages."""
 
 
 class OpenBox(Protocol):
-    """Makes the box of a job, and what counts its consumption."""
+    """A function that makes the box of a job and its meter."""
 
     def __call__(
         self, job: Job, layout: Layout, *, session: bool = False
@@ -333,4 +333,4 @@ class Prewarming(Protocol):
 
     @property
     def state(self) -> tuple[PrewarmReport, ...]:
-        """What is prewarmed, the purpose used last first."""
+        """Return the prewarmed boxes, the purpose used last first."""

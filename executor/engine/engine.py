@@ -23,8 +23,7 @@ OnProgress = Callable[[int, int], None]
 class Completed:
     """A result, and its whole streams as files of this host. None: the result has all of one.
 
-    The files are on one file system with the state of the server. Whoever has them deletes them or
-    moves them away.
+    The files are on one file system with the state of the server. The caller deletes or moves them.
     """
 
     result: Result
@@ -40,7 +39,7 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class LanguageReport:
-    """Whether a language runs here: by what and how fast, or why not and what helps."""
+    """A language here: its toolchain and start time, or why it does not run and the fix."""
 
     name: str
     runnable: bool
@@ -63,19 +62,19 @@ class PackagesAnswer:
 
 
 class RunProgress(Protocol):
-    """A run that is under way."""
+    """An active run."""
 
     label: str
 
     @property
     def elapsed_s(self) -> float:
-        """How long it takes by now, or took."""
+        """Return how long the run has taken so far, or took."""
 
     def stream(self, name: str) -> Stream:
-        """What it has printed so far, on `stdout` or `stderr`."""
+        """Return its output so far, on `stdout` or `stderr`."""
 
     async def stop(self, reason: Status) -> None:
-        """Have the program ended; the first reason stands."""
+        """Request the program's end; the first reason is kept."""
 
 
 Observe = Callable[[RunProgress], None]

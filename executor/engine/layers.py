@@ -16,7 +16,7 @@ from executor.spawner.messages import Layers
 
 
 def find_unmet(checked: Checked, place: BoxPlace) -> str:
-    """What this request demands and the tier in use lacks; empty if nothing."""
+    """Return a demand of this request that the tier in use does not meet, or ""."""
     profile = checked.profile
     if profile.floor not in place.can.floors or (
         profile.network.is_open and not place.can.network_by_allowlist
@@ -32,20 +32,20 @@ def find_unmet(checked: Checked, place: BoxPlace) -> str:
     if _is_building_session(checked) and place.travels:
         return (
             f"a session with profile {profile.name} needs an engine that mounts folders of "
-            "this machine, and projects travel to the one in use. To mend it, leave out "
+            "this machine, and projects travel to the one in use. To fix it, leave out "
             "`session`, or use a local engine."
         )
     return ""
 
 
 def find_unmet_of_packages(place: BoxPlace) -> str:
-    """Why no packages can be had or shown here; empty if they can."""
+    """Return why packages cannot be installed or shown here; "" if they can."""
     if not place.can.shows_packages:
         return f"packages need {PACKAGED}, {place.shortfall()}"
     if place.travels:
         return (
             "packages need an engine that mounts folders of this machine, and projects travel to "
-            "the one in use. To mend it, use a local engine."
+            "the one in use. To fix it, use a local engine."
         )
     return ""
 
@@ -55,8 +55,8 @@ def _is_building_session(checked: Checked) -> bool:
     return is_session and checked.profile.project is ProjectAccess.COMMIT
 
 
-LIVE = "use profile build: what it changes is committed when nothing of it runs any more"
-# Why root has no tier with namespaces, and what helps.
+LIVE = "use profile build: its changes are committed when all its processes have ended"
+# Why root has no tier with namespaces, and the fix.
 STAYS_ROOT = "this root lacks the capabilities to run programs as another user"
 BECOME_ABLE = (
     "start it as an ordinary user, or give this root its capabilities: SYS_ADMIN, CHOWN, "
@@ -94,20 +94,20 @@ CONTAINER_VARIABLE = "KUBERNETES_SERVICE_HOST"
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What experiments said of this machine."""
+    """The results of experiments on this machine."""
 
     can: Capabilities
     supervisor: Layers  # the layers the trial cell's supervisor reported
     filter_instructions: int
     cgroup_version: int | None
     why_no_cgroup: str = ""
-    why_no_namespaces: str = ""  # what kept a tier with namespaces from working
+    why_no_namespaces: str = ""  # why no tier with namespaces works
     mapped_uid: int | None = None  # real root: the uid that its cells run as
     why_not_mapped: str = ""
 
 
 def layers(found: Findings) -> dict[str, Layer]:
-    """Every layer of the tier, by name."""
+    """Return every layer of the tier, by name."""
     abi = int(found.supervisor.get("landlock", 0))
     named = {
         "namespaces": _namespaces(found),
@@ -136,7 +136,7 @@ def layers(found: Findings) -> dict[str, Layer]:
 
 
 def for_run(isolation: Isolation, profile: Profile) -> Isolation:
-    """The same, with what this profile opens."""
+    """Return the isolation with the openings of this profile."""
     named = dict(isolation.layers)
     if profile.network.is_open:
         named["network"] = Layer(True, f"only, by proxy: {profile.network.describe()}")
@@ -146,7 +146,7 @@ def for_run(isolation: Isolation, profile: Profile) -> Isolation:
 
 
 def with_room(isolation: Isolation, found: Layers, profile: Profile) -> Isolation:
-    """The same, with how this run's view of the project is made."""
+    """Return the isolation with the kind of this run's project view."""
     if profile.project is ProjectAccess.LIVE:
         layer = Layer(
             False, "the project is bound as it is", f"profile {profile.name} asks for that", LIVE
@@ -171,7 +171,7 @@ def _describe_commit(found: Layers) -> str:
 
 
 def _layer(name: str, reason: str, detail: str) -> Layer:
-    """In force with `detail`, unless there is a reason why not."""
+    """Return a layer in force with `detail`, unless there is a reason why not."""
     return Layer(False, "", reason, REMEDIES[name]) if reason else Layer(True, detail)
 
 
@@ -184,7 +184,7 @@ def _namespaces(found: Findings) -> Layer:
 
 
 def namespaces_remedy(reason: str) -> str:
-    """Return what would give a tier with namespaces, where there is none for this reason."""
+    """Return the fix that makes namespaces available, for this reason."""
     if _is_in_container():
         return START_CONTAINER
     return BECOME_ABLE if reason in (STAYS_ROOT, SHOWS_NOTHING) else REMEDIES["namespaces"]

@@ -24,20 +24,20 @@ D = TypeVar("D", bound=Mapping[str, object])
 
 
 def read_message(data: bytes, shape: type[D]) -> D:
-    """The JSON of one message, as the shape says it.
+    """Parse the JSON of one message by its shape.
 
     Raises:
-        SandboxError: it is none, or has a field that the shape lacks or that is of another type.
+        SandboxError: it is not JSON, or has a field that the shape lacks or of another type.
     """
     try:
         said = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise SandboxError("a supervisor said what is no message; its box is ended") from error
+        raise SandboxError("a supervisor sent an invalid message; its box is ended") from error
     return check_message(said, shape)
 
 
 def check_message(said: object, shape: type[D]) -> D:
-    """The same for a message whose JSON was read.
+    """Check a message whose JSON was parsed.
 
     Raises:
         SandboxError: it has a field that the shape lacks or that is of another type.
@@ -54,7 +54,7 @@ def check_message(said: object, shape: type[D]) -> D:
 
 
 def _find_stranger(said: object, known: object) -> str:
-    """Return the path of the first field that is only in what was said."""
+    """Return the path of the first field that is only in the message."""
     if not isinstance(said, dict) or not isinstance(known, dict):
         return ""
     for name, value in said.items():
@@ -71,9 +71,9 @@ OUTPUTS = ("stdout", "stderr")
 
 
 def pipe(owner: tuple[int, int]) -> tuple[int, int]:
-    """A pipe with room for bursts, as far as the user's allowance goes.
+    """Make a pipe with room for bursts, if the user's limits allow it.
 
-    It is the program's own, who may open it by name, as in `echo >/dev/stderr`.
+    The program owns it, and may open it by name, as in `echo >/dev/stderr`.
     """
     reader, writer = os.pipe2(os.O_CLOEXEC)
     os.fchown(writer, *owner)
@@ -83,7 +83,7 @@ def pipe(owner: tuple[int, int]) -> tuple[int, int]:
 
 
 def to_read(content: bytes | None) -> int:
-    """A program's standard input."""
+    """Return a descriptor of a program's standard input."""
     return nothing_to_read() if content is None else anonymous_file(content)
 
 
@@ -92,7 +92,7 @@ def nothing_to_read() -> int:
 
 
 def anonymous_file(content: bytes) -> int:
-    """A descriptor of an unnamed file in memory with this content, at its start."""
+    """Open an unnamed file in memory with this content, at its start."""
     fd = os.memfd_create("ctxmode", os.MFD_CLOEXEC)
     with open(os.dup(fd), "wb") as out:
         out.write(content)
@@ -133,7 +133,7 @@ LOCKED_BYTES_MAX, PENDING_SIGNALS_MAX = 1 << 20, 1024
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """What to run in a cell, once. Paths of files and links are absolute, in the job folder."""
+    """One run in a cell. Paths of files and links are absolute, in the job folder."""
 
     steps: tuple[Step, ...]
     env: Mapping[str, str]
@@ -167,7 +167,7 @@ class Packed:
 
 
 def pack_run(spec: RunSpec) -> bytes:
-    """The description of a run."""
+    """Return the description of a run."""
     packed = Packed()
     description = _run(spec, packed)
     if spec.packed is not None:
@@ -192,10 +192,9 @@ def _run(spec: RunSpec, packed: Packed) -> RunDescription:
 
 
 def pack_hold(spec: RunSpec, plan: PrewarmPlan | None) -> bytes:
-    """The description of a program that is to wait for its run: what of the run is known by then.
+    """Return the description of a program that waits for its run: the part known so far.
 
-    An interpreter that can be started early has a gate to wait at; any other program waits for
-    its exec.
+    An interpreter that can be started early waits at a gate; any other program waits for its exec.
     """
     if plan is None:
         return pack_run(replace(spec, files={}, links={}))
@@ -216,9 +215,9 @@ def pack_hold(spec: RunSpec, plan: PrewarmPlan | None) -> bytes:
 
 
 def pack_begin(guarded: Guarded, *, renew: bool, keep: bool) -> bytes:
-    """What a session's project is to look like from this call on.
+    """Return the description of a session's project from this call on.
 
-    To `renew` the view shows the host's present files, and to `keep` also what was written.
+    To `renew` the view shows the host's present files, and to `keep` also those written here.
     """
     begin: messages.Begin = {
         "secrets": list(guarded.secrets),
@@ -230,12 +229,12 @@ def pack_begin(guarded: Guarded, *, renew: bool, keep: bool) -> bytes:
 
 
 def pack_interrupted(run: int) -> bytes:
-    """Which run of a session is to stop what it does."""
+    """Return the order that interrupts a run of a session."""
     return Packed().pack({"run": run})
 
 
 def pack_asked(artifacts: Sequence[str], cwd: str, artifact_bytes: int) -> bytes:
-    """What a session's report is to bring along."""
+    """Return the requests for a session's report."""
     asked: messages.ArtifactsAsked = {
         "artifacts": list(artifacts),
         "cwd": cwd,

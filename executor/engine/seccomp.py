@@ -57,8 +57,8 @@ Step = tuple[int, int, str, str] | str
 def build_guard(architecture: int, numbers: Iterable[int], socket_call: int) -> bytes:
     """Return instructions that refuse calls of other numbers, and sockets other than `SOCKETS`.
 
-    No such call exists (ENOSYS): younger ones, those of x32, and gaps in the table. What is not
-    refused, and calls of another architecture, go on to the filter behind them.
+    Refused calls appear not to exist (ENOSYS): younger ones, those of x32, gaps in the table. All
+    others, and calls of another architecture, pass to the next filter.
     """
     begin: list[Step] = [(LOAD, ARCHITECTURE, "", ""), (EQUAL, architecture, "", "end")]
     steps = [*begin, (LOAD, NUMBER, "", "")]
@@ -143,7 +143,7 @@ class Filter:
 
 @functools.cache
 def program(spec: Filter) -> bytes:
-    """The filter as the kernel's instructions.
+    """Return the filter as the kernel's instructions.
 
     Raises:
         OSError: libseccomp refused a rule or is missing.
@@ -190,11 +190,11 @@ def _deny_calls(rules: pyseccomp.SyscallFilter, action: int) -> None:
 def notices(
     *, exits: bool = False, renames: bool = False, refused: bool = False, counted: bool = False
 ) -> bytes:
-    """A filter that reports these calls to the supervisor before they take effect.
+    """Return a filter that reports these calls to the supervisor before they take effect.
 
-    With `refused` it also asks about what `build_told` leaves out of the refusing filter, which
-    the kernel refuses (ENOSYS) when nobody answers, and reports connections. It is empty where
-    there are no such calls, or the kernel can't report them.
+    With `refused` it also asks about what `build_told` leaves out of the refusing filter, which the
+    kernel refuses (ENOSYS) when nobody answers, and reports connections. It is empty if no such
+    call is requested or the kernel can't report them.
 
     Raises:
         OSError: libseccomp refused it or is missing.
@@ -218,9 +218,9 @@ ToldCalls = tuple[bytes, tuple[tuple[int, int], ...]]
 
 @functools.cache
 def build_told(*, namespaces: bool = True) -> ToldCalls | None:
-    """What stands beside `notices` with `refused`, or in tier B beside what `build_judged` asks.
+    """Return the filter next to `notices` with `refused`, or in tier B next to `build_judged`.
 
-    None where the kernel can't report calls.
+    None if the kernel cannot report calls.
 
     Raises:
         OSError: libseccomp refused a rule or is missing.
@@ -235,7 +235,7 @@ def build_told(*, namespaces: bool = True) -> ToldCalls | None:
 
 @functools.cache
 def name_denied_calls() -> dict[int, str]:
-    """The calls of which the supervisor is told, by number."""
+    """Return the calls that are reported to the supervisor, by number."""
     names = [name for group in DENIED.values() for name in group.split()]
     numbers = {_number(name): name for name in (*names, "clone", "socket", *CONNECTS)}
     numbers.pop(UNKNOWN, None)
@@ -248,9 +248,9 @@ JudgedCalls = tuple[bytes, tuple[tuple[int, str], ...]]
 
 @functools.cache
 def build_judged(abi: int) -> JudgedCalls:
-    """What tier B asks about, and what it refuses for a Landlock of this ABI, which is too old.
+    """Return the calls that tier B asks about or refuses if Landlock of this ABI is too old.
 
-    Where nobody can be asked, all of it is refused. What `build_told` leaves out is asked about.
+    Without a supervisor, all are refused. It also decides the calls that `build_told` leaves out.
 
     Raises:
         OSError: libseccomp refused it or is missing.
@@ -289,7 +289,7 @@ def build_judged(abi: int) -> JudgedCalls:
 
 
 def _deny_truncation(rules: pyseccomp.SyscallFilter) -> None:
-    """What empties a file that is not opened for writing."""
+    """Deny calls that empty a file that is not opened for writing."""
     refuse = pyseccomp.ERRNO(errno.EACCES)
     _add(rules, refuse, "truncate")
     _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "openat2")  # its flags lie behind a pointer
@@ -300,7 +300,7 @@ def _deny_truncation(rules: pyseccomp.SyscallFilter) -> None:
 
 
 def _deny_owners(rules: pyseccomp.SyscallFilter) -> None:
-    """What would signal a process that no argument names, or one behind a pointer."""
+    """Deny calls that signal a process named by no argument, or only through a pointer."""
     # By a descriptor, which can be one of /proc/PID. Programs then do as on an older kernel.
     _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "pidfd_send_signal")
     for name, commands in OWNER_CHOICES.items():
@@ -310,7 +310,7 @@ def _deny_owners(rules: pyseccomp.SyscallFilter) -> None:
 
 
 def _deny_shared(rules: pyseccomp.SyscallFilter, *, without_told: bool) -> None:
-    """What would be the host's own, for want of a namespace."""
+    """Deny calls on objects that would be the host's own, for lack of a namespace."""
     refuse = pyseccomp.ERRNO(errno.EACCES)
     for name in WITHOUT_NAMESPACES.split():
         if name != "socket" or not without_told:
@@ -328,14 +328,14 @@ def _deny_shared(rules: pyseccomp.SyscallFilter, *, without_told: bool) -> None:
 
 
 def _deny_families(rules: pyseccomp.SyscallFilter, action: int, families: frozenset[int]) -> None:
-    """The kernel reads 32 bits of a family: whatever stands above them makes it no other one."""
+    """Deny families of sockets. The kernel reads 32 bits of a family: higher bits are ignored."""
     for family in sorted(families):
         chosen = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, 0xFFFFFFFF, family)
         _add(rules, action, "socket", chosen)
 
 
 def _deny_device_nodes(rules: pyseccomp.SyscallFilter) -> None:
-    """Device nodes need a capability in Linux, which gVisor does not ask for."""
+    """Deny device nodes. Linux requires a capability for them, gVisor does not."""
     for name, mode in {"mknod": 1, "mknodat": 2}.items():
         for kind in (stat.S_IFCHR, stat.S_IFBLK):
             device = pyseccomp.Arg(mode, pyseccomp.MASKED_EQ, DEVICE_KINDS, kind)

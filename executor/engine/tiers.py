@@ -1,4 +1,4 @@
-"""The tiers of isolation, by what each can do. No other place decides by a tier's letter."""
+"""The tiers of isolation, by their capabilities. No other place decides by a tier's letter."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What the boxes of a tier can do.
+    """The capabilities of a tier's boxes.
 
     `floors` are the floors of profiles that the tier satisfies. With `namespaces` the spawner puts
-    each cell into namespaces of its own, whose processes die with the first of them. `back_end` is
-    the setting `isolation` that asks for the back end which has the tier.
+    each cell into its own namespaces, whose processes die with the first of them. `back_end` is the
+    value of the setting `isolation` that selects the tier's back end.
     """
 
     back_end: str
@@ -25,7 +25,7 @@ class Capabilities:
     live_project: bool  # the project can be bound as it is
     network_by_allowlist: bool
     prewarm: bool
-    keeps_products: bool  # compiled programs and toolchains' caches are kept, and shown to runs
+    keeps_products: bool  # compiled programs and toolchains' caches are stored, and shown to runs
     shows_packages: bool  # packages are fetched in its boxes, and layers of them bound into others
     sees_exits: bool  # the kernel reports a program's exit to the supervisor before tearing it down
 
@@ -84,5 +84,5 @@ PACKAGED: Final = f"tier {' or '.join(tier for tier, can in TIERS.items() if can
 
 
 def tiers_of(back_end: str) -> tuple[str, ...]:
-    """The tiers that a back end has, the stronger first."""
+    """Return the tiers of a back end, the stronger first."""
     return tuple(tier for tier, can in TIERS.items() if can.back_end == back_end)

@@ -1,6 +1,6 @@
-"""Whatever a box hands back of a folder, put into one of the host so that nothing lands elsewhere.
+"""Unpacking of a box's returned files into a folder of the host, and nowhere else.
 
-A supervisor has packed it (`executor/spawner/artifacts.py`), from what programs made.
+A supervisor packed them (`executor/spawner/artifacts.py`) from files that programs made.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _SPECIAL_MODES = stat.S_ISUID | stat.S_ISGID
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a bundle, good until the next one is asked for.
+    """One entry of a bundle, valid until the next one is read.
 
     Attributes:
         name: relative path, without dots, as its kind demands no more.
         mode: kind and rights.
         mtime_ns: time of the last change.
-        size: bytes of its content, for a link of where it leads.
+        size: bytes of its content, for a link of its target.
         is_again: whether the content is an earlier name of the same file.
-        bundle: the open bundle, which stands at the content.
+        bundle: the open bundle, positioned at the content.
     """
 
     name: str
@@ -54,10 +54,10 @@ class Entry:
         """Read a content that is a path.
 
         Raises:
-            SandboxError: it is none.
+            SandboxError: it is not a path.
         """
         if not 0 < self.size <= NAME_BYTES_MAX:
-            raise SandboxError(f"a link that leads nowhere: {self.name!r}")
+            raise SandboxError(f"a link with an invalid target: {self.name!r}")
         path = os.fsdecode(self.read())
         if "\0" in path:
             raise SandboxError(f"a link with a NUL in it: {self.name!r}")
@@ -76,25 +76,25 @@ def read_entries(bundle: BinaryIO, bytes_max: int | None = None) -> Iterator[Ent
     """Read the entries of a bundle one after the other.
 
     Raises:
-        SandboxError: it is damaged, a name leads out, or contents are larger than `bytes_max`.
+        SandboxError: it is damaged, a name points outside, or contents are larger than `bytes_max`.
     """
     length = os.fstat(bundle.fileno()).st_size
     while True:
         head = bundle.read(ENTRY.size)
         if len(head) < ENTRY.size:
-            raise SandboxError("what was handed back is cut short")
+            raise SandboxError("the returned bundle is incomplete")
         kind, name_bytes, mode, seconds, rest, size = ENTRY.unpack(head)
         if kind == END:
             return
         after = bundle.tell() + name_bytes + size
         if kind not in (FIRST, AGAIN) or name_bytes > NAME_BYTES_MAX or after > length:
-            raise SandboxError("what was handed back is damaged")
+            raise SandboxError("the returned bundle is damaged")
         name = os.fsdecode(bundle.read(name_bytes))
         check_name(name)
         if bytes_max is not None and stat.S_ISREG(mode) and kind == FIRST:
             bytes_max -= size
             if bytes_max < 0:
-                raise SandboxError("it has more bytes than may be handed back")
+                raise SandboxError("it has more bytes than may be returned")
         yield Entry(name, mode, seconds * 10**9 + rest, size, kind == AGAIN, bundle)
         bundle.seek(after)
 
@@ -112,13 +112,13 @@ def check_name(name: str) -> None:
 def unpack(
     bundle: BinaryIO, folder: Path, bytes_max: int | None = None, *, as_is: bool = False
 ) -> None:
-    """Put files, folders and links into `folder`, in place of what has their names there.
+    """Put files, folders and links into `folder`, replacing entries of those names.
 
-    Anything else is refused, and so are set-id files and links that lead out of the folder. A copy
-    of a project keeps such files and links `as_is`: its commit judges them.
+    Anything else is refused, also set-id files and links that point outside the folder. A copy of
+    a project keeps such files and links `as_is`: its commit judges them.
 
     Raises:
-        SandboxError: something is refused; its words name it.
+        SandboxError: an entry is refused; the message names it.
         OSError: it can't be written.
     """
     with _open_folder(folder) as top:
@@ -136,7 +136,7 @@ def take_out(folder: Path, name: str) -> None:
     """Remove a file, a link or a folder below `folder`, if it is there.
 
     Raises:
-        SandboxError: a link or dots would lead elsewhere.
+        SandboxError: a link or dots would point elsewhere.
         OSError: it can't be removed.
     """
     check_name(name)
@@ -261,9 +261,9 @@ def _find_links(folder: Path) -> dict[str, str]:
 
 
 def _leads_out(links: Mapping[str, str], path: str) -> bool:
-    """Return whether a link leaves the folder that has these `links`, by itself or by others.
+    """Return whether a link leaves the folder that has these `links`, alone or through others.
 
-    What is missing counts as a folder: it may come later.
+    A missing entry counts as a folder: it may follow later.
     """
     at: list[str] = []
     rest = path.split("/")[::-1]

@@ -1,4 +1,4 @@
-"""Starts the processes that a server has beside it: on demand, or while it loads its modules."""
+"""Start of a server's child processes: on demand, or while the server loads its modules."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import sys
 
 ProcessKind = tuple[tuple[str, ...], socket.SocketKind, bool]
 """A kind of process: the interpreter's arguments, the kind of socket that leads to it, and whether
-it gets our path of modules, or stands alone."""
+it gets the server's module path."""
 ChildProcess = tuple["subprocess.Popen[bytes]", socket.socket]
-"""A process that waits for requests, and the socket that they are sent through. It ends when the
-socket is closed, if by nothing else with this process."""
+"""A process that waits for requests, and the socket for them. It ends when the socket is closed, at
+the latest with this process."""
 
 
 _EXECUTOR = os.path.dirname(os.path.dirname(__file__))
@@ -39,7 +39,7 @@ def start_early() -> None:
 
 
 def take(kind: ProcessKind) -> ChildProcess:
-    """A process of a kind that nobody else has."""
+    """Take a process of a kind that nobody else has."""
     return _started.pop(kind, None) or _start(kind)
 
 

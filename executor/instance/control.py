@@ -1,8 +1,7 @@
-"""What a server does at the moment, asked and stopped from another process of the same user.
+"""Control of a server by other processes of the same user: list its programs and stop them.
 
-A socket beside the instance's lock, in a folder that only its user may enter, takes one JSON
-object a line: {"do": "list"}, {"do": "pools"} or {"do": "stop", "run": number}; the answer is one
-JSON line.
+A socket next to the instance's lock, in a folder that only its user may enter, takes JSON lines:
+{"do": "list"}, {"do": "pools"} or {"do": "stop", "run": number}. The answer is one JSON line.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ ANSWER_S_MAX = 5.0
 
 @dataclass(frozen=True, slots=True)
 class RunningProgram:
-    """One program that runs now."""
+    """An active program."""
 
     instance: str  # the server
     number: int
@@ -43,23 +42,23 @@ class RunningProgram:
     wall_s_max: float | None = None
     output_bytes_max: int | None = None
     memory_bytes_max: int | None = None
-    place: str = ""  # where, if on another machine
+    place: str = ""  # the other machine, if any
 
     @property
     def id(self) -> str:
-        """What it is called towards people."""
+        """Return the ID shown to users."""
         return f"{self.instance}/{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class PrewarmReport:
-    """What one server keeps ready for runs of one kind, at which cost, and how often it was used.
+    """Prewarmed members of one server for one kind of run: number, memory, use.
 
     Attributes:
-        instance: the server's id; "" within the server itself.
-        hits: runs that found one idle.
-        misses: runs that did not.
-        trouble: why the last one could not be made.
+        instance: the server's ID; "" within the server itself.
+        hits: runs that found an idle member.
+        misses: runs that found none.
+        trouble: why the last member could not be made.
     """
 
     instance: str
@@ -72,7 +71,7 @@ class PrewarmReport:
 
 
 Desk = tuple["Runner", Callable[[], Iterable[PrewarmReport]]]
-"""What a server can be asked about: its runs, and what its pools keep ready."""
+"""The data that a server reports: its runs, and its prewarmed members."""
 T = TypeVar("T", RunningProgram, PrewarmReport)
 
 
@@ -92,13 +91,13 @@ async def serve(
 
 
 async def list_running(instances: Path) -> list[RunningProgram]:
-    """All programs that the user's servers run now; a server that doesn't answer is left out."""
+    """List the active programs of the user's servers, skipping servers that don't answer."""
     found = await _all_told(instances, "list", "running", RunningProgram)
     return sorted(found, key=lambda running: (running.instance, running.number))
 
 
 async def list_prewarmed(instances: Path) -> list[PrewarmReport]:
-    """What the user's servers keep ready, by server, the kind used last first."""
+    """List the prewarmed members of the user's servers, by server, the kind used last first."""
     found = await _all_told(instances, "pools", "pools", PrewarmReport)
     return sorted(found, key=lambda kept: kept.instance)
 
@@ -107,7 +106,7 @@ async def _all_told(instances: Path, question: str, answered: str, row: type[T])
     found: list[T] = []
 
     async def ask(path: Path) -> None:
-        # A server of an older version knows fewer questions.
+        # A server of an older version knows fewer requests.
         with contextlib.suppress(OSError, ValueError, KeyError, trio.TooSlowError):
             answer = await _ask(path, {"do": question})
             found.extend(_read_known(row, path.stem, entry) for entry in answer[answered])
@@ -119,7 +118,7 @@ async def _all_told(instances: Path, question: str, answered: str, row: type[T])
 
 
 async def stop(instances: Path, identity: str) -> bool:
-    """Have a program ended by its server; whether there was one of that id."""
+    """Stop a program; return whether one with that ID was active."""
     instance, _, number = identity.rpartition("/")
     path = instances / f"{instance}.sock"
     if not number.isdigit() or path.parent != instances:
@@ -174,12 +173,12 @@ def _entry(number: int, run: ListedRun) -> dict[str, Any]:
 def _peak_memory(run: ListedRun) -> int | None:
     try:
         return run.meter.consumption().peak_memory_bytes if run.meter else None
-    except OSError:  # the run is just being taken away
+    except OSError:  # the run is just being removed
         return None
 
 
 def _read_known(row: type[T], instance: str, entry: Mapping[str, Any]) -> T:
-    """A row from a server's answer; keys that another version of it adds are dropped."""
+    """Build a row from a server's answer, without keys that only another version knows."""
     known = {field.name for field in fields(row)}
     return row(instance, **{k: v for k, v in entry.items() if k in known})
 
@@ -206,7 +205,7 @@ async def _line(stream: trio.SocketStream, bytes_max: int) -> bytes:
 
 @contextlib.contextmanager
 def _reachable(path: Path) -> Iterator[str]:
-    """A short name for the socket: the kernel takes 107 bytes, and folders may be deep."""
+    """Yield a short name for the socket: the kernel takes 107 bytes, and folders may be deep."""
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{folder}/{path.name}"

@@ -1,4 +1,4 @@
-"""One server among several of a user: its id, lock and folder, and what dead ones left behind."""
+"""One server among several of a user: its ID, lock and folder; cleanup after dead servers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SYSTEM_PATH = "/usr/bin:/bin"
 
 
 def remove(folder: Path) -> None:
-    """Take `folder` away, as far as this user may.
+    """Remove `folder`, except content that this user may not remove.
 
-    By `rm`, which walks any depth; a program can nest deeper than Python can recurse.
+    Uses `rm`, which walks any depth: a program can nest deeper than Python can recurse.
     """
     with contextlib.suppress(OSError):  # an empty one, as most are, needs no process
         os.rmdir(folder)
@@ -50,18 +50,18 @@ def _run(*command: str) -> int:
     ).returncode
 
 
-MODE = 0o711  # cells of a server that is root are another user's, and reach what they are shown
+MODE = 0o711  # a root server's cells run as another user, and reach their folders
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-REMEDY = "Set TMPDIR to a folder that only you can write to, and start again"
+REMEDY = "Set TMPDIR to a folder that only you can write to, and start again."
 
 
 def own_folder(folder: Path) -> Path:
-    """`folder`, made if it is missing: it goes with what empties the temporary directory at times.
+    """Return `folder`; make it if a cleanup of the temporary directory removed it.
 
-    Whoever has seen its name could have made it since, or a link of that name.
+    Any user who has seen its name could have made it, or a link of that name, in the meantime.
 
     Raises:
-        SandboxUnavailableError: it is another user's, no folder, or open to others.
+        SandboxUnavailableError: it belongs to another user, is not a folder, or is open to others.
         OSError: it can't be made.
     """
     with contextlib.suppress(FileExistsError):
@@ -69,20 +69,20 @@ def own_folder(folder: Path) -> Path:
     found = folder.lstat()
     around = folder.parent.stat()
     if not stat.S_ISDIR(found.st_mode):
-        what = "it is no folder"
+        what = "it is not a folder"
     elif found.st_uid != os.geteuid():
         what = f"the user with id {found.st_uid} made it"
     elif found.st_mode & OTHERS_WRITE:
         what = "others may write to it"
     elif around.st_mode & stat.S_IWOTH and not around.st_mode & stat.S_ISVTX:
-        what = f"everybody may exchange what lies in {folder.parent}, which is not sticky"
+        what = f"all users may replace files in {folder.parent}, which is not sticky"
     else:
         return folder
-    raise SandboxUnavailableError(f"{folder} can't be trusted: {what}", REMEDY)
+    raise SandboxUnavailableError(f"cannot use {folder}: {what}", REMEDY)
 
 
 def is_own_folder(folder: Path) -> bool:
-    """Whether this user made what lies there."""
+    """Return whether this user made the folder."""
     try:
         return folder.lstat().st_uid == os.geteuid()
     except OSError:
@@ -91,12 +91,12 @@ def is_own_folder(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def empty_folder(above: Path) -> Iterator[str]:
-    """The name of an empty folder below the server's own, until the block ends.
+    """Yield the name of an empty folder below `above`, and remove it when the block ends.
 
-    Boxes show it in the place of a project that a program is not to see.
+    Boxes show it instead of a project that a program may not see.
 
     Raises:
-        SandboxUnavailableError, OSError: see `own`.
+        SandboxUnavailableError, OSError: see `own_folder`.
     """
     folder = Path(tempfile.mkdtemp(dir=own_folder(above)))
     os.chmod(folder, 0o755)  # noqa: S103 - it is empty
@@ -106,15 +106,15 @@ def empty_folder(above: Path) -> Iterator[str]:
         folder.rmdir()
 
 
-# Held only while an instance is being made or others are being swept: between making a lock file
-# and locking it, it would look like a dead server's.
+# Held only while an instance is made or others are swept: a lock file that is made but not yet
+# locked would look like a dead server's.
 REGISTRY_LOCK = "registry.lock"
-NOTES = (".sock", ".prewarm")  # what lies beside a lock: see `control` and `budget`
+NOTES = (".sock", ".prewarm")  # files next to a lock: see `control` and `budget`
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A living server's place among the others. Everything it makes carries its id."""
+    """The lock and folders of a living server. Everything it makes carries its ID."""
 
     id: str
     folder: Path
@@ -122,16 +122,16 @@ class Instance:
 
     @property
     def socket(self) -> Path:
-        """Where other processes of the user may ask this server what it does."""
+        """Return the path of the socket for other processes of the user."""
         return self.folder / f"{self.id}.sock"
 
     @property
     def temporary(self) -> Path:
-        """A folder for what has to lie on the host while it runs; made by who needs it."""
+        """Return a folder for temporary files on the host; its first user makes it."""
         return Path(os.path.realpath(tempfile.gettempdir())) / f"ctxmode-{self.id}"
 
     def remember(self, made: Iterable[Path]) -> None:
-        """Note which folders the next server has to remove should this one be killed."""
+        """Record the folders that the next server must remove if this one is killed."""
         text = json.dumps([str(path) for path in made]).encode()
         os.pwrite(self._lock, text, 0)
         os.ftruncate(self._lock, len(text))
@@ -139,7 +139,7 @@ class Instance:
 
 @contextlib.contextmanager
 def join(folder: Path) -> Iterator[Instance]:
-    """A new instance, once what dead ones left is swept; its lock is free again afterwards.
+    """Remove what dead instances left, yield a new one, and release its lock when the block ends.
 
     Raises:
         OSError: the folder can't be written.
@@ -161,10 +161,10 @@ def join(folder: Path) -> Iterator[Instance]:
 
 
 def sweep(folder: Path) -> list[str]:
-    """Remove what instances left whose lock is free, and nothing else; their ids.
+    """Remove the files of dead instances, those whose lock is free; return their IDs.
 
-    The lock of a living instance is held by its process and by nobody after its death, however
-    it died. Unreadable notes are left for a person to look at.
+    Only the process of a living instance holds its lock, and the kernel releases it on any death.
+    Unreadable notes stay for the user to inspect.
     """
     swept = []
     for path in sorted(folder.glob("*.lock")):
@@ -174,21 +174,21 @@ def sweep(folder: Path) -> list[str]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for left in json.loads(path.read_bytes() or b"[]"):
-                if left.endswith(path.stem):  # whatever a note says, only what bears the id
+                if left.endswith(path.stem):  # whatever a note lists, only paths with the ID
                     _remove(Path(left))
             for kind in NOTES:
                 path.with_suffix(kind).unlink(missing_ok=True)
             path.unlink()
             swept.append(path.stem)
         except (BlockingIOError, ValueError):
-            continue  # alive, or not ours to judge
+            continue  # alive, or an unreadable note
         finally:
             os.close(lock)
     return swept
 
 
 def _remove(folder: Path) -> None:
-    """A folder with all in it. Of a control group only folders can be removed, innermost first."""
+    """Remove a folder with its content; of a control group only folders, innermost first."""
     if folder.is_relative_to("/sys/fs/cgroup"):
         for inner, _, _ in os.walk(folder, topdown=False):
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The way out of a cell: by name, through a proxy that stands outside, or not at all."""
+"""Network access of a cell: to allowed names, through a proxy outside the cell, or none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """The proxy is loaded with the first cell that has a network: hardly any has."""
+    """Load the proxy with the first cell that has a network, as few cells have one."""
     if name not in ("ProxyGate", "forward", "serve"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module("executor.network.proxy"), name)

@@ -1,4 +1,4 @@
-"""Which names a run may connect to. Pure; strict, because every lenient reading was once a hole."""
+"""The names that a run may connect to. Pure; strict, as every lenient reading was once a hole."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HostRule:
     name: str
     subdomains: bool = False  # all names below it, instead of the name
     port: int | None = None  # None: the web's two
-    private: bool = False  # it may lie on an address of a private network
+    private: bool = False  # its address may be in a private network
 
     def allows(self, host: str, port: int) -> bool:
         if port not in ((self.port,) if self.port else WEB_PORTS):
@@ -39,11 +39,11 @@ class Allowlist:
 
     @property
     def is_open(self) -> bool:
-        """Whether any connection at all is allowed."""
+        """Return whether any connection at all is allowed."""
         return bool(self.rules or self.loopback_ports)
 
     def describe(self) -> str:
-        """The rules as they were written."""
+        """Return the rules as they were written."""
         names = [
             f"{'*.' * rule.subdomains}{rule.name}{f':{rule.port}' if rule.port else ''}"
             for rule in self.rules
@@ -52,11 +52,11 @@ class Allowlist:
 
     @property
     def listen(self) -> tuple[int, ...]:
-        """The ports to serve inside the cell: the proxy's first, if names are allowed."""
+        """Return the ports to serve inside the cell: the proxy's first, if names are allowed."""
         return ((PROXY_PORT,) if self.rules else ()) + self.loopback_ports
 
     def refuses(self, host: str, port: int) -> str:
-        """Why a connection may not be made; empty if it may."""
+        """Return why a connection may not be made; "" if it may."""
         if not _is_name(host):
             return "the host is not a plain lower-case domain name"
         if any(rule.allows(host, port) for rule in self.rules):
@@ -65,15 +65,15 @@ class Allowlist:
         return f"port {port} is not allowed for it" if named else "the profile does not name it"
 
     def may_be_private(self, host: str, port: int) -> bool:
-        """Whether a rule lets a host lie on a private network's address."""
+        """Return whether a rule allows a host on a private network's address."""
         return any(rule.private and rule.allows(host, port) for rule in self.rules)
 
 
 def parse(entries: tuple[str, ...]) -> Allowlist:
-    """An allowlist from `name`, `*.name`, `name:port`, `localhost:port`.
+    """Parse an allowlist of `name`, `*.name`, `name:port`, `localhost:port`.
 
     Raises:
-        ValueError: an entry is none of these; the message says what it should be.
+        ValueError: an entry is none of these; the message names the valid forms.
     """
     rules, loopback = [], []
     for entry in entries:
@@ -104,7 +104,7 @@ def _port(entry: str, text: str) -> int:
 
 
 def _is_name(host: str) -> bool:
-    """A domain name that is no address in any notation (decimal, hexadecimal, octal …)."""
+    """Return whether it is a domain name, not an address in any notation (decimal, octal …)."""
     if not _NAME.fullmatch(host) or host in _LOOPBACK_NAMES or host.endswith(".localhost"):
         return False
     last = host.rpartition(".")[2]

@@ -1,8 +1,8 @@
 """An HTTP proxy outside the cell, on a socket that listens inside it.
 
-The listening socket is made in the cell's own network namespace and handed out. So neither a path
-of the host's file system nor a process of ours is inside. Names are checked as the client wrote
-them, addresses after resolution, and it is a checked address that is dialled.
+The listening socket is made in the cell's network namespace and passed to the server. Hence the
+cell holds no path of the host's file system and no process of the server. Names are checked as the
+client wrote them, addresses after resolution, and only a checked address is dialled.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Receive = Callable[[], Awaitable[bytes | bytearray]]
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """The host's addresses, from the system's resolver.
+    """Return the host's addresses, from the system's resolver.
 
     Raises:
-        OSError: there are none.
+        OSError: the name does not resolve.
     """
     found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in found]
@@ -47,7 +47,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 
 @dataclass(slots=True)
 class ProxyGate:
-    """What may pass, how names become addresses, and a bounded record of what tried to pass."""
+    """The allowlist, the resolver, and a bounded record of attempted connections."""
 
     allowlist: Allowlist
     resolver: Resolve = resolve
@@ -55,7 +55,7 @@ class ProxyGate:
     connections: list[Connection] = field(default_factory=list)
 
     def allows(self, address: str, host: str, port: int) -> bool:
-        """Whether an address may be connected to, to which a host was resolved."""
+        """Return whether an address that a host resolves to may be connected to."""
         if self.address_allowed(address):
             return True
         return self.allowlist.may_be_private(host, port) and is_site_address(address)
@@ -66,7 +66,7 @@ class ProxyGate:
 
 
 class RefusedConnectionError(Exception):
-    """This connection is not made; `status` is the HTTP answer."""
+    """A refused connection; `status` is the HTTP answer."""
 
     def __init__(self, host: str, port: int, reason: str, status: int = 403) -> None:
         super().__init__(reason)
@@ -99,7 +99,7 @@ async def forward(listener: trio.socket.SocketType, port: int, gate: ProxyGate) 
 async def _each(
     listener: trio.socket.SocketType, serve_one: Callable[[trio.SocketStream], Awaitable[None]]
 ) -> None:
-    """Serve what connects, so many at once: the others wait in the kernel, at no cost of ours."""
+    """Serve up to `CONNECTIONS_MAX` clients at once; others wait in the kernel at no cost."""
     slots = trio.Semaphore(CONNECTIONS_MAX)
 
     async def one(client: trio.SocketStream) -> None:
@@ -144,7 +144,7 @@ async def _answer(client: trio.SocketStream, gate: ProxyGate) -> None:
 
 
 async def _pass_on(client: trio.SocketStream, gate: ProxyGate) -> None:
-    """One request: a tunnel, or a plain HTTP exchange after which the connection closes."""
+    """Serve one request: a tunnel, or a plain HTTP exchange after which the connection closes."""
     connection = h11.Connection(h11.SERVER)
     with trio.move_on_after(HEAD_S_MAX) as deadline:
         request = await _read_head(client, connection)
@@ -181,7 +181,7 @@ async def _read_head(client: trio.SocketStream, connection: h11.Connection) -> h
 
 
 def _split(target: bytes, default_port: int | None) -> tuple[str, int]:
-    """Host and port of `host:port`; whatever else is in it is a refusal."""
+    """Split `host:port`; refuse anything else."""
     text = target.decode("latin-1")
     host, colon, port = text.rpartition(":")
     if not colon and default_port is not None:
@@ -192,7 +192,7 @@ def _split(target: bytes, default_port: int | None) -> tuple[str, int]:
 
 
 def _plain_target(request: h11.Request) -> tuple[str, int, bytes]:
-    """Host, port and path of `http://host[:port]/path`, which the Host header must repeat."""
+    """Split `http://host[:port]/path`; the Host header must name the same host."""
     scheme, _, rest = request.target.partition(b"://")
     authority, slash, path = rest.partition(b"/")
     if scheme != b"http":
@@ -207,10 +207,10 @@ def _plain_target(request: h11.Request) -> tuple[str, int, bytes]:
 
 
 async def _dial(host: str, port: int, gate: ProxyGate) -> trio.SocketStream:
-    """A connection to one of the name's addresses, every one of which must be public.
+    """Connect to an address of the name. All its addresses must be public.
 
     Raises:
-        RefusedConnectionError: the name or an address is not allowed, or nobody answers.
+        RefusedConnectionError: the name or an address is not allowed, or does not answer.
     """
     if reason := gate.allowlist.refuses(host, port):
         raise RefusedConnectionError(host[:253], port, reason)
@@ -230,10 +230,10 @@ async def _dial(host: str, port: int, gate: ProxyGate) -> trio.SocketStream:
 
 
 async def _check_hello(client: trio.SocketStream, early: bytes, host: str, port: int) -> bytes:
-    """What the client sends first, once its TLS server name is known to be the tunnel's.
+    """Check that the first TLS record names the tunnel's server, and return the data read so far.
 
-    Behind one address many names may be served: without this the tunnel to an allowed name
-    could be used to talk to any other of the same provider.
+    One address may serve many names. Without this check, a tunnel to an allowed name could reach
+    any other name of the same provider.
     """
     data = bytearray(early)
     with trio.move_on_after(HEAD_S_MAX):
@@ -266,9 +266,9 @@ async def _fill(client: trio.SocketStream, data: bytearray, size: int) -> None:
 async def _tunnel(
     client: trio.SocketStream, server: trio.SocketStream, receive: Receive | None = None
 ) -> None:
-    """Both directions until both have ended, or nothing moves any more.
+    """Move data in both directions until both have ended or are idle for too long.
 
-    `receive` gives what is sent to the server, if that is not all that the client sends.
+    `receive` returns the data for the server, if that is not all that the client sends.
     """
     async with trio.open_nursery() as nursery:
         scope = nursery.cancel_scope

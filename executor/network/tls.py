@@ -33,7 +33,7 @@ class Exchange:
         self._is_over = False
 
     def head(self, target: bytes) -> bytes:
-        """Its head, for a connection that serves this one request."""
+        """Return the request's head, for a connection that serves only this request."""
         headers = [(name, value) for name, value in self._request.headers if name not in DROPPED]
         if any(name == b"transfer-encoding" for name, _ in headers):  # RFC 9112, section 6.1
             headers = [(name, value) for name, value in headers if name != b"content-length"]
@@ -42,7 +42,7 @@ class Exchange:
         return bytes(self._ours.send(request) or b"")
 
     async def receive(self) -> bytes:
-        """The next bytes of its body; none when the client has closed.
+        """Return the next bytes of the body; empty when the client has closed.
 
         Raises:
             trio.BrokenResourceError: the client has gone.
@@ -69,7 +69,7 @@ HANDSHAKE, CLIENT_HELLO, SERVER_NAME, HOST_NAME = 22, 1, 0, 0
 
 
 class _FieldReader:
-    """Reads length-prefixed fields; running off the end is a ValueError."""
+    """A reader of length-prefixed fields; reading past the end raises ValueError."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -94,7 +94,7 @@ class _FieldReader:
 
 
 def record_length(header: bytes) -> int | None:
-    """The bytes that follow a record header; None if this is no TLS handshake."""
+    """Return the bytes that follow a record header; None if this is not a TLS handshake."""
     if len(header) < RECORD_HEADER_BYTES or header[0] != HANDSHAKE or header[1] != 3:
         return None
     length = int.from_bytes(header[3:5], "big")
@@ -102,14 +102,14 @@ def record_length(header: bytes) -> int | None:
 
 
 def server_name(record: bytes) -> str | None:
-    """The name in the first record's ClientHello; None if it names none.
+    """Return the server name in the first record's ClientHello; None if it names none.
 
     Raises:
         ValueError: the record holds no whole, well-formed ClientHello.
     """
     reader = _FieldReader(record)
     if reader.number(1) != CLIENT_HELLO:
-        raise ValueError("the first handshake message is no ClientHello")
+        raise ValueError("the first handshake message is not a ClientHello")
     hello = _FieldReader(reader.field(3))
     hello.take(2 + 32)  # version, random
     hello.field(1)  # session id

@@ -1,4 +1,4 @@
-"""From what a request wants to a layer of packages: locked, fetched, built, sealed, kept."""
+"""From a request to a layer of packages: locked, fetched, built, sealed, stored."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LOCK_BYTES_MAX = 16 * MIB
 POLL_S = 0.05
 KEY_VERSION = 1
-PINNED = "That registry tells no digests: those of the first download are pinned."
+PINNED = "That registry has no digests: those of the first download are pinned."
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class Packages:
 
     @cached_property
     def phases(self) -> Phases:
-        """What locks, fetches and builds, loaded when something is to be."""
+        """Return the phases that lock, fetch and build, loaded at the first use."""
         from executor.packages.phases import Phases, limits_of  # noqa: PLC0415
 
         return Phases(self._runner, self._cwd, limits_of(self._settings.layer_bytes))
@@ -58,12 +58,12 @@ class Packages:
     async def lock(
         self, wanted: Wanted, toolchain: ProvenToolchain, caller: Caller, *, fresh: bool = False
     ) -> tuple[dict[str, bytes], bool]:
-        """The files of a lock: the wanted ones, those kept from before unless `fresh`, or new ones.
+        """Return the files of a lock: the given ones, stored ones unless `fresh`, or new ones.
 
-        Also whether a person agreed to it just now.
+        Also return whether the user approved it just now.
 
         Raises:
-            PackagesError: it can't be made, or nobody agreed to it.
+            PackagesError: it cannot be made, or was not approved.
         """
         if not self._is_prepared:
             await _write(self._store.prepare)
@@ -86,10 +86,10 @@ class Packages:
     async def layer(
         self, wanted: Wanted, toolchain: ProvenToolchain, caller: Caller, *, fresh: bool = False
     ) -> AsyncIterator[Layer]:
-        """The layer of what is wanted, which stays until the block ends. See `lock` for `fresh`.
+        """Open the layer of the wanted packages until the block ends. See `lock` for `fresh`.
 
         Raises:
-            PackagesError: it can't be had, or nobody agreed to have it fetched.
+            PackagesError: it cannot be made, or its fetch was not approved.
         """
         files, has_agreed = await self.lock(wanted, toolchain, caller, fresh=fresh)
         row = BY_NAME[wanted.ecosystem]
@@ -109,16 +109,16 @@ class Packages:
                         await self._make_layer(key, wanted, files, toolchain)
 
     async def is_sound(self, layer: Layer, *, in_full: bool) -> bool:
-        """Whether a layer is as it was sealed; see `LayerStore.is_sound`."""
+        """Return whether a layer matches its seal; see `LayerStore.is_sound`."""
         check = partial(self._store.is_sound, layer.key, in_full=in_full)
         return await trio.to_thread.run_sync(check)
 
     async def drop(self, layer: Layer) -> None:
-        """Remove a layer that is not as it was sealed, once nothing shows it any more."""
+        """Remove a layer that differs from its seal, once no box shows it any more."""
         await trio.to_thread.run_sync(self._store.remove, layer.key)
 
     def _check_indexes(self, wanted: Wanted) -> None:
-        """Refuse a list that names other registries: a public package could bear a private name.
+        """Refuse a list that names other registries: a public package could have a private name.
 
         Raises:
             PackagesError: it names one that is not in use.
@@ -128,13 +128,13 @@ class Packages:
         if other := next((url for url in wanted.indexes if url.rstrip("/") not in own), ""):
             raise PackagesError(
                 f"the list names a registry that is not in use: {_hide_password(other)}",
-                f"take it out, or name it as registry under [packages.{row.name}] in your own "
+                f"Remove it, or name it as registry under [packages.{row.name}] in your own "
                 "configuration",
             )
 
     @asynccontextmanager
     async def _hold(self, key: str, *, is_shared: bool) -> AsyncIterator[None]:
-        """Hold a key; who wants it alone waits for all others, which may be other servers."""
+        """Hold a key. An exclusive holder waits for all others, which may be other servers."""
         with ExitStack() as stack:
             while True:
                 try:
@@ -145,10 +145,10 @@ class Packages:
             yield
 
     async def _agree(self, wanted: Wanted, caller: Caller) -> None:
-        """Have a person agree that packages are fetched, unless the user's settings do.
+        """Ask the user to approve fetching packages, unless the settings allow it.
 
         Raises:
-            PackagesError: nobody agreed.
+            PackagesError: it was not approved.
         """
         row = BY_NAME[wanted.ecosystem]
         if row.name in self._settings.allow:
@@ -161,10 +161,10 @@ class Packages:
         verdict = {"decision": "ask", "message": question, "question": question, "matches": []}
         settled = await caller.settle(verdict)
         if not settled.get("consent"):
-            said = "nobody could be asked" if settled.get("consent") is None else "it was declined"
+            said = "no user could be asked" if settled.get("consent") is None else "it was declined"
             raise PackagesError(
-                f"packages of {row.title} are fetched only with a person's consent: {said}",
-                f'to allow it, put allow = ["{row.name}"] under [packages] in your configuration',
+                f"packages of {row.title} need your approval to be fetched: {said}",
+                f'To allow it, put allow = ["{row.name}"] under [packages] in your configuration.',
             )
 
     def _reach(self, row: Ecosystem) -> Reach:
@@ -212,7 +212,7 @@ class Packages:
                 await trio.to_thread.run_sync(remove, place)
 
     def _online(self, name: str, row: Ecosystem, inputs: Mapping[str, bytes]) -> Phase:
-        """A phase that reaches the row's registries."""
+        """Make a phase that reaches the row's registries."""
         from executor.packages.phases import Phase  # noqa: PLC0415 - as above
 
         url, hosts, network = self._reach(row)
@@ -237,7 +237,7 @@ class Packages:
         return _digest(self._identity(row, toolchain), where, wanted.text)
 
     def _identity(self, row: Ecosystem, toolchain: ProvenToolchain) -> list[object]:
-        """What a layer depends on: the toolchain, its ABI, the platform, be that an image's."""
+        """Return the inputs of a layer: the toolchain, its ABI, and the platform or image."""
         candidate, version = toolchain
         image = self._runner.placement.image(candidate.language.name)
         return [
@@ -248,29 +248,29 @@ class Packages:
 
 
 async def _write(change: Callable[[], T]) -> T:
-    """Do something with the disk, in a thread.
+    """Write to the disk in a thread.
 
     Raises:
-        PackagesError: there is no room, or it may not be written.
+        PackagesError: the disk is full, or writing is not permitted.
     """
     try:
         return await trio.to_thread.run_sync(change)
     except OSError as error:
         place = f" in {error.filename}" if error.filename else ""
         raise PackagesError(
-            f"packages can't be stored{place}: {error.strerror}",
-            "free some space there, or check its owner and mode",
+            f"packages cannot be stored{place}: {error.strerror}",
+            "Free some space there, or check its owner and mode.",
         ) from error
 
 
 def _refuse_unless_folder(path: Path) -> None:
-    """Refuse a layer of which boxes would be shown something else than a folder of its own.
+    """Refuse a layer whose place in boxes would show anything but its own folder.
 
     Raises:
-        PackagesError: it has none there.
+        PackagesError: it has no folder there.
     """
     if not path.is_dir() or path.is_symlink():
-        raise PackagesError(f"the packages are not kept: {path.name} is not a folder of theirs")
+        raise PackagesError(f"packages were not stored: {path.name} is not one of their folders")
 
 
 def _hide_password(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Packages of a request: what it names or lists, and how a run gets them."""
+"""Packages of a request: its names or lists, and how a run gets them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 KEY_VARIABLE = "CONTEXT_MODE_PACKAGES"
-BROKEN = "its packages were changed on disk since they were fetched, and are removed"
-AGAIN = "run it again: they are fetched anew"
+BROKEN = "its packages were changed on disk after the fetch, and have been removed"
+AGAIN = "run it again to fetch them again"
 
 Start = Callable[[runtimes.Candidate, tuple[tuple[str, str], ...]], Awaitable[Completed]]
-"""Runs a program by a toolchain, in a box that is shown further paths."""
+"""Runs a program by a toolchain, in a box that shows additional paths."""
 
 
 async def run_with(  # noqa: PLR0913 - keyword-only how sure it must be
@@ -43,13 +43,13 @@ async def run_with(  # noqa: PLR0913 - keyword-only how sure it must be
     *,
     verify_first: bool,
 ) -> Completed:
-    """One run with its packages, which are had first where they are not kept.
+    """Run a program with its packages, which are fetched first if they are not stored.
 
-    With `verify_first` nothing is started before every file is known to be as it was sealed: what
-    such a run changes reaches the project.
+    With `verify_first` every file is checked against the seal before anything starts: changes of
+    such a run reach the project.
 
     Raises:
-        PackagesError: they can't be had, or are not what was sealed.
+        PackagesError: they cannot be fetched, or differ from the seal.
     """
     async with packages.layer(wanted, toolchain, caller) as layer:
         equipped = equip(toolchain[0], layer)
@@ -75,10 +75,10 @@ async def have(  # noqa: PLR0913 - keyword-only what is to be done
     fetch: bool,
     fresh: bool,
 ) -> PackagesAnswer:
-    """Lock packages, and `fetch` them, unless they are kept; `fresh` locks anew.
+    """Lock packages, and `fetch` them, unless they are stored; `fresh` locks again.
 
     Raises:
-        PackagesError: they can't be had.
+        PackagesError: they cannot be locked or fetched.
     """
     if not fetch:
         files, _ = await packages.lock(wanted, toolchain, caller, fresh=fresh)
@@ -88,7 +88,7 @@ async def have(  # noqa: PLR0913 - keyword-only what is to be done
 
 
 def equip(candidate: runtimes.Candidate, layer: Layer) -> runtimes.Candidate:
-    """The candidate with all by which its programs find a layer."""
+    """Return the candidate with the settings by which its programs find a layer."""
     env = dict(candidate.env)
     for name, text in layer.env.items():
         is_list = name in env and name.endswith(("PATH", "PERL5LIB"))
@@ -107,7 +107,7 @@ async def _run(
     *,
     is_sound: bool,
 ) -> tuple[Completed, bool]:
-    """The run, and whether the layer was sound, which is found out beside it."""
+    """Run a program and check its layer at the same time; return both results."""
     found = [is_sound]
 
     async def verify() -> None:
@@ -126,15 +126,15 @@ def _spoil(result: Result) -> Result:
 
 # https://pip.pypa.io/en/stable/reference/requirements-file-format/
 #
-# What they include is put in its place. Whatever would have something else installed than packages
-# of the registry in use is refused by its line: paths, addresses, other registries, constraints.
+# Included lists replace their line. A line that would install anything but packages of the registry
+# in use is refused: paths, addresses, other registries, constraints.
 
 FILES_MAX = 50
 LINES_MAX = 20_000
 SHOWN = 80
 _INCLUDES = re.compile(r"(?:-r|--requirement)(?:\s*=\s*|\s*)(\S.*)")
 _INDEXES = re.compile(r"(?:-i|--index-url|--extra-index-url)(?:\s*=\s*|\s*)(\S+)")
-# Wheels alone are taken, by digest, whatever a list says of it.
+# Only wheels are installed, by digest, whatever a list requests.
 _NEEDLESS = re.compile(r"--(?:only-binary|no-binary|prefer-binary|require-hashes)\b.*")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _EXTRAS = re.compile(r"\[[\w\s,.-]{0,300}\]")
@@ -144,12 +144,12 @@ _COMMENT = re.compile(r"(?:^|\s)#.*")
 
 
 def read_list(path: str, read: Callable[[str], bytes]) -> tuple[str, tuple[str, ...]]:
-    """Read a list and all that it includes. `read` gives a file's content, or refuses it.
+    """Read a list and all that it includes. `read` returns a file's content, or refuses it.
 
     Return its packages, a line each, and the addresses of registries that it names.
 
     Raises:
-        RequestError: a line names what is not taken, or `read` refuses a file.
+        RequestError: a line is not supported, or `read` refuses a file.
     """
     reading = _Reading(read)
     lines = dict.fromkeys(reading.lines(path))
@@ -164,7 +164,7 @@ class _Reading:
     count: int = 0
 
     def lines(self, path: str) -> Iterator[str]:
-        """The packages of a file, and of those that it includes; each file counts once."""
+        """Yield the packages of a file and of the files that it includes; each file counts once."""
         if path in self.files:
             return
         self.files.add(path)
@@ -173,11 +173,11 @@ class _Reading:
         try:
             text = self.read(path).decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise RequestError(f"{path} is no UTF-8 text", "name another file") from error
+            raise RequestError(f"{path} is not UTF-8 text", "Name another file.") from error
         for number, line in _join_lines(text):
             self.count += 1
             if self.count > LINES_MAX:
-                raise RequestError(f"{path}: a list of more than {LINES_MAX:,} lines is not taken")
+                raise RequestError(f"{path}: the list has more than {LINES_MAX:,} lines")
             if found := _INCLUDES.fullmatch(line):
                 yield from self.lines(os.path.normpath(f"{os.path.dirname(path)}/{found[1]}"))
             elif found := _INDEXES.fullmatch(line):
@@ -189,7 +189,7 @@ class _Reading:
 
 
 def _join_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that say something, with the number of each; one can go on after a backslash."""
+    """Yield non-empty lines with their numbers, joined after a backslash at the end."""
     parts: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         parts.append(_COMMENT.sub("", line.removesuffix("\\")))
@@ -202,7 +202,7 @@ def _join_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _names_package(line: str) -> bool:
-    """Whether a line is a name, with extras, versions, a marker and digests where it likes."""
+    """Return whether a line is a name, with optional extras, versions, marker and digests."""
     package, *digests = re.split(r"\s--hash[=\s]", line)
     head, _, marker = package.partition(";")
     name = _NAME.match(head)
@@ -218,13 +218,15 @@ def _names_package(line: str) -> bool:
 def _refuse(path: str, number: int, line: str) -> RequestError:
     what = f"{os.path.basename(path)}, line {number}: {line[:SHOWN]!r}"
     if line.startswith(("-c", "--constraint")):
-        return RequestError(f"{what}: constraints are not read", "put the versions into the list")
+        return RequestError(
+            f"{what}: constraints are not supported", "Put the versions into the list."
+        )
     if line.startswith("-") and not line.startswith(("-e", "--editable")):
-        return RequestError(f"{what}: this option is not known here", "take it out of the list")
+        return RequestError(f"{what}: unknown option", "Remove it from the list.")
     return RequestError(
-        f"{what} is no package of a registry",
-        "take it out of the list: folders and addresses are not installed, and the project's own "
-        "modules are found as they are",
+        f"{what} is not a package of a registry",
+        "Remove it from the list. Folders and addresses are not installed; the project's own "
+        "modules are found without it.",
     )
 
 
@@ -235,23 +237,23 @@ _ADDRESS = re.compile(r"://|@\s*[\w.+-]+:|^[\w.+-]+@[\w.-]+:|^(?:git|file|link|g
 
 
 def read_wanted(packages: Sequence[str], language: str, cwd: str, search: ProjectSearch) -> Wanted:
-    """What the packages of a request for a language are.
+    """Return the packages of a request for a language.
 
     Raises:
         RequestError: one of them is neither a package's name nor a file of the project.
     """
     row = ecosystem_of(language)
     if row is None:
-        raise RequestError(f"packages of {language} can't be fetched", "leave packages out")
+        raise RequestError(f"packages of {language} cannot be fetched", "Omit the packages.")
     files = [item for item in packages if _is_file(item, row)]
     if files and len(packages) > 1:
         raise RequestError(
-            "packages are named by one file or one by one, not both", f"put all into {files[0]}"
+            "packages are named by one file or one by one, not both", f"Put all into {files[0]}."
         )
     if files:
         return _read_file(files[0], row, cwd, search)
     if len(packages) > SPECS_MAX:
-        raise RequestError(f"more than {SPECS_MAX} packages are named", "put them into a file")
+        raise RequestError(f"more than {SPECS_MAX} packages are named", "Put them into a file.")
     for item in packages:
         _check_spec(item, row)
     return Wanted(row.name, "\n".join(sorted({item.strip() for item in packages})))
@@ -266,14 +268,14 @@ def _is_file(item: str, row: Ecosystem) -> bool:
 def _check_spec(item: str, row: Ecosystem) -> None:
     if _ADDRESS.search(item):
         raise RequestError(
-            f"{item[:80]!r} is a direct address, and packages come from a registry alone",
-            f"name a package of {row.title}'s registry",
+            f"{item[:80]!r} is a direct address, and packages come only from a registry",
+            f"Name a package of {row.title}'s registry.",
         )
     if len(item) > SPEC_CHARS_MAX or not re.fullmatch(row.spec, item.strip()):
         files = ", ".join((*(group[0] for group in row.lock_files), *row.wanted_files))
         raise RequestError(
-            f"{item[:80]!r} names no package of {row.title}",
-            f"give a name, with a version where you like, or one of the files {files}",
+            f"{item[:80]!r} is not a package name of {row.title}",
+            f"Use a name, with an optional version, or one of the files {files}.",
         )
 
 
@@ -287,7 +289,7 @@ def _read_file(item: str, row: Ecosystem, cwd: str, search: ProjectSearch) -> Wa
         lacking = [n for n in group if n not in {*here, name}]
         if lacking:
             raise RequestError(
-                f"{lacking[0]} is missing, which {name} needs beside it", "lock there first"
+                f"{lacking[0]} is missing, which {name} needs next to it", "Lock there first."
             )
         return Wanted(row.name, lock={n: _read(os.path.join(folder, n), search) for n in group})
     if row.lists_requirements:
@@ -298,7 +300,7 @@ def _read_file(item: str, row: Ecosystem, cwd: str, search: ProjectSearch) -> Wa
     try:
         return Wanted(row.name, content.decode(), file=name)
     except UnicodeDecodeError as error:
-        raise RequestError(f"{item} is no UTF-8 text", "name another file") from error
+        raise RequestError(f"{item} is not UTF-8 text", "Name another file.") from error
 
 
 def _read_list(path: str, row: Ecosystem, search: ProjectSearch) -> Wanted:
@@ -312,28 +314,26 @@ def _read_list(path: str, row: Ecosystem, search: ProjectSearch) -> Wanted:
     if f" {row.locked_by}" not in text:
         name = os.path.basename(path)
         return Wanted(row.name, text, file=name, indexes=indexes)
-    # A lock is taken as it is, down to its last byte.
+    # A lock is used unchanged, down to its last byte.
     content = contents[path] if len(contents) == 1 else f"{text}\n".encode()
     return Wanted(row.name, lock={row.lock_name: content}, indexes=indexes)
 
 
 def _read(path: str, search: ProjectSearch) -> bytes:
-    """Read a file of the project that programs are shown, too; no link leads out of it.
+    """Read a file of the project that programs are shown, too; no link may point outside.
 
     Raises:
-        RequestError: it can't be read, is hidden, lies outside, or is too large.
+        RequestError: it cannot be read, is hidden, is outside the project, or is too large.
     """
     project = str(search.project)
     if not real_path(path).startswith(f"{project.rstrip('/')}/"):
-        raise RequestError(f"{path} lies outside the project {project}", "name one inside it")
+        raise RequestError(f"{path} is outside the project {project}", "Name a file inside it.")
     try:
         return read_project_file(path, project, search.hides, FILE_BYTES_MAX)
     except HiddenError as error:
         raise RequestError(
-            f"{path} is kept from programs: {error.strerror}",
+            f"{path} is hidden from programs: {error.strerror}",
             "Name a file that programs of the project may read.",
         ) from error
     except OSError as error:
-        raise RequestError(
-            f"{path} can't be read: {error.strerror}", "name another file"
-        ) from error
+        raise RequestError(f"cannot read {path}: {error.strerror}", "Name another file.") from error

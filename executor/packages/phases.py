@@ -1,7 +1,7 @@
-"""One phase of having packages, in a cell of its own: program, what it leaves, why it failed.
+"""One phase of packages, in its own cell: its program, its files, the cause of a failure.
 
-The cell shows an empty folder in the project's place, and has none of the user's variables. The
-supervisor packs what the phase leaves, when every process of it is dead.
+The cell shows an empty folder instead of the project, and has none of the user's variables. The
+supervisor packs the files of the phase when all its processes are dead.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from runtimes.packages import SHARED, Ecosystem, Tool, find_tool, read_program
 LINES_MAX = 6
 LINE_CHARS_MAX = 300
 _LIMITS = {
-    Status.DISK_LIMIT: "what it unpacks to is more than may be written",
-    Status.TIMED_OUT: "it took longer than it may",
-    Status.CPU_LIMIT: "it took more processor time than it may",
-    Status.MEMORY_LIMIT: "it took more memory than it may",
-    Status.OUTPUT_LIMIT: "its tool printed more than it may",
-    Status.PROCESS_LIMIT: "it started more processes than it may",
+    Status.DISK_LIMIT: "its unpacked files exceed the disk limit",
+    Status.TIMED_OUT: "it exceeded the time limit",
+    Status.CPU_LIMIT: "it exceeded the CPU time limit",
+    Status.MEMORY_LIMIT: "it exceeded the memory limit",
+    Status.OUTPUT_LIMIT: "its tool exceeded the output limit",
+    Status.PROCESS_LIMIT: "it exceeded the process limit",
 }
 _FULL = re.compile(r"No space left on device|ENOSPC|[Dd]isk quota exceeded")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -43,9 +43,9 @@ NOT_ALLOWED = "the profile does not name it"
 
 
 def explain(row: Ecosystem, phase: str, result: Result, bytes_max: int) -> tuple[str, str]:
-    """Return the message and the hint for a phase that failed, or left what is not handed back.
+    """Return the message and the hint for a phase that failed, or whose files are refused.
 
-    `bytes_max` is what it may leave.
+    `bytes_max` is the limit of its files.
     """
     head = f"packages of {row.title} were not {_DONE[phase]}"
     if result.ok and result.artifacts:
@@ -54,9 +54,9 @@ def explain(row: Ecosystem, phase: str, result: Result, bytes_max: int) -> tuple
     text = "\n".join(line[:LINE_CHARS_MAX] for line in said if line.strip())
     status = Status.DISK_LIMIT if _FULL.search(text) else result.status
     if status in _LIMITS:
-        return f"{head}: {_LIMITS[status]}", "name fewer or smaller packages"
+        return f"{head}: {_LIMITS[status]}", "Name fewer or smaller packages."
     if result.status not in (Status.OK, Status.NONZERO_EXIT):
-        return f"{head}: {result.message or result.status.value}", "try again"
+        return f"{head}: {result.message or result.status.value}", "Try again."
     refused = [one for one in result.connections if one.reason]
     for one in refused:
         if not one.allowed:
@@ -64,8 +64,8 @@ def explain(row: Ecosystem, phase: str, result: Result, bytes_max: int) -> tuple
     for one in refused:
         return (
             f"{head}: the registry {one.host} did not answer: {one.reason}",
-            "try again, or name a registry that answers under "
-            f"[packages.{row.name}] in your configuration",
+            "Try again, or set a registry that answers under "
+            f"[packages.{row.name}] in your configuration.",
         )
     why = next((words for pattern, words in row.complaints if re.search(pattern, text)), "")
     tail = "\n".join(text.splitlines()[-LINES_MAX:])
@@ -77,10 +77,10 @@ _DONE = {"lock": "locked", "fetch": "fetched", "build": "built"}
 
 def _explain_kept_back(head: str, reason: str, bytes_max: int) -> tuple[str, str]:
     if TOO_LARGE not in reason:
-        return f"{head}: what they unpack to is not kept: {reason}", ""
+        return f"{head}: the unpacked files were not stored: {reason}", ""
     return (
-        f"{head}: what they unpack to is larger than {bytes_max:,} bytes",
-        "name fewer or smaller packages, or set a larger layer_bytes under [packages] in your "
+        f"{head}: the unpacked files exceed {bytes_max:,} bytes",
+        "Name fewer or smaller packages, or set a larger layer_bytes under [packages] in your "
         "configuration",
     )
 
@@ -91,23 +91,23 @@ def _explain_refused(row: Ecosystem, head: str, refused: Connection) -> tuple[st
     if "not public" in refused.reason:
         return (
             f"{head}: the registry {where} {refused.reason}",
-            f"if it is your network's own, say private = true under {table}",
+            f"If it belongs to your network, set private = true under {table}.",
         )
     if refused.reason == NOT_ALLOWED or "port" in refused.reason:
         return (
-            f"{head}: {where} is none of its registries",
-            f"if packages are to come from there, name it in hosts under {table}",
+            f"{head}: {where} is not one of its registries",
+            f"To get packages from there, add it to hosts under {table}.",
         )
-    return f"{head}: {where}: {refused.reason}", f"name a registry under {table}"
+    return f"{head}: {where}: {refused.reason}", f"Set a registry under {table}."
 
 
-OWN_BYTES = 128 * MIB  # what a phase's tools take themselves
+OWN_BYTES = 128 * MIB  # used by a phase's tools themselves
 
 
 def limits_of(layer_bytes: int) -> Limits:
-    """Return the limits of one phase. Its scratch holds what is downloaded and unpacked.
+    """Return the limits of one phase. Its scratch has the downloaded and unpacked files.
 
-    What is packed of that for the server is in memory.
+    Files packed for the server are in memory.
     """
     scratch = OWN_BYTES + 2 * layer_bytes
     return Limits(
@@ -134,16 +134,16 @@ class Phase:
     name: str  # lock, fetch or build
     row: Ecosystem
     program: str  # of the shell
-    inputs: Mapping[str, bytes] = field(default_factory=dict)  # what it is given
-    reach: Allowlist = NO_NETWORK  # what it may reach
-    ca: str = ""  # text of certificates to trust besides the system's
+    inputs: Mapping[str, bytes] = field(default_factory=dict)  # by name
+    reach: Allowlist = NO_NETWORK  # registries of the phase
+    ca: str = ""  # text of certificates to trust in addition to the system's
     env: Mapping[str, str] = field(default_factory=dict)
     shown: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Runs phases with the toolchains of one server."""
+    """The runs of phases with the toolchains of one server."""
 
     runner: Runner
     cwd: str
@@ -151,10 +151,10 @@ class Phases:
 
     @asynccontextmanager
     async def run(self, phase: Phase, candidate: runtimes.Candidate) -> AsyncIterator[Path]:
-        """Run a phase; the bundle of what it left, which is deleted at the block's end.
+        """Run a phase; yield the bundle of its files, which is deleted when the block ends.
 
         Raises:
-            PackagesError: it failed, or what it left can't be stored; the message says why.
+            PackagesError: it failed, or its files cannot be stored; the message says why.
         """
         profile = Profile(NAME, ProjectAccess.READ_ONLY, phase.reach)
         with lock.empty_folder(self.runner.placement.temporary) as substitute:
@@ -232,7 +232,7 @@ class Phases:
 
 
 def read_files(bundle: Path, bytes_max: int) -> dict[str, bytes]:
-    """Read the files of a small bundle by their names; links and folders are left out.
+    """Read the files of a small bundle by their names; links and folders are skipped.
 
     Raises:
         PackagesError: they are larger than `bytes_max`, or can't be read.
@@ -242,48 +242,48 @@ def read_files(bundle: Path, bytes_max: int) -> dict[str, bytes]:
             entries = read_entries(file, bytes_max)
             return {e.name: e.read() for e in entries if stat.S_ISREG(e.mode) and not e.is_again}
     except SandboxError as error:
-        raise PackagesError(f"the lock is not kept: {error}") from error
+        raise PackagesError(f"the lock was not stored: {error}") from error
 
 
 def unpack_bundle(bundle: Path, folder: Path, bytes_max: int) -> None:
-    """Unpack what a phase left into a folder of the host.
+    """Unpack the files of a phase into a folder of the host.
 
     Raises:
-        PackagesError: it is too large, some of it is refused, or there is no room.
+        PackagesError: they are too large, a file is refused, or the disk is full.
     """
     try:
         with open(bundle, "rb") as file:
             unpack(file, folder, bytes_max)
     except SandboxError as error:
-        raise PackagesError(f"what the packages unpack to is not kept: {error}") from error
+        raise PackagesError(f"the unpacked packages were not stored: {error}") from error
     except OSError as error:
         raise _no_room(error, folder.parent) from error
 
 
 def _no_room(error: OSError, place: object) -> PackagesError:
     return PackagesError(
-        f"the packages can't be stored in {place}: {error.strerror}",
-        "free some space there, or check its owner and mode",
+        f"the packages cannot be stored in {place}: {error.strerror}",
+        "Free some space there, or check its owner and mode.",
     )
 
 
 def _must_be_there(name: str) -> str:
-    """A line of the shell that fails where an image lacks a program."""
+    """Return a line of the shell that fails if an image lacks a program."""
     words = f"{name} is not in the image of this language"
     return f'command -v {name} >/dev/null || {{ echo "{words}" >&2; exit 1; }}\n'
 
 
 def _needed(row: Ecosystem, inputs: Mapping[str, bytes]) -> tuple[Tool, ...]:
-    """The tools that an ecosystem's phases need with these inputs."""
+    """Return the tools that an ecosystem's phases need with these inputs."""
     return (*row.tools, *(row.lock_tools[name] for name in inputs if name in row.lock_tools))
 
 
 def _tools(
     row: Ecosystem, needed: Sequence[Tool], by_name: Collection[str]
 ) -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
-    """What a cell is shown of tools, and the variables that name them.
+    """Return the tools that a cell shows, and the variables that name them.
 
-    Those `by_name` are an image's own, wherever it has them.
+    Those `by_name` are an image's own, at any path.
 
     Raises:
         PackagesError: one of them is missing.
@@ -296,12 +296,12 @@ def _tools(
         found = find_tool(tool)
         if found is None:
             raise PackagesError(
-                f"packages of {row.title} need {tool.name}, which is not here", tool.hint
+                f"packages of {row.title} need {tool.name}, which is not installed", tool.hint
             )
         path, whole = found
         at = f"{TOOL_AT}/{tool.name}"
         if whole == SHARED:
-            at += "/node_modules"  # by which name node looks for the parts
+            at += "/node_modules"  # the name by which node finds the parts
         shown.append((whole, at))
         env[tool.name.upper()] = f"{at}{path.removeprefix(whole)}"
     return tuple(shown), env

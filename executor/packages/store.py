@@ -1,9 +1,9 @@
-"""Layers of packages and their locks, kept on disk for all projects of a user.
+"""Layers of packages and their locks, stored on disk for all projects of a user.
 
-`layers/KEY/` holds a layer's tree, as a folder or not at all: it is made beside, and renamed. Its
-seal stands beside the tree, and a file whose time says when all of it was verified last.
-`locks/KEY.json` is what some packages were locked to. `holds/KEY` is a
-lock file: shared while a cell shows the layer, exclusive while it is made or removed.
+`layers/KEY/` holds a layer's tree, as a complete folder or not at all: it is made next to it, and
+renamed. Next to the tree are its seal, and a file whose time says when all was last verified.
+`locks/KEY.json` is the lock of some packages. `holds/KEY` is a lock file: shared while a cell shows
+the layer, exclusive while it is made or removed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from base.whole_files import read_json, write_json
 from executor.instance.lock import remove
 from executor.packages.model import LayerInfo
 
-# A change time can't be set, so that whatever was written to, replaced, added or removed since
-# shows in the first. Where it differs, as in a copy, the contents are read. The folders alone tell
-# what was replaced, added or removed, in a tenth of the time.
+# A change time cannot be set, so the first digest shows everything written to, replaced, added or
+# removed since. If it differs, as in a copy, the contents are read. The folders alone show
+# replaced, added and removed files, in a tenth of the time.
 
 
 class Seal(NamedTuple):
@@ -43,7 +43,7 @@ class Seal(NamedTuple):
 
 
 def seal(tree: Path) -> Seal:
-    """The seal of a tree as it is now.
+    """Return the seal of a tree as it is now.
 
     Raises:
         OSError: it can't be read.
@@ -69,7 +69,7 @@ def seal(tree: Path) -> Seal:
 
 
 def has_folders(tree: Path, folders: list[tuple[str, int]]) -> bool:
-    """Return whether the folders of a tree are as they were when it was sealed."""
+    """Return whether the folders of a tree are unchanged since it was sealed."""
     top = str(tree)
     try:
         return all(os.lstat(f"{top}/{path}").st_ctime_ns == changed for path, changed in folders)
@@ -78,7 +78,7 @@ def has_folders(tree: Path, folders: list[tuple[str, int]]) -> bool:
 
 
 def state_of(tree: Path) -> str:
-    """The digest of what the kernel says of every entry: name, kind, mode, size, change time.
+    """Return the digest of the kernel's data on every entry: name, kind, mode, size, change time.
 
     Raises:
         OSError: it can't be read, or is a link.
@@ -102,7 +102,7 @@ def state_of(tree: Path) -> str:
 
 
 def _walk(top: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Every entry below a folder by its path there, in one order; no link is followed."""
+    """Yield every entry below a folder by its path there, in one order; follow no link."""
     folders = [""]
     while folders:
         prefix = folders.pop()
@@ -117,8 +117,8 @@ def _walk(top: str) -> Iterator[tuple[str, os.stat_result]]:
 PARTIAL = ".partial-"
 KEY = re.compile(r"[0-9a-f]{32}")
 TREE, SEAL, VERIFIED = "tree", "seal.json", "verified"
-VERIFIED_S = 60.0  # for so long a verification of every file holds
-KEPT_SHARE = 0.9  # how full the folder is after the least recently used have gone
+VERIFIED_S = 60.0  # how long a verification of every file is valid
+KEPT_SHARE = 0.9  # how full the folder is after removing the least recently used
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class LayerStore:
     """The layers of one user, below `folder`, which no program sees as a whole."""
 
     folder: Path
-    bytes_max: int = 0  # only who puts layers there has a bound
+    bytes_max: int = 0  # only the adder of layers sets a limit
 
     def prepare(self) -> None:
         """Make the folders.
@@ -138,22 +138,22 @@ class LayerStore:
             (self.folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def tree(self, key: str) -> Path:
-        """Where a layer's tree lies, if it is there."""
+        """Return the path of a layer's tree, if it exists."""
         return self.folder / "layers" / key / TREE
 
     @contextlib.contextmanager
     def hold(self, key: str, *, is_shared: bool, wait_s: float | None = 0.0) -> Iterator[None]:
-        """Hold a layer against being removed, or alone.
+        """Hold a layer against removal, or exclusively.
 
         Raises:
             BlockingIOError: others hold it.
-            OSError: its lock file can't be opened.
+            OSError: its lock file cannot be opened.
         """
         with hold_lock(self.folder / "holds" / key, wait_s, is_shared=is_shared):
             yield
 
     def read_lock(self, key: str) -> dict[str, bytes] | None:
-        """The files of a lock that was made before; None if there is none."""
+        """Return the files of a stored lock, or None."""
         kept = read_json(self.folder / "locks" / f"{key}.json")
         try:
             return kept and {name: base64.b64decode(text) for name, text in kept["files"].items()}
@@ -161,19 +161,19 @@ class LayerStore:
             return None
 
     def keep_lock(self, key: str, label: str, files: Mapping[str, bytes]) -> None:
-        """Keep the files of a lock.
+        """Store the files of a lock.
 
         Raises:
-            OSError: they can't be written.
+            OSError: they cannot be written.
         """
         texts = {name: base64.b64encode(content).decode() for name, content in files.items()}
         about = {"packages": label, "made_at": time.time(), "files": texts}
         write_json(self.folder / "locks" / f"{key}.json", about)
 
     def has(self, key: str) -> bool:
-        """Return whether there is such a layer; it thereby was used now.
+        """Return whether the layer exists, and mark it as used now.
 
-        One with a link in its tree's place, or around it, does not count.
+        One with a link instead of its tree, or around it, does not count.
         """
         try:
             with _open_layer(self.folder, key) as layer:
@@ -185,7 +185,7 @@ class LayerStore:
         return True
 
     def begin(self, key: str) -> Path:
-        """A folder with an empty tree for a layer to be made in, by whoever holds its key alone.
+        """Make a folder with an empty tree for a new layer; the caller holds its key exclusively.
 
         Raises:
             OSError: it can't be made.
@@ -197,10 +197,10 @@ class LayerStore:
         return place
 
     def put(self, key: str, made: Path, about: Mapping[str, str]) -> LayerInfo:
-        """Seal what was made in a folder of `begin`, and put it in its place as a whole.
+        """Seal the content of a folder from `begin`, and move it to its place as a whole.
 
         Raises:
-            OSError: it can't be written.
+            OSError: it cannot be written.
         """
         found = seal(made / TREE)
         now = time.time()
@@ -215,9 +215,9 @@ class LayerStore:
         )
 
     def is_sound(self, key: str, *, in_full: bool) -> bool:
-        """Whether a layer is as it was sealed. One whose contents alone are is sealed anew.
+        """Return whether a layer matches its seal. If only its contents match, seal it again.
 
-        Unless `in_full` its folders do, where all of it was verified a moment ago.
+        Unless `in_full`, its folders suffice if all of it was verified a moment ago.
         """
         place = self.folder / "layers" / key
         kept = read_json(place / SEAL)
@@ -237,7 +237,7 @@ class LayerStore:
         return True
 
     def layers(self) -> tuple[LayerInfo, ...]:
-        """All layers, the one used last first."""
+        """Return all layers, the one used last first."""
         found = []
         for place in (self.folder / "layers").glob("[!.]*"):
             kept = read_json(place / SEAL)
@@ -250,7 +250,7 @@ class LayerStore:
         return tuple(sorted(found, key=lambda info: -info.used_at))
 
     def remove(self, key: str) -> bool:
-        """Remove a layer that no cell shows; whether it could be."""
+        """Remove a layer that no cell shows; return whether that was possible."""
         try:
             with self.hold(key, is_shared=False):
                 remove(self.folder / "layers" / key)
@@ -259,14 +259,14 @@ class LayerStore:
         return True
 
     def forget_locks(self) -> int:
-        """Forget what packages were locked to, so that the next use locks anew; how many."""
+        """Delete stored locks, so that the next use locks again; return how many."""
         locks = list((self.folder / "locks").glob("*.json"))
         for lock in locks:
             lock.unlink(missing_ok=True)
         return len(locks)
 
     def _trim(self, *, keep: str) -> None:
-        """Let go of the layers used longest ago, where there are too many bytes of them."""
+        """Remove the layers used longest ago if there are too many bytes of them."""
         infos = self.layers()
         total = sum(info.bytes for info in infos)
         if total <= self.bytes_max:
@@ -278,7 +278,7 @@ class LayerStore:
                 total -= info.bytes
 
     def _sweep(self, held: str) -> None:
-        """Remove what servers that were killed left half-made: nobody but us holds its key."""
+        """Remove unfinished layers of killed servers: nobody else holds the key."""
         for place in (self.folder / "layers").glob(f"{PARTIAL}*"):
             found = KEY.match(place.name.removeprefix(PARTIAL))
             if found is None:

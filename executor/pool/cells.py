@@ -1,4 +1,4 @@
-"""Leases cells to runs: a prewarmed one where there is one for this run, else a new one."""
+"""Leases of cells to runs: a prewarmed one if there is one for this run, else a new one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SharedBudget:
-    """One server's share. What it claims stands in a file beside its lock (see `instance`)."""
+    """One server's share. Its claim is in a file next to its lock (see `instance`)."""
 
     folder: Path
     instance: str
@@ -55,7 +55,7 @@ class SharedBudget:
         return sum(self._read_claim(name) for name in names if name != self.instance)
 
     def _read_claim(self, instance: str) -> int:
-        """What a living server claims; the dead claim nothing."""
+        """Return the claim of a living server; dead servers claim nothing."""
         try:
             if instance != self.instance and not is_held(self.folder / f"{instance}.lock"):
                 return 0
@@ -68,7 +68,7 @@ class SharedBudget:
 
     @contextlib.contextmanager
     def _hold_lock(self) -> Iterator[None]:
-        """While claims are added up; the folder itself is the lock."""
+        """Hold the lock while claims are added up; the folder itself is the lock."""
         lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -92,7 +92,7 @@ class StartedCell:
         self._coming: trio.Event | None = None
 
     async def take(self) -> CellParts:
-        """The idle one; else the one that is being started, or a new one.
+        """Take the idle one; else the one that is being started, or a new one.
 
         Raises:
             SandboxError, OSError: it could not be started.
@@ -108,7 +108,7 @@ class StartedCell:
         return await self._start()
 
     def request(self) -> None:
-        """Have one started for the next run."""
+        """Start one for the next run."""
         self._requested.set()
 
     async def serve(self) -> None:
@@ -144,7 +144,7 @@ class StartedCell:
 
 
 DISPOSAL_S_MAX = 10.0
-RUN_S = 2.0  # a run that goes on for longer does not count as busy
+RUN_S = 2.0  # a longer run does not count as busy
 
 
 _Wanted = tuple[bytes, CellPurpose | None, Hashable]
@@ -169,8 +169,8 @@ class CellPool:
         if once:
             self._started.request()
         self._ended, self._to_dispose = trio.open_memory_channel[CellParts](1 << 16)
-        # Serving goes on until `close`, whatever is cancelled around it: sessions end on the way
-        # out, and hand over what they leave.
+        # Serve until `close`, whatever is cancelled around it: sessions end last, and return their
+        # remaining parts.
         self._serving = trio.CancelScope(shield=True)
         self._runs: dict[object, float] = {}  # when each run that is under way asked for its cell
         self._prewarmed: Pool[CellPurpose, CellParts] | None = None
@@ -180,14 +180,14 @@ class CellPool:
 
     @property
     def state(self) -> tuple[PrewarmReport, ...]:
-        """What is prewarmed, the purpose used last first."""
+        """Return the prewarmed cells, the purpose used last first."""
         return self._prewarmed.state if self._prewarmed else ()
 
     @contextlib.asynccontextmanager
     async def lease(
         self, job: Job, layout: Layout, *, session: bool = False
     ) -> AsyncIterator[tuple[Cell, cgroup.ControlGroup | None]]:
-        """A ready cell in its control group; on the way out it is ended, and disposed of.
+        """Lease a ready cell in its control group; end and dispose of it after the block.
 
         Raises:
             SandboxError: it could not be made.
@@ -212,7 +212,7 @@ class CellPool:
             self._dispose(parts)
 
     async def _make(self, packed: bytes, limits: Limits, parts: CellParts) -> Cell:
-        """A ready cell, made of a started one.
+        """Make a ready cell from a started one.
 
         Raises:
             SandboxError, OSError: it could not be made.
@@ -241,7 +241,7 @@ class CellPool:
 
     @contextlib.asynccontextmanager
     async def _lease_prewarmed(self, wanted: _Wanted) -> AsyncIterator[CellParts | None]:
-        """A cell that is prewarmed for just this run, if the run may have one."""
+        """Lease a cell that is prewarmed for exactly this run, if the run may have one."""
         _, purpose, fresh = wanted
         if self._prewarmed is None or purpose is None:
             yield None
@@ -259,13 +259,13 @@ class CellPool:
         return parts
 
     def _dispose(self, parts: CellParts) -> None:
-        """End a cell now; what it leaves is removed after the answer."""
+        """End a cell now; its remains are removed after the answer."""
         if parts.cell:
             parts.cell.end()
         self._ended.send_nowait(parts)
 
     def _is_busy(self) -> bool:
-        """Whether runs keep all processors busy. Long runs and sessions do not count."""
+        """Return whether runs keep all processors busy. Long runs and sessions do not count."""
         since = trio.current_time() - RUN_S
         return sum(at > since for at in self._runs.values()) >= (os.cpu_count() or 1)
 
@@ -288,7 +288,7 @@ class CellPool:
                     await dispose(parts)
 
     def close(self) -> None:
-        """No more runs."""
+        """Accept no more runs."""
         self._serving.cancel()
 
 
@@ -300,7 +300,7 @@ async def open_cell_pool(
     *,
     once: bool = False,
 ) -> AsyncIterator[CellPool]:
-    """A server's cells; on the way out everything they have left is gone.
+    """Open a server's cells; remove all their remains after the block.
 
     `once`: there is one run, for which a cell is started at once, and none for another.
     """

@@ -25,13 +25,13 @@ NONE_PREWARMED = PoolLimits(idle_min=0, idle_max=0)
 
 
 def _has_free_memory(own: int) -> bool:
-    """Let a pool grow while the machine has memory free: the engine's is not ours."""
-    del own  # what a pool holds already makes no difference
+    """Return whether a pool may grow: this machine has free memory; the engine's is separate."""
+    del own  # the pool's present members make no difference
     return pool.free_bytes() >= FREE_BYTES_MIN
 
 
 class ContainerPool:
-    """Made for one engine. `serve` must run for containers to be usable at all."""
+    """The pool of one engine. Containers are usable only while `serve` runs."""
 
     def __init__(
         self,
@@ -53,15 +53,15 @@ class ContainerPool:
 
     @property
     def state(self) -> tuple[PrewarmReport, ...]:
-        """What is prewarmed, the spec used last first."""
+        """Return the prewarmed containers, the spec used last first."""
         return self._prewarmed.state
 
     @contextlib.asynccontextmanager
     async def lease(self, spec: ContainerSpec) -> AsyncIterator[Container]:
-        """A container for this spec, of which more are prewarmed; disposed of on the way out.
+        """Lease a container for this spec, prewarm more of them, and dispose of it after the block.
 
-        None are where changes are committed: the project differs from run to run, and the engine
-        would make what it is to mount over and does not find.
+        None are prewarmed if changes are committed: the project differs from run to run, and the
+        engine would create missing mount points.
 
         Raises:
             SandboxError: none could be made.
@@ -91,7 +91,7 @@ class ContainerPool:
         return container.hello
 
     async def start(self, spec: ContainerSpec) -> Container:
-        """A new container; the caller disposes of it.
+        """Start a new container; the caller disposes of it.
 
         Raises:
             SandboxError: it could not be made.
@@ -99,7 +99,7 @@ class ContainerPool:
         return await start(self._engine, spec, self._host, self._labels, self._links.send_nowait)
 
     def dispose(self, container: Container) -> None:
-        """Have a container removed, after the answer."""
+        """Remove a container after the answer."""
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             self._ended.send_nowait(container)
 

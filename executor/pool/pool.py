@@ -1,8 +1,8 @@
-"""A pool of what is made before its one use, by purpose, within a budget and the machine's room.
+"""A pool of single-use members made ahead, by purpose, within a budget and the machine's room.
 
-How many of a purpose are kept follows its recent demand. Members are made while the server is not
-busy. They are evicted when they are old, when memory or descriptors are short, or when nobody asks
-for their purpose any more.
+The number of members of a purpose follows its recent demand. Members are made while the server is
+not busy. They are evicted when they are old, when memory or descriptors are short, or when nobody
+requests their purpose any more.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DESCRIPTORS_MAX = 0.6  # of what this process may have open: the others are for 
 
 
 def is_short(memory: Path = MEMORY, stalls: Path = STALLS) -> bool:
-    """What can't be read counts as no shortage: limits hold in any case."""
+    """Return whether memory is short. Unreadable values count as enough: limits hold anyway."""
     return (
         _available(memory) < AVAILABLE_MIN
         or _read_stall(stalls) > STALLED_MAX
@@ -42,12 +42,12 @@ def is_short(memory: Path = MEMORY, stalls: Path = STALLS) -> bool:
 
 
 def free_bytes(memory: Path = MEMORY) -> int:
-    """Memory that new processes could have; without bound where the kernel does not say."""
+    """Return the memory available to new processes; unlimited if the kernel reports none."""
     return _sizes(memory).get("MemAvailable:", sys.maxsize >> 10) * 1024
 
 
 def _sizes(file: Path) -> dict[str, int]:
-    """The rows of /proc/meminfo, in KiB."""
+    """Parse the rows of /proc/meminfo, in KiB."""
     try:
         rows = (line.split() for line in file.read_text().splitlines())
         return {row[0]: int(row[1]) for row in rows if len(row) > 1}
@@ -56,7 +56,7 @@ def _sizes(file: Path) -> dict[str, int]:
 
 
 def _available(file: Path) -> float:
-    """The share of all memory that can still be had."""
+    """Return the available share of all memory."""
     sizes = _sizes(file)
     try:
         return sizes["MemAvailable:"] / sizes["MemTotal:"]
@@ -65,7 +65,7 @@ def _available(file: Path) -> float:
 
 
 def _read_stall(file: Path) -> float:
-    """Per cent of the last ten seconds."""
+    """Return the stall of the last 10 s, in per cent."""
     try:
         words = file.read_text().split()
         return float(next(word for word in words if word.startswith("avg10=")).partition("=")[2])
@@ -74,7 +74,7 @@ def _read_stall(file: Path) -> float:
 
 
 def _descriptors_used(folder: Path) -> float:
-    """The share of the descriptors that this process may have."""
+    """Return the used share of the descriptors that this process may have."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit == resource.RLIM_INFINITY:
         return 0.0
@@ -85,11 +85,11 @@ def _descriptors_used(folder: Path) -> float:
 
 
 AGE_S_MAX = 600.0  # of an idle member, and of a use that still counts as demand
-PEAK_S = 60.0  # as many are kept as were in use at once within such a time
+PEAK_S = 60.0  # the number kept is the maximum in use at once within this time
 BURST_S = 0.5  # uses that begin within such a time are one burst, as of a batch of commands
 BURST_MAX = 64  # of one burst: idle members have descriptors open
 MAKING_S_MIN = 0.005  # no making counts as shorter: that bounds how many are made at once
-REFILL_S = 1.0  # of a burst as many are kept as can be made in such a time, one by one
+REFILL_S = 1.0  # after a burst, keep as many as can be made in this time, one by one
 AT_ONCE_S = 0.05  # members that take less, together, are made at once: most of it is waiting
 USES_MAX = 256
 PURPOSES_MAX = 64
@@ -100,23 +100,23 @@ GUESS_BYTES = 24 << 20  # of a member before the first of its purpose is measure
 
 
 class Member(Protocol):
-    """What a pool keeps."""
+    """A member of a pool."""
 
     @property
     def bytes(self) -> int:
-        """The memory that it takes."""
+        """Return the memory that it takes."""
 
     @property
     def made_at(self) -> float:
-        """When it was made, by trio's clock."""
+        """Return the time when it was made, by trio's clock."""
 
     @property
     def fresh(self) -> Hashable:
-        """The state of the host that it shows; a lease asks for one such state."""
+        """Return the state of the host that it shows; a lease requires one such state."""
 
 
 class Purpose(Protocol):
-    """What members are made for. All members of one key are interchangeable."""
+    """The purpose of members. All members of one key are interchangeable."""
 
     @property
     def key(self) -> Hashable: ...
@@ -133,7 +133,7 @@ P = TypeVar("P", bound=Purpose)
 
 @dataclass(frozen=True, slots=True)
 class PoolLimits:
-    """Limits to how many members are kept. What is used once may never be used again."""
+    """Limits on the number of members. A purpose used once may never be used again."""
 
     uses_min: int = 2  # members are kept from this use of a purpose on
     idle_min: int = 1  # of a purpose, at least
@@ -172,7 +172,7 @@ class _Shelf(Generic[P, M]):
         self.uses.append((now, self.in_use, 1 + sum(1 for _ in before)))
 
     def target(self, now: float, limits: PoolLimits) -> int:
-        """How many should be idle."""
+        """Return how many should be idle."""
         recent = [use for use in self.uses if use[0] > now - AGE_S_MAX]
         if len(recent) < limits.uses_min or now < self.not_before:
             return 0
@@ -184,7 +184,7 @@ class _Shelf(Generic[P, M]):
 
 
 class Pool(Generic[P, M]):
-    """Made of a factory: `make`, `dispose`, and `is_busy`, while which nothing is made."""
+    """A pool with a factory: `make`, `dispose`, and `is_busy`, during which it makes nothing."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class Pool(Generic[P, M]):
 
     @property
     def state(self) -> tuple[PrewarmReport, ...]:
-        """All purposes that are kept, the one used last first."""
+        """Return all stored purposes, the one used last first."""
         shelves = sorted(self._shelves.values(), key=_Shelf.last_used_at, reverse=True)
         return tuple(
             PrewarmReport(
@@ -222,7 +222,7 @@ class Pool(Generic[P, M]):
 
     @asynccontextmanager
     async def lease(self, purpose: P, fresh: Hashable) -> AsyncIterator[M | None]:
-        """An idle member that shows what is `fresh`, for one use; None if there is none.
+        """Lease an idle member whose state equals `fresh` for one use; yield None if none is idle.
 
         The use counts as demand in either case, and members for the next are made after it.
         """
@@ -258,7 +258,7 @@ class Pool(Generic[P, M]):
             self._empty()
 
     async def _take(self, shelf: _Shelf[P, M], fresh: Hashable) -> M | None:
-        """An idle member, or the next one that is being made."""
+        """Take an idle member, or the next one that is being made."""
         while True:
             while shelf.idle:
                 member = shelf.idle.pop()
@@ -276,7 +276,7 @@ class Pool(Generic[P, M]):
                 shelf.awaited -= 1
 
     def _shelves_to_fill(self) -> Iterator[_Shelf[P, M]]:
-        """One shelf for each member to make now; the purpose used last comes first."""
+        """Yield one shelf for each member to make now; the purpose used last comes first."""
         now = trio.current_time()
         if self._is_busy():
             return
@@ -291,7 +291,7 @@ class Pool(Generic[P, M]):
                 yield shelf
 
     def _make_room(self, wanted: _Shelf[P, M]) -> bool:
-        """Whether one more may be made, if need be in place of what was used before it."""
+        """Return whether one more may be made, after evicting one used earlier if necessary."""
         if self._is_short():
             return False
         others = sorted(self._shelves.values(), key=_Shelf.last_used_at)
@@ -330,7 +330,7 @@ class Pool(Generic[P, M]):
             self._changed.set()
 
     def _evict(self) -> None:
-        """Dispose of the old and the unwanted, and of all where memory or descriptors are short."""
+        """Dispose of old and unwanted members, and of all if memory or descriptors are short."""
         now = trio.current_time()
         short = any(shelf.idle for shelf in self._shelves.values()) and self._is_short()
         for key, shelf in list(self._shelves.items()):
@@ -349,7 +349,7 @@ class Pool(Generic[P, M]):
                     self._dispose(member)
 
     def _is_short(self) -> bool:
-        """Whether the machine's memory is, or this process's descriptors."""
+        """Return whether the machine's memory, or this process's descriptors, are short."""
         at, short = self._pressure_seen
         if trio.current_time() >= at + PRESSURE_S:
             short = is_short()

@@ -1,4 +1,4 @@
-"""Prewarmed cells: in each a program waits for its run. How one is made, and for what."""
+"""Prewarmed cells, in each of which a program waits for its run: their purpose and start."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from runtimes import PrewarmPlan
 
 @dataclass(frozen=True, slots=True)
 class CellPurpose:
-    """All that is known of a run but the text of its program.
+    """The properties of a run except the text of its program.
 
-    The descriptions of the cell and of the waiting program are the key: no cell and no program can
-    depend on what they do not hold.
+    The descriptions of the cell and of the waiting program are the key: cells and programs can
+    depend on nothing else.
     """
 
     label: str
@@ -46,14 +46,14 @@ class CellPurpose:
         return self.cell, self.hold, self.has_stdin, limits.memory_bytes, limits.processes
 
     def fresh(self) -> Hashable:
-        """What must be the same on the host when the program is released."""
+        """Return the state that the host must still have when the program is released."""
         return tuple(map(_identity, self.paths))
 
 
 def describe_purpose(
     packed: bytes, spec: CellSpec, run: RunSpec, plan: PrewarmPlan | None, *, has_stdin: bool
 ) -> CellPurpose:
-    """The purpose that a run in the described cell is one of."""
+    """Return the purpose of a run in the described cell."""
     unspecific = replace(run, artifacts=())
     if plan and plan.reads_early and has_stdin:
         plan = None
@@ -72,10 +72,11 @@ def describe_purpose(
 
 
 def _list_shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
-    """The paths that a cell holds on to: of mounts, of programs, of folders it has looked into.
+    """Yield the paths that a cell holds on to: of mounts, of programs, of folders it has looked
+    into.
 
-    A mount goes on showing the old file where a host program puts a new one in its place. A
-    copy-on-write view goes on showing what it has looked up before.
+    A mount still shows the old file after a host program replaces it. A copy-on-write view still
+    shows its earlier look-ups.
     """
     yield from box.system_entries()[0]
     for _, path in (*spec.binds, *spec.shown):
@@ -89,14 +90,14 @@ def _list_shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
 
 @lru_cache(maxsize=16)
 def _on_the_way(project: str, cwd: str, secrets: tuple[str, ...]) -> tuple[str, ...]:
-    """The project's folders that lead to these."""
+    """Return the project's folders on the way to these paths."""
     looked_into = [cwd, *(f"{project}/{path}" for path in secrets)]
     folders = {folder for path in looked_into for folder in PurePath(path).parents}
     return tuple(sorted(str(f) for f in folders if f.is_relative_to(project)))
 
 
 def _identity(path: str) -> Hashable:
-    """Which file there is, and for all but folders as of when."""
+    """Return the identity of a file, and for all but folders its time."""
     try:
         info = os.stat(path)
     except OSError:
@@ -106,7 +107,7 @@ def _identity(path: str) -> Hashable:
 
 
 class Prewarmer:
-    """Makes prewarmed cells."""
+    """The maker of prewarmed cells."""
 
     def __init__(self, maker: CellMaker) -> None:
         self._maker = maker
@@ -127,7 +128,7 @@ class Prewarmer:
         parts.bytes, parts.made_at = in_group or resident, trio.current_time()
 
     async def _start_program(self, cell: Cell, purpose: CellPurpose) -> int:
-        """Start the program up to where it waits for its text; the bytes that it takes."""
+        """Start the program until it waits for its text; return the bytes that it takes."""
         stdin = anonymous_file(b"") if purpose.has_stdin else nothing_to_read()
         readers, writers = {}, []
         for name in OUTPUTS:

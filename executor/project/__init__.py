@@ -1,8 +1,8 @@
-"""The one door by which a run's changes reach the project: a commit after its last process is dead.
+"""The only way by which a run's changes reach the project: a commit after its last process ended.
 
-`view/` says what a run sees and what it left changed, `rules/` which names decide. `plan/` says
-what is applied, `apply/` brings it in, and `store/` keeps what a person is to decide. `door` and
-`commit` call them in that order. All of it works on plain folders; no process is run in them.
+`view/` has the project as a run sees it and its changes, `rules/` the names that decide. `plan/`
+chooses changes, `apply/` applies them, and `store/` stores those held for review. `commit_service`
+and `commit` call them in that order. All of it works on plain folders; no process runs in them.
 """
 
 from base.lazy_exports import lend_names

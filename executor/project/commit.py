@@ -1,4 +1,4 @@
-"""Bringing what a run left into the project: the only way in."""
+"""Applying a run's changes to the project: the only way in."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from executor.project.store.manifest import (
 from executor.project.store.store import ChangeStore
 from executor.project.view.record import is_below
 
-ATTRIBUTES = ("mode", "times")  # changes of a folder that leave what is in it as it is
+ATTRIBUTES = ("mode", "times")  # changes of a folder that do not affect its contents
 
 __all__ = ["Change", "Commit", "CommitError", "LeftOut", "commit_changes"]
 
 
-def commit_changes(  # noqa: PLR0913 - all of it is what one run says of itself
+def commit_changes(  # noqa: PLR0913 - all of it describes one run
     changes: ChangeSet,
     names: ObeyedNames,
     store: ChangeStore,
@@ -37,15 +37,15 @@ def commit_changes(  # noqa: PLR0913 - all of it is what one run says of itself
     shown: Sequence[str] = (),
     read: Reader,
 ) -> Commit:
-    """Apply a run's changes, all processes of which are dead; keep what is for a person to decide.
+    """Apply a run's changes, whose processes have all ended; store those held for review.
 
-    With `stage` nothing is applied and all of it is kept. `label` says what ran. `shown` are
-    absolute folders, besides the system's, that links may lead to. `read` has git read what the
-    run left of repositories, in a sandbox.
+    With `stage` nothing is applied and everything is stored. `label` names the run. `shown` are
+    absolute folders that links may point to, besides the system's. `read` runs git in a sandbox to
+    read the run's repositories.
 
     Raises:
-        CommitError: the project can't be written, is busy, or there is too much. Nothing of the
-            changes is applied then.
+        CommitError: the project can't be written, is busy, or there are too many changes. Then
+            none of them is applied.
     """
     if not changes.changes:
         return Commit((), changes.refused, "")
@@ -61,7 +61,7 @@ def commit_changes(  # noqa: PLR0913 - all of it is what one run says of itself
 
 
 def _commit(changes: ChangeSet, planned: Plan, store: ChangeStore, label: str) -> Commit:
-    """Keep what waits, then apply the rest; what came between is kept, too."""
+    """Store held changes, then apply the rest; also store those that turn out as conflicts."""
 
     def keep(kept: tuple[Change, ...], left_out: Sequence[LeftOut]) -> str:
         missed = {left.path for left in left_out if left.kind == "repository"}
@@ -82,7 +82,7 @@ def _commit(changes: ChangeSet, planned: Plan, store: ChangeStore, label: str) -
         raise
     left_out = (*planned.left_out, *late)
     missed = {left.path for left in late}
-    # Where only the mode of a folder could not be set, what is in it came.
+    # If only a folder's mode could not be set, its contents were applied.
     whole = {c.path for c in planned.changes if c.path in missed and c.change not in ATTRIBUTES}
     not_there = {c.path for c in planned.changes if c.path in missed or is_below(c.path, whole)}
     if any(left.kind in PREVENTING for left in late):

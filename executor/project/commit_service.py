@@ -1,4 +1,4 @@
-"""The one way by which what a run changed reaches the project: a commit, when the run is dead."""
+"""The service through which a run's changes reach the project: one commit, when all have ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from executor.model import ChangedFile, RequestError, Result, SandboxError, readable
 from executor.project.view import record
 
-# What commits takes tens of milliseconds to load, and most runs commit nothing.
+# The modules for commits take tens of milliseconds to load, and most runs commit nothing.
 if TYPE_CHECKING:
     from executor.project.commit import Commit
     from executor.project.git.repository_export import Reader
@@ -25,38 +25,38 @@ LISTED_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class CommitService:
     """The parts that commits need."""
 
     search: ProjectSearch
-    load_names: Callable[[], ObeyedNames]  # gives the table of names
-    folder: Path  # of what is kept, and of journals
-    shown: Sequence[str] = ()  # folders of the host that links may lead to
-    # Tells the project's folder from another that takes its name: views may be of the first.
+    load_names: Callable[[], ObeyedNames]  # loads the table of names
+    folder: Path  # for stored changes and journals
+    shown: Sequence[str] = ()  # folders of the host that links may point to
+    # Identifies the project's folder if another one gets its name: views may show the first.
     identity: os.stat_result | None = None
 
     def record(self, *, whole: bool) -> Record:
-        """Record the project as it is when a view of it begins.
+        """Record the project's state when a view of it begins.
 
-        Only what is `whole` can be held against another record, or copied: it takes longer.
+        Only a `whole` record can be compared with another one or copied: it takes longer.
 
         Raises:
-            RequestError: it is too large, or another folder is in its place.
+            RequestError: the project is too large, or another folder is in its place.
             SandboxError: it can't be read.
         """
         project = self.search.project
         try:
             if self.identity and not os.path.samestat(self.identity, os.stat(project)):
                 raise RequestError(
-                    "another folder has taken the project's place since it was opened: what a run "
-                    "sees would not be what is there",
-                    "start the server anew",
+                    "the project's folder was replaced by another one after it was opened: a run "
+                    "would not see the present files",
+                    "Restart the server.",
                 )
             if whole or not record.is_trusted(os.path.realpath(project)):
                 return record.take(project, self.search.look().secrets)
             return record.begin(self.search)
         except OSError as error:
-            raise SandboxError(f"the project can't be read: {error}") from error
+            raise SandboxError(f"cannot read the project: {error}") from error
 
     def commit(
         self,
@@ -67,12 +67,12 @@ class Door:
         stage: bool,
         read: Reader,
     ) -> Commit:
-        """Commit what `read_changes` finds; the descriptor of contents and the record are closed.
+        """Commit the changes that `read_changes` finds; close their descriptor and the record.
 
-        `read` has git read repositories in a sandbox. With `stage` all is kept for a person.
+        `read` runs git in a sandbox to read repositories. With `stage` all is held for review.
 
         Raises:
-            SandboxError: nothing of it could be committed; it says why.
+            SandboxError: nothing could be committed, with the reason.
         """
         from executor.project.commit import commit_changes  # noqa: PLC0415
         from executor.project.rules.named_files import in_project  # noqa: PLC0415
@@ -84,23 +84,23 @@ class Door:
                 changes = read_changes()
                 opened.callback(os.close, changes.contents)
                 names = self.load_names()
-                if changes.changes:  # else nobody asks what it obeys
+                if changes.changes:  # otherwise the project's own rules are not needed
                     names = in_project(names, changes.record)
                 store = ChangeStore(self.folder)
                 done = commit_changes(
                     changes, names, store, label=label, stage=stage, shown=self.shown, read=read
                 )
             except OSError as error:
-                why = f"nothing of what the run changed was committed: {error}"
+                why = f"none of the run's changes was committed: {error}"
                 raise SandboxError(why) from error
         return replace(done, changed=changes.changes) if stage else done
 
 
-def set_in_order(folder: Path, project: Path) -> None:
-    """Complete or take back what a server that died was committing; forget what is too old."""
+def recover_commits(folder: Path, project: Path) -> None:
+    """Complete or undo the commits of a server that died; delete expired changes."""
     if not any(folder.glob("journals/*/*")) and not any(folder.glob("kept/*")):
         return
-    from executor.project.store.store import ChangeStore  # noqa: PLC0415 - mostly there is nothing
+    from executor.project.store.store import ChangeStore  # noqa: PLC0415 - usually not needed
 
     store = ChangeStore(folder)
     store.recover(project)
@@ -108,7 +108,7 @@ def set_in_order(folder: Path, project: Path) -> None:
 
 
 def with_commit(result: Result, done: Commit, *, stage: bool) -> Result:
-    """Return the result with what was committed, and what was not; names become text."""
+    """Return the result with the committed changes and those left out; names become text."""
     changed = [
         ChangedFile(
             readable(each.path) + "/" * (each.kind == "folder"),

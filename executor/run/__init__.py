@@ -1,4 +1,4 @@
-"""One run in order: job, runner, capture, outcome, artifacts, and where its output goes."""
+"""One run in order: job, runner, capture, outcome, artifacts, and the destination of its output."""
 
 from base.lazy_exports import lend_names
 

@@ -1,4 +1,4 @@
-"""Bounded capture of output streams, and copies of files that a run handed back."""
+"""Bounded capture of output streams, and copies of files that a run returned."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 def store_artifacts(
     handed_over: HandedOver, fds: Sequence[int], folder: Path
 ) -> tuple[Artifact, ...]:
-    """Copy every open file into `folder`; closes the descriptors.
+    """Copy every open file into `folder`, and close the descriptors.
 
     Raises:
-        OSError: the folder can't be written.
+        OSError: the folder cannot be written.
     """
     artifacts = []
     files, skipped = handed_over
@@ -40,7 +40,7 @@ def store_artifacts(
 
 
 def safe_name(name: str) -> str:
-    """The last part of a name that a program chose, as no shell or file system minds it."""
+    """Return the last part of a name that a program chose, safe for shells and file systems."""
     safe = _UNSAFE.sub("_", os.path.basename(name))[-NAME_CHARACTERS_MAX:]
     if not safe.strip("."):  # nothing, this folder or the one above
         return "file"
@@ -52,7 +52,7 @@ def _private_opener(path: str, flags: int) -> int:
 
 
 def _copy(source: int, target: Path, size: int) -> int:
-    """At most `size` bytes: the size that was allowed, should the file have grown since."""
+    """Copy up to `size` bytes: the size that was allowed, in case the file has grown since."""
     copied = 0
     with open(target, "xb", opener=_private_opener) as out:
         while copied < size:
@@ -68,11 +68,11 @@ READ_BYTES = 256 * 1024
 
 
 class Capture:
-    """Takes a stream's chunks. Memory is bounded by the inline budget, whatever comes.
+    """The capture of a stream. Memory is bounded by the inline budget, whatever arrives.
 
-    Up to `inline_bytes` the stream stays whole in memory and no file is made. Beyond that
-    everything goes to `spool` (mode 0600), until it is told to discard: what comes then is counted,
-    and only the last of it is kept for the tail.
+    Up to `inline_bytes` the stream stays whole in memory and no file is made. Longer streams go to
+    `spool` (mode 0600), until `discard` is called. Later bytes are counted, and only the last of
+    them are kept for the tail.
     """
 
     def __init__(self, spool: Path, inline_bytes: int) -> None:
@@ -86,7 +86,7 @@ class Capture:
         self.discarding = False
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes.
+        """Add the next bytes.
 
         Raises:
             OSError: the spool can't be written (disk full).
@@ -117,11 +117,11 @@ class Capture:
 
     @property
     def spool(self) -> Path | None:
-        """The file of the whole stream; None when it fits in memory."""
+        """Return the file of the whole stream; None if it fits in memory."""
         return self._path if self._file is not None else None
 
     def stream(self) -> Stream:
-        """The stream as a result shows it: whole, or head and tail on line boundaries."""
+        """Return the stream as a result shows it: whole, or head and tail on line boundaries."""
         if self.bytes_total <= self._inline:
             return _whole(bytes(self._kept), self.bytes_total, self.lines_total)
         head = cut_head(bytes(self._kept), int(self._inline * HEAD_SHARE))
@@ -147,9 +147,9 @@ def _whole(content: bytes, total: int, lines: int) -> Stream:
 
 
 def cut_head(content: bytes, budget: int) -> bytes:
-    """At most `budget` bytes from the start, ending with a line, or else with a character.
+    """Return up to `budget` bytes from the start, ending with a line, or else with a character.
 
-    A line that would leave more than half of the budget unused is cut, a secret never.
+    A line that would leave more than half of the budget unused is cut; a secret is never cut.
     """
     end = content.rfind(b"\n", budget // 2, budget) + 1 or budget
     while 0 < end == budget and _inside_character(content, budget):
@@ -158,9 +158,9 @@ def cut_head(content: bytes, budget: int) -> bytes:
 
 
 def cut_tail(content: bytes, budget: int) -> bytes:
-    """At most `budget` bytes from the end, starting with a line, or else with a character.
+    """Return up to `budget` bytes from the end, starting with a line, or else with a character.
 
-    A line that would leave more than half of the budget unused is cut, a secret never.
+    A line that would leave more than half of the budget unused is cut; a secret is never cut.
     """
     start = max(0, len(content) - budget)
     if start == 0:
@@ -173,12 +173,12 @@ def cut_tail(content: bytes, budget: int) -> bytes:
 
 
 def _inside_character(content: bytes, at: int) -> bool:
-    """Whether `at` lies between the bytes of one UTF-8 character."""
+    """Return whether `at` is between the bytes of one UTF-8 character."""
     return at < len(content) and content[at] & 0xC0 == 0x80
 
 
 def decode(content: bytes) -> tuple[str, bool]:
-    """The text, and whether it is not: undecodable bytes become U+FFFD and are reported."""
+    """Return the text, and whether bytes were undecodable: these become U+FFFD."""
     try:
         return content.decode(), b"\0" in content
     except UnicodeDecodeError:

@@ -25,7 +25,7 @@ def job_of(
     limits: Limits,
     **more: Any,  # noqa: ANN401 - further fields of Job
 ) -> Job:
-    """A prepared program as the sandbox takes it, with the whole environment it will see."""
+    """Return a prepared program as the sandbox takes it, with its whole environment."""
     env = {
         "PATH": ":".join(dict.fromkeys((*candidate.path_entries, *SYSTEM_PATH.split(":")))),
         "HOME": layout.home,
@@ -34,7 +34,7 @@ def job_of(
         "LOGNAME": "sandbox",
         "SHELL": "/bin/sh",
         "TERM": "dumb",
-        # The system's own is not shown, and git gives up on a file it may not read.
+        # The system's own is not shown, and git fails on a file that it may not read.
         "GIT_CONFIG_NOSYSTEM": "1",
     } | dict(program.env)
     extra = more.pop("env", {})
@@ -52,7 +52,7 @@ def job_of(
     )
 
 
-# `git status` would refresh the index, a change of the repository that nobody asked for.
+# `git status` would refresh the index, a change of the repository that nobody requested.
 NO_REFRESH = {"GIT_OPTIONAL_LOCKS": "0"}
 
 
@@ -63,10 +63,10 @@ def make_job(
     *,
     shown: tuple[tuple[str, str], ...] = (),
 ) -> Job:
-    """The job of a program that runs in a box of its own; `shown` are further paths in it.
+    """Make the job of a program that runs in its own box; `shown` are additional paths in it.
 
     Raises:
-        OSError: a script that has to be read can't be.
+        OSError: a script cannot be read.
     """
     request, candidate = checked.request, layout.place(candidate)
     program = runtimes.prepare(
@@ -96,12 +96,12 @@ def make_job(
 
 
 def first_line(text: str) -> str:
-    """The first line with anything in it, cut to what a table shows."""
+    """Return the first line that is not empty, cut to the width of a table."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")[:60]
 
 
 def grant_environment(profile: Profile) -> dict[str, str]:
-    """The variables that a profile passes through, and those that lead to the proxy."""
+    """Return the variables that a profile passes through, and those of the proxy."""
     passed = {name: os.environ[name] for name in profile.env if name in os.environ}
     if profile.project is ProjectAccess.COMMIT:
         passed |= NO_REFRESH
@@ -110,12 +110,12 @@ def grant_environment(profile: Profile) -> dict[str, str]:
     proxy = f"http://127.0.0.1:{network.PROXY_PORT}"
     names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY")
     local = "localhost,127.0.0.1,::1"
-    # NODE_USE_ENV_PROXY: node obeys the others only when told to.
+    # NODE_USE_ENV_PROXY: node uses the others only if it is set.
     return passed | dict.fromkeys(names, proxy) | {"NO_PROXY": local, "NODE_USE_ENV_PROXY": "1"}
 
 
 def label(checked: Checked) -> str:
-    """What a program is called while it runs."""
+    """Return the name of a program for lists of runs."""
     return f"{checked.language.name}: {checked.script or first_line(checked.text)}"
 
 
@@ -124,20 +124,20 @@ LEAST_S = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A checked request with the toolchain that was chosen for it."""
+    """A checked request with its chosen toolchain."""
 
     checked: Checked
     candidate: runtimes.Candidate
-    shown: tuple[tuple[str, str], ...]  # what its box sees of toolchains' caches
+    shown: tuple[tuple[str, str], ...]  # paths of toolchains' caches that the box shows
     on_output: OnOutput | None = None
     observe: Observe | None = None
-    packages: tuple[tuple[str, str], ...] = ()  # what its box sees of packages
-    products: Mapping[str, bytes] | None = None  # files, if it was compiled by itself
-    diagnosis: bytes = b""  # what the compiler said of them
-    spent: Usage | None = None  # what compiling took of the request's limits
+    packages: tuple[tuple[str, str], ...] = ()  # paths of packages that the box shows
+    products: Mapping[str, bytes] | None = None  # files, if it was compiled separately
+    diagnosis: bytes = b""  # the compiler's messages
+    spent: Usage | None = None  # the part of the limits that compiling used
 
     async def start(self, runner: Runner) -> Completed:
-        """Run it, unless in the background in its turn. Cancelling ends all of it.
+        """Run it, or start it in the background. Cancelling ends all of it.
 
         Raises:
             RequestError, SandboxUnavailableError, OSError: see `Runner.run`.
@@ -151,10 +151,10 @@ class Execution:
         )
 
     def job(self, layout: Layout) -> Job:
-        """What a box of this layout is given.
+        """Make the job for a box of this layout.
 
         Raises:
-            OSError: a script that has to be read can't be.
+            OSError: a script cannot be read.
         """
         job = make_job(self.checked, self.candidate, layout, shown=(*self.shown, *self.packages))
         limits = job.limits if self.spent is None else subtract(job.limits, self.spent)
@@ -172,7 +172,7 @@ class Execution:
 
 
 def subtract(limits: Limits, spent: Usage) -> Limits:
-    """What is left of the time once compiling has taken its share."""
+    """Return the limits without the time that compiling took."""
     return replace(
         limits,
         wall_s=max(LEAST_S, limits.wall_s - spent.wall_s),

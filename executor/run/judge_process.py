@@ -1,6 +1,6 @@
-"""A process that judges programs for another, which asks one question after the other by a socket.
+"""A process that judges programs for another, which asks one question after another by a socket.
 
-The kernel ends it at a question that takes too long; so the other knows which one that was.
+The kernel ends it at a question that takes too long, so the asker knows which one that was.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from policy import Rules, Subject, Verdict
 from policy.deadline import SECONDS, confine, limit
 
 JudgeAnswer = tuple[Verdict | None, str, str]
-"""A verdict; or else what was raised instead, by its name and with its story."""
+"""A verdict, or the name and the traceback of the exception that was raised instead."""
 JudgeRequest = tuple[Subject, Rules | None, Collection[str] | None]
-"""A subject, the rules and the tools that `judge` takes; without rules those before hold."""
+"""A subject, and the rules and tools that `judge` takes; None keeps the rules from before."""
 
 
 def read_completion(_: type, fields: Any) -> object:  # noqa: ANN401 - as JSON has it
-    """Make of its fields what a subject bears besides plain values."""
+    """Make an object of its fields, for the attributes of a subject that are not plain values."""
     from runtimes import Completion  # noqa: PLC0415 - few programs bear one
 
     return Completion(**fields)
 
 
 def serve(descriptor: int) -> None:
-    """Answer questions until nobody is left to ask any, or one takes too much memory."""
+    """Answer questions until the asker is gone, or a question takes too much memory."""
     from policy import judge  # noqa: PLC0415 - a server loads these messages without it
 
     confine()

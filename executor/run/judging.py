@@ -1,4 +1,4 @@
-"""Verdicts on programs, given by processes that can be lost: a text may hold up who reads it."""
+"""Verdicts on programs, from processes that can be lost: a text may stall its reader."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from executor.run.judge_process import JudgeAnswer, JudgeRequest
 from policy import TOO_LARGE, Report, Rules, Subject, Verdict, not_judged
 from policy.deadline import FRAME_BYTES_MAX, WALL_SECONDS
 
-JUDGES_MAX = 2  # so that one program that takes long holds up no other
+JUDGES_MAX = 2  # so that one slow program does not delay others
 RECEIVE_BYTES = 1 << 16
 
 
@@ -26,16 +26,16 @@ class Judges:
         self._turns = trio.CapacityLimiter(JUDGES_MAX)
 
     async def verdict(self, subject: Subject, rules: Rules, tools: Collection[str]) -> Verdict:
-        """May this program run? As `policy.judge` says, in bounded time."""
+        """Judge whether a program may run, like `policy.judge`, in bounded time."""
         async with self._turns:
             try:
-                # Nothing that one was asked has ended it, but something else may have.
+                # It was idle and did not end by a question, but something else may have ended it.
                 while self._idle and self._idle[-1].process.poll() is not None:
                     await self._idle.pop().end()
                 if not self._idle:
                     await self.start()
                 judge, answer = self._idle.pop(), None
-            except (OSError, RuntimeError) as error:  # no process, or no thread, is to be had
+            except (OSError, RuntimeError) as error:  # no process or thread is available
                 return _deny(subject, rules, not_judged(self._report(error)))
             try:
                 with trio.move_on_after(WALL_SECONDS):
@@ -46,7 +46,7 @@ class Judges:
                 else:
                     await judge.end()
             if answer is None:
-                with contextlib.suppress(OSError):  # who asks next is told
+                with contextlib.suppress(OSError):  # the next caller gets the error
                     await self.start()
         verdict, name, story = answer or (None, judge.defect, "")
         if verdict is not None:
@@ -58,7 +58,7 @@ class Judges:
         return _deny(subject, rules, not_judged(self._report(defect)))
 
     async def start(self) -> None:
-        """Have one more that waits to be asked."""
+        """Start one more process, to wait for questions."""
         self._idle.append(_Judge(await trio.to_thread.run_sync(take, JUDGE)))
 
     async def end(self) -> None:
@@ -74,7 +74,7 @@ def _deny(subject: Subject, rules: Rules, why: str) -> Verdict:
 
 
 class _Judge:
-    """One process, and what it knows of the rules."""
+    """One process, and the rules that it has."""
 
     def __init__(self, one: ChildProcess) -> None:
         self.process, requests = one
@@ -83,14 +83,14 @@ class _Judge:
 
     @property
     def defect(self) -> str:
-        """What made it end, where no signal did."""
+        """Return the cause of its end, if that was not a signal."""
         code = self.process.returncode
         return f"a judging process ended with exit code {code}" if code > 0 else ""
 
     async def ask(
         self, subject: Subject, rules: Rules, tools: Collection[str]
     ) -> JudgeAnswer | None:
-        """Its answer; None when it ended at the question, or said what is none."""
+        """Return its answer; None if it ended at the question, or if the answer is invalid."""
         question: JudgeRequest = (subject, None if rules == self._rules else rules, tools)
         self._rules = rules
         data = bytearray()
@@ -109,7 +109,7 @@ class _Judge:
         return answer
 
     async def end(self) -> None:
-        """End it, whatever it is at."""
+        """End it, whatever it is doing."""
         self._socket.close()
         self.process.kill()
         with trio.CancelScope(shield=True):
@@ -118,7 +118,7 @@ class _Judge:
 
 @contextlib.asynccontextmanager
 async def open_judges(report: Report, *, prewarm: bool) -> AsyncIterator[Judges]:
-    """The judges of a server, one of them started ahead; on the way out all have ended."""
+    """Open the judges of a server, one of them started ahead; end all when the block ends."""
     judges = Judges(report)
     if prewarm:
         await judges.start()

@@ -1,7 +1,7 @@
-"""Output routing: what of a run's output goes into the answer, and where the rest is found.
+"""Output routing: which part of a run's output goes into the answer, and where the rest is.
 
-A small output is the answer. Of a large one the answer has the head and the tail, or the sections
-that match the intent. The whole stream is kept under an output id and is searchable.
+A small output is the answer. For a large one, the answer has the head and the tail, or the sections
+that match the intent. The whole stream is stored under an output ID and can be searched.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from kb import Hit, Indexed, SourceSpec, Store
 
 OUTPUT_PREFIX = "out-"
-"""What the id of every kept output begins with."""
+"""The prefix of the ID of every stored output."""
 
 
 def make_output_id() -> str:
-    """An id that no other output has."""
+    """Return a new ID."""
     return f"{OUTPUT_PREFIX}{secrets.token_hex(4)}"
 
 
@@ -39,17 +39,17 @@ T = TypeVar("T")
 SECTIONS_MAX = 5
 SECTIONS_COUNTED = 100
 SECTIONS_BYTES_MAX = 4096
-"""What the sections of an answer may hold together; the first is shown however long it is."""
+"""Limit of all sections of an answer together; the first is shown whatever its length."""
 
 INDEX_STEP_BYTES = 512 * 1024
-"""How much is indexed at a time after an answer, so that a search never waits long for it."""
+"""Size of one indexing step after an answer, so that a search never waits long for it."""
 
 FURTHER_S = 0.6
-"""How long an answer with an intent waits for more than the beginning and the end to be indexed."""
+"""Time that an answer with an intent waits for more than beginning and end to be indexed."""
 
 
 class KeptOutput(NamedTuple):
-    """What was kept of one run."""
+    """The stored output of one run."""
 
     output_id: str
     streams: Mapping[str, Indexed]  # each a source of its own, by the stream's name
@@ -64,7 +64,7 @@ class KeptOutput(NamedTuple):
 
 
 OutputSection = tuple[str, "Hit"]
-"""A kept stream's name, and a part of it that matches the intent."""
+"""A stored stream's name, and a part of it that matches the intent."""
 
 _STREAM_KEYS = ("source_id", "label", "bytes_total", "bytes_indexed")
 _SECTION_KEYS = ("title", "text", "start_byte", "end_byte")
@@ -72,17 +72,17 @@ _SECTION_KEYS = ("title", "text", "start_byte", "end_byte")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A result, and where the rest of its output is."""
+    """A result, and the place of the rest of its output."""
 
     result: Result
     kept: KeptOutput | None = None
-    # In place of the streams, even an empty tuple; None: no intent was applied.
+    # Shown instead of the streams, even if it is an empty tuple; None: no intent was applied.
     sections: tuple[OutputSection, ...] | None = None
     sections_total: int = 0  # all that match, up to SECTIONS_COUNTED
-    note: str = ""  # why a large output could not be kept
+    note: str = ""  # why a large output could not be stored
 
     def to_json(self) -> dict[str, Any]:
-        """The whole answer as JSON carries it."""
+        """Return the whole answer in its JSON form."""
         return {
             "result": self.result.to_json(),
             "kept": None if self.kept is None else _to_json(self.kept),
@@ -106,10 +106,10 @@ def _list(parts: Iterable[tuple[str, object]], keys: Sequence[str]) -> list[dict
 
 
 class Keep:
-    """Puts outputs into the store, and indexes after an answer what would have delayed it.
+    """The storage of outputs, which indexes after an answer what would have delayed it.
 
-    Long writes take `writing`, one after the other. An answer waits only for other answers. A
-    stream waits in `spool_dir` for its indexing, and outlives this process there.
+    Long writes run in `writing`, one after another. An answer waits only for other answers. A
+    stream waits in `spool_dir` for its indexing, also after the end of this process.
     """
 
     def __init__(self, open_store: Callable[[], Store], spool_dir: Path) -> None:
@@ -123,10 +123,10 @@ class Keep:
 
     @property
     def store(self) -> Store:
-        """The store, opened when it is first asked for.
+        """Return the store, opened at the first use.
 
         Raises:
-            StoreError: it can't be opened.
+            StoreError: it cannot be opened.
         """
         with self._opening:
             if self._opened is None:
@@ -135,26 +135,26 @@ class Keep:
 
     @property
     def is_open(self) -> bool:
-        """Whether the store was opened."""
+        """Return whether the store was opened."""
         return self._opened is not None
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What a person should know about the store, as far as it is open."""
+        """Return messages for the user about the store, if it is open."""
         return self._opened.notices if self._opened else ()
 
     def close(self) -> None:
-        """Close the store, if it was opened."""
+        """Close the store if it was opened."""
         if self._opened is not None:
             self._opened.close()
 
     async def answer(
         self, completed: Completed, request: Request, *, name: str = "", always: bool = False
     ) -> Answer:
-        """The answer to a run: whole if small, else kept and pointed at.
+        """Return the answer to a run: whole if small, else stored with a reference.
 
-        The run's spool files change hands. `name` is what a reader calls the run; `always` keeps
-        small outputs too, for a caller that is going to search them.
+        The run's spool files are taken over. `name` is the run's name for readers; `always` stores
+        small outputs too, for a caller that will search them.
         """
         result = completed.result
         streams = {
@@ -168,7 +168,7 @@ class Keep:
         }
         if not wanted:
             return Answer(result)
-        # Most runs keep nothing, and do without the store.
+        # Most runs store nothing, and do not need the store.
         from kb import Origin, SourceSpec  # noqa: PLC0415
 
         output_id = make_output_id()
@@ -184,7 +184,7 @@ class Keep:
                 added[stream] = await self._add(spec, shown, spool)
         except (StoreError, OSError) as error:
             _discard(spool for _, spool in wanted.values())
-            note = f"the output could not be kept: {error}"
+            note = f"the output could not be stored: {error}"
             if not added:
                 return Answer(result, note=note)
         self.wake()
@@ -195,19 +195,19 @@ class Keep:
         return answer if request.intent is None else await self._filter(answer, request.intent)
 
     def wake(self) -> None:
-        """Have `index_behind` look for what is to be indexed."""
+        """Wake `index_behind` to look for streams to index."""
         self._queued.set()
 
     async def _further_indexed(self, streams: Mapping[str, Indexed]) -> dict[str, Indexed]:
-        """Index more of these streams for FURTHER_S at most, and return them as they are then: the
-        sections that match an intent are chosen from what is indexed."""
+        """Index more of these streams for up to FURTHER_S, and return their new state: the sections
+        that match an intent are chosen from the indexed part."""
 
         def index_step(stream: Indexed) -> Indexed:
             self.store.index_pending(INDEX_STEP_BYTES, stream.source_id)
             return replace(stream, bytes_indexed=self.store.source(stream.source_id).bytes_indexed)
 
         found = dict(streams)
-        with trio.move_on_after(FURTHER_S), suppress(StoreError):  # as when one is forgotten
+        with trio.move_on_after(FURTHER_S), suppress(StoreError):  # for example if one was deleted
             for name, stream in streams.items():
                 while found[name].bytes_indexed < stream.bytes_total:
                     step = partial(index_step, stream)
@@ -215,32 +215,32 @@ class Keep:
         return found
 
     async def index_behind(self) -> None:
-        """Index what answers left, in small steps, for ever; also what earlier processes left."""
+        """Index what answers left over, in small steps, forever; also for earlier processes."""
         while True:
             await self.index_queued()
             await self._queued.wait()
             self._queued = trio.Event()
 
     async def index_queued(self) -> None:
-        """Index until nothing is queued, delete what is superseded or too much, and return.
+        """Index until nothing is queued, delete superseded and excess outputs, and return.
 
-        It returns early where nothing more can be stored.
+        It returns early if nothing more can be stored.
         """
         if self._opened is None and not self._has_leftovers():
             return  # the store need not be opened for that
         while True:
             step = partial(self.store.settle, INDEX_STEP_BYTES)
-            async with self._answering:  # an answer comes first: nothing is begun beside one
+            async with self._answering:  # an answer comes first: nothing is started during one
                 pass
             try:
                 more = await trio.to_thread.run_sync(step, limiter=self.writing)
             except StoreError:
-                return  # what is queued stays queued: the next output, or process, tries again
+                return  # the queue stays: the next output, or process, tries again
             if not more:
                 return
 
     def _has_leftovers(self) -> bool:
-        """Whether a process has left something to index."""
+        """Return whether an earlier process has left something to index."""
         try:
             return any(self._spool_dir.iterdir())
         except FileNotFoundError:
@@ -274,7 +274,7 @@ class Keep:
 
 
 def _identity(request: Request) -> str:
-    """A digest of the program and all that it is started with, but neither limits nor intent.
+    """Return a digest of the program and its inputs, without limits and intent.
 
     The output of a run supersedes that of an earlier one with the same digest.
     """
@@ -296,7 +296,7 @@ def _identity(request: Request) -> str:
 
 
 def _affordable(sections: Sequence[OutputSection]) -> tuple[OutputSection, ...]:
-    """The best sections that the answer has room for."""
+    """Return the best sections that fit into the answer."""
     room = SECTIONS_BYTES_MAX
     taken: list[OutputSection] = []
     for section in sections[:SECTIONS_MAX]:

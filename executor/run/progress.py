@@ -1,4 +1,4 @@
-"""A run as the server knows it while it lasts, its one status, and the result that it becomes."""
+"""A run during its time on the server, its one status, and its result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from executor.model import (
 from executor.project.view.record import CHANGED_BYTES_MAX, CHANGES_MAX, INTERVAL_S
 from executor.run.capture import READ_BYTES, Capture, store_artifacts
 
-# Why the supervisor ended a run by itself.
+# Reasons why the supervisor itself ended a run.
 SUPERVISOR_REASONS = {
     "cpu": Status.CPU_LIMIT,
     "memory": Status.MEMORY_LIMIT,
@@ -47,10 +47,10 @@ LIMIT_SIGNALS = {
 
 
 def status_of(end: Exit, stopped: Status | None, consumed: Consumption | None) -> Status:
-    """The status of a run that was started.
+    """Return the status of a run that was started.
 
-    `stopped` is why the server had it ended, if it did. A program that met a limit, coped and
-    exited 0 is ok; one that failed is given the limit as the cause.
+    `stopped` is why the server ended it, if it did. A program that reached a limit, handled it and
+    exited 0 is ok; for one that failed, the limit is the cause.
     """
     forced = SUPERVISOR_REASONS.get(end.reason or "", stopped if end.reason else None)
     if forced:
@@ -71,16 +71,16 @@ def _limit_met(end: Exit, consumed: Consumption | None) -> Status | None:
 
 
 def meaning_of(end: Exit) -> str:
-    """What a reader may not know about the signal that ended a run; mostly nothing."""
+    """Explain the signal that ended a run, if a reader may not know it; usually ""."""
     return LIMIT_SIGNALS[signal.Signals(end.signal)] if end.signal in LIMIT_SIGNALS else ""
 
 
 def limits_met(
     status: Status, end: Exit | None, consumed: Consumption | None, limits: Limits | None
 ) -> str:
-    """What was refused at a limit that the status does not name; empty if nothing was counted.
+    """Return the refusals at limits that the status does not name; "" if nothing was counted.
 
-    A child of the run may have met the limit while the program itself exited 0.
+    A child of the run may have reached the limit although the program itself exited 0.
     """
     met = []
     if consumed and consumed.oom_kills and status is not Status.MEMORY_LIMIT:
@@ -107,14 +107,14 @@ def _processes(limits: Limits | None) -> str:
 
 
 def status_of_lost(stopped: Status | None, consumed: Consumption | None) -> Status:
-    """The status of a run whose supervisor died with it."""
+    """Return the status of a run whose supervisor died with it."""
     if stopped:
         return stopped
     return Status.MEMORY_LIMIT if consumed and consumed.oom_kills else Status.SANDBOX_ERROR
 
 
 class ListedRun(Protocol):
-    """A run as a list of what runs shows it; `place` is where, if not on this machine."""
+    """A run as lists show it; `place` is where it runs, if not on this machine."""
 
     label: str
     place: str
@@ -124,47 +124,47 @@ class ListedRun(Protocol):
 
     @property
     def profile(self) -> str:
-        """The name of its profile."""
+        """Return the name of its profile."""
 
     @property
     def limits(self) -> Limits | None:
-        """Those that are in force."""
+        """Return the limits that are in force."""
 
     @property
     def output_bytes(self) -> int:
-        """What it has printed."""
+        """Return the number of bytes that it has printed."""
 
     async def stop(self, reason: Status) -> None:
-        """Have it ended; the first reason stands."""
+        """Request its end; the first reason is kept."""
 
 
 @dataclass(slots=True)
 class RunRecord:
     """One run's record."""
 
-    number: int  # its own among all runs of this server
+    number: int  # unique among all runs of this server
     profile: str
     isolation: Isolation
     outputs: Mapping[str, Capture]
     artifact_folder: Path
     on_output: OnOutput | None = None
-    stopped: Status | None = None  # why the server had it ended
+    stopped: Status | None = None  # why the server ended it
     failure: str = ""
-    note: str = ""  # what else the result's message says
+    note: str = ""  # additions to the result's message
     wall_s: float = 0.0
     artifacts: tuple[Artifact, ...] = ()
     connections: list[Connection] = field(default_factory=list)
     session: str | None = None
-    label: str = ""  # what it is called while it runs
+    label: str = ""  # its name in lists
     started_at: float = field(default_factory=time.monotonic)
     cell: Box | None = None
-    meter: Meter | None = None  # what counts its consumption
+    meter: Meter | None = None  # the counter of its consumption
     limits: Limits | None = None
     place: str = ""
 
     @property
     def elapsed_s(self) -> float:
-        """How long the run takes by now, or took."""
+        """Return how long the run has taken so far, or took."""
         return self.wall_s or time.monotonic() - self.started_at
 
     @property
@@ -172,7 +172,7 @@ class RunRecord:
         return sum(capture.bytes_total for capture in self.outputs.values())
 
     def take(self, name: str, chunk: bytes) -> None:
-        """The next bytes of one stream.
+        """Add the next bytes of one stream.
 
         Raises:
             OSError: they can't be spooled.
@@ -183,9 +183,9 @@ class RunRecord:
             self.on_output(name, chunk)
 
     def take_rest(self, name: str, reader: int, bytes_max: int, *, drain: bool = False) -> None:
-        """What is in a pipe at this moment, without waiting for more.
+        """Read the present content of a pipe, without waiting for more.
 
-        Beyond a run's `bytes_max` it is left there, or counted and discarded, to `drain` it.
+        Output beyond a run's `bytes_max` is left there, or counted and discarded with `drain`.
         """
         with contextlib.suppress(BlockingIOError):
             while self.output_bytes <= bytes_max or drain:
@@ -197,23 +197,23 @@ class RunRecord:
                     self.discard(bytes_max)
 
     def discard(self, bytes_max: int) -> None:
-        """From here on output is only counted."""
+        """Count later output without storing it."""
         if not self.note:
             self.note = f"output beyond {bytes_max:,} bytes was counted and discarded"
         for capture in self.outputs.values():
             capture.discarding = True
 
     async def stop(self, reason: Status) -> None:
-        """Have the program ended; the first reason stands."""
+        """Request the program's end; the first reason is kept."""
         self.stopped = self.stopped or reason
         if self.cell:
             await self.cell.stop()
 
     async def keep_artifacts(self, cell: Box) -> None:
-        """Copy the files that the cell handed over, if it did.
+        """Copy the files that the cell returned, if any.
 
         Raises:
-            OSError: they can't be stored.
+            OSError: they cannot be stored.
         """
         if cell.handed_over:
             self.artifacts = await trio.to_thread.run_sync(
@@ -224,7 +224,7 @@ class RunRecord:
     def result(
         self, status: Status, end: Exit | None = None, consumed: Consumption | None = None
     ) -> Result:
-        """The truth about the run: `end` as its supervisor saw it, if it lived to tell."""
+        """Return the result; `end` is None if the supervisor died before its report."""
         measured = end.peak_memory_bytes if end else None
         if consumed and consumed.peak_memory_bytes is not None:
             measured = consumed.peak_memory_bytes
@@ -258,7 +258,7 @@ class RunRecord:
         return "; ".join(filter(None, (why, met)))
 
     def stream(self, name: str) -> Stream:
-        """What the run has printed so far."""
+        """Return the output of the run so far."""
         return self.outputs[name].stream()
 
     def complete(self, result: Result) -> Completed:
@@ -266,25 +266,25 @@ class RunRecord:
 
 
 def _list_changes(end: Exit) -> tuple[ChangedFile, ...]:
-    """The changes as text: a program may choose names that are none."""
+    """Return the changes as text: a program may choose names that are not text."""
     return tuple(ChangedFile(readable(path), change, size) for path, change, size in end.changed)
 
 
 def status_of_record(progress: RunRecord, end: Exit | None, consumed: Consumption | None) -> Status:
-    """The status of a run; `end` is None if its supervisor was lost with it."""
+    """Return the status of a run; `end` is None if its supervisor was lost with it."""
     if end is None:
         return status_of_lost(progress.stopped, consumed)
     return status_of(end, progress.stopped, consumed)
 
 
-# A folder is walked through when the file system has lost this part of what is left to the run,
+# A folder is measured when the file system has lost this part of the room left to the run,
 WALK_AT = 4
-WALK_S_MAX = 2.0  # or after this time: someone else may have freed as much meanwhile.
+WALK_S_MAX = 2.0  # or after this time: someone else may have freed as much in the meantime.
 
 
 @contextlib.asynccontextmanager
 async def watch_room(layout: Layout, cell: Box, progress: RunRecord) -> AsyncIterator[None]:
-    """Stop a run that changes more of the project than is committed, if that lies on disk."""
+    """Stop a run that changes more of the project than can be committed, if that is on disk."""
     copy, room = layout.work_copy, cell.layers.get("room")
     if copy is not None and not room:
         bounded = partial(watch, str(copy.folder), beyond=copy.size)
@@ -304,9 +304,9 @@ async def watch(
     stop: Callable[[], Awaitable[None]],
     beyond: Callable[[], tuple[int, int]] | None = None,
 ) -> None:
-    """Call `stop` once there is more in a folder than can be committed; until cancelled.
+    """Call `stop` when a folder holds more than can be committed; until cancelled.
 
-    `beyond` gives the bytes and entries that are in it at first, and do not count.
+    `beyond` gives the bytes and entries that it holds at first, which do not count.
     """
     free, free_files = _free(folder)
     left = left_files = own_bytes = own_entries = 0
@@ -330,7 +330,7 @@ async def watch(
 
 
 def _free(folder: str) -> tuple[int, int]:
-    """Bytes and files that the file system still has, which takes no time to ask."""
+    """Return the free bytes and files of the file system, which takes no time to ask."""
     try:
         space = os.statvfs(folder)
     except OSError:
@@ -339,7 +339,7 @@ def _free(folder: str) -> tuple[int, int]:
 
 
 def _measure(folder: str, bytes_max: int, entries_max: int) -> tuple[int, int]:
-    """Bytes on disk and entries below a folder that a program may be writing to."""
+    """Return bytes on disk and entries below a folder that a program may be writing to."""
     used = entries = 0
     pending = [folder]
     while pending and entries <= entries_max and used <= bytes_max:
@@ -351,6 +351,6 @@ def _measure(folder: str, bytes_max: int, entries_max: int) -> tuple[int, int]:
                     used += info.st_blocks * 512
                     if entry.is_dir(follow_symlinks=False):
                         pending.append(entry.path)
-        except OSError:  # gone since, or closed by the program
+        except OSError:  # removed since, or closed by the program
             continue
     return used, entries

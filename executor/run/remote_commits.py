@@ -1,4 +1,4 @@
-"""Commits of what runs on other machines changed: the same door, the same words."""
+"""Commits of the changes of runs on other machines: the same commit service, the same words."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 class RemoteCommits:
-    """Records the project before a run elsewhere, and brings in afterwards what it changed."""
+    """Records the project before a run elsewhere, and commits its changes afterwards."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
 
     async def record(self, profile: Profile) -> Record | None:
-        """The project as it is now; None where a profile commits nothing.
+        """Return the project's present state; None if a profile commits nothing.
 
         From now on, changes of the host are distinguished from those of the run.
 
         Raises:
-            RequestError: it is too large.
-            SandboxUnavailableError: it can't be read.
+            RequestError: the project is too large.
+            SandboxUnavailableError: the project cannot be read.
         """
         record = await self._runner.record(profile, whole=False)
         if record is not None:
@@ -42,10 +42,10 @@ class RemoteCommits:
     async def bring_in(
         self, result: Result, changes: ChangeSet, label: str, *, stage: bool
     ) -> Result:
-        """The result of a run elsewhere once its changes are committed, or kept with `stage`.
+        """Commit the changes of a run elsewhere, or hold them with `stage`; return its result.
 
-        The descriptor of contents and the record are closed. A commit that fails is told by the
-        result. Cancelling this waits for the commit.
+        The descriptor of contents and the record are closed. The result reports a failed
+        commit. Cancelling this waits for the commit.
         """
         door = self._runner.door
         call = partial(door.commit, lambda: changes, changes.record, label, stage=stage)
@@ -57,7 +57,7 @@ class RemoteCommits:
 
 
 def _failed(result: Result, why: str) -> Result:
-    """The result of a run whose changes are lost: nothing that it did counts."""
+    """Return the result of a run whose changes are lost: none of its effects count."""
     return replace(
         result,
         status=Status.SANDBOX_ERROR,

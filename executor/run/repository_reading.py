@@ -1,4 +1,4 @@
-"""Having git read what a run left of a repository: in a box, of which what it says is data."""
+"""Reading of a run's repository by git in a box, whose output is only data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from executor.run.runner import Runner
 
 BORROWED: Final = "/borrowed-objects"
-"""Where the host's objects are in a box that has a file system of its own."""
+"""The place of the host's objects in a box that has its own file system."""
 READING: Final = Profile("repository", ProjectAccess.COPY_ON_WRITE)
 LIMITS: Final = Limits(
     wall_s=120, scratch_bytes=4 * GIB, file_bytes=4 * GIB, artifact_bytes=4 * GIB
@@ -33,16 +33,16 @@ LIMITS: Final = Limits(
 
 @dataclass(frozen=True, slots=True)
 class BoxReader:
-    """Runs git in a box, asked from a thread; `place` is where scratch repositories are written."""
+    """Git in a box, called from a thread; scratch repositories are written to `place`."""
 
     runner: Runner
     place: Path
 
     def __call__(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
-        """Run a script in a scratch repository; the folder of what it wrote.
+        """Run a script in a scratch repository; return its output folder.
 
         Raises:
-            GitError: it failed; says why.
+            GitError: it failed; with the reason.
         """
         places = [f"{BORROWED}/{number}" for number in range(len(scratch.objects))]
         scratch.borrow(places if self.is_mounted else map(str, scratch.objects))
@@ -50,7 +50,7 @@ class BoxReader:
 
     @property
     def is_mounted(self) -> bool:
-        """True if a box shows what it reads elsewhere; else that is read where it lies."""
+        """Return whether a box mounts outside folders; otherwise they are read directly."""
         return self.runner.placement.can.own_file_system
 
     async def _read(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
@@ -58,16 +58,16 @@ class BoxReader:
         try:
             completed = await self.runner.run(make, profile=READING, waits=False)
         except (RequestError, SandboxUnavailableError, OSError) as error:
-            raise GitError(f"it can't be read in a sandbox: {error}") from error
+            raise GitError(f"it cannot be read in a sandbox: {error}") from error
         completed.delete_spools()
         result = completed.result
         if result.status is not Status.OK:
             said = result.stderr.text.strip()[-500:] or result.message
-            raise GitError(f"git can't read what the run left of it: {said or result.status}")
+            raise GitError(f"git cannot read it after the run: {said or result.status}")
         out = Path(tempfile.mkdtemp(prefix="out-", dir=scratch.folder.parent))
         for one in result.artifacts:
             if one.path is None:
-                raise GitError(f"git can't hand over {one.name}: {one.reason}")
+                raise GitError(f"git cannot return {one.name}: {one.reason}")
             os.rename(one.path, out / one.name.rpartition("/")[2])
         return out
 
@@ -93,10 +93,10 @@ class BoxReader:
 
 
 def open_place(above: Path) -> Path:
-    """A new folder for scratch repositories, that programs of boxes can enter.
+    """Make a new folder for scratch repositories that programs of boxes can enter.
 
     Raises:
-        OSError: it can't be made.
+        OSError: it cannot be made.
     """
     lock.own_folder(above)
     place = Path(tempfile.mkdtemp(prefix="repositories-", dir=above))

@@ -28,17 +28,17 @@ from executor.run.refusals.collecting import RunFacts, with_refusals
 
 if TYPE_CHECKING:
     from executor.project.commit import Commit
-    from executor.project.commit_service import Door
+    from executor.project.commit_service import CommitService
     from executor.project.view.record import Record
 
-DRAIN_S_MAX = 0.2  # how long output may still come once the program has ended
+DRAIN_S_MAX = 0.2  # how long output may arrive after the program has ended
 STOP_S_MAX = 1.0  # how long the supervisor may take to end a run and report,
-LIVE_STOP_S_MAX = 20.0  # and to look through a live project for what it did there
-NO_VIEW = "what a run changes can't be kept apart from the project, so that nothing ran"
+LIVE_STOP_S_MAX = 20.0  # and to check a live project for the run's changes
+NO_VIEW = "changes of a run cannot be kept apart from the project, so nothing ran"
 
 
 class Runner:
-    """Places jobs: in the boxes that `box` makes, of the spawner's or of another back end."""
+    """The placement of jobs in boxes made by `box`, of the spawner or another back end."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - all that a run needs
         self,
@@ -47,7 +47,7 @@ class Runner:
         spool_folder: Path,
         inline_bytes: int,
         concurrency: int,
-        door: Door,
+        door: CommitService,
     ) -> None:
         self.placement = placement
         self.box = box
@@ -67,12 +67,12 @@ class Runner:
         waits: bool = True,
         observe: Observe | None = None,
     ) -> Completed:
-        """Run one job, if it `waits` then in its turn. Cancelling ends everything it started.
+        """Run one job, in its turn if it `waits`. Cancelling ends everything it started.
 
         Raises:
-            RequestError: the profile can't be given for this project here.
-            SandboxUnavailableError: the server's temporary folder is no longer its own.
-            OSError: its output can't be spooled.
+            RequestError: the profile is not possible for this project here.
+            SandboxUnavailableError: the server has lost its temporary folder.
+            OSError: its output cannot be spooled.
         """
         async with self.slots if waits else contextlib.nullcontext():
             with self.progress(profile, on_output) as progress:
@@ -84,7 +84,7 @@ class Runner:
         return progress.complete(result)
 
     async def record(self, profile: Profile, *, whole: bool = True) -> Record | None:
-        """The project as it is now, where what changes is to be committed to it: see `Door`.
+        """Record the project now, if its changes are to be committed: see `CommitService`.
 
         Raises:
             RequestError: it is too large.
@@ -95,18 +95,18 @@ class Runner:
         try:
             return await trio.to_thread.run_sync(partial(self.door.record, whole=whole))
         except SandboxError as error:
-            raise SandboxUnavailableError(str(error), "make it readable to this user") from error
+            raise SandboxUnavailableError(str(error), "Make it readable to this user.") from error
 
     async def layout(
         self, profile: Profile, record: Record | None, *, session: bool = False
     ) -> Layout:
-        """The folders of a box; see `BoxPlace.layout`."""
+        """Return the folders of a box; see `BoxPlace.layout`."""
         make = partial(self.placement.layout, profile, record, session=session)
         return await trio.to_thread.run_sync(make)
 
     @contextlib.contextmanager
     def progress(self, profile: Profile, on_output: OnOutput | None) -> Iterator[RunRecord]:
-        """The record of a new run, under way until the block ends."""
+        """Make the record of a new run, which is active until the block ends."""
         number = self._next_number()
         outputs = {
             name: Capture(self.spools / f"{number}.{name}", self.inline_bytes)
@@ -129,7 +129,7 @@ class Runner:
 
     @contextlib.contextmanager
     def list_run(self, run: ListedRun) -> Iterator[int]:
-        """Have a run of another machine among those that run, until the block ends; its number."""
+        """List a run of another machine as active until the block ends; yield its number."""
         number = self._next_number()
         self.running[number] = run
         try:
@@ -138,7 +138,7 @@ class Runner:
             del self.running[number]
 
     async def stop(self, number: int) -> bool:
-        """End a run, whose result says so; whether there was one of that number."""
+        """End a run, whose result reports it; return whether there was a run of that number."""
         progress = self.running.get(number)
         if progress is not None:
             await progress.stop(Status.CANCELLED)
@@ -169,7 +169,7 @@ class Runner:
                 await progress.keep_artifacts(cell)
                 result = progress.result(status_of_record(progress, end, consumed), end, consumed)
                 result = replace(result, persists=job.profile.project is ProjectAccess.LIVE)
-                # Only where its supervisor saw every process of the run dead.
+                # Only if its supervisor saw that every process of the run is dead.
                 if end is not None and record is not None:
                     done = await self.commit(
                         cell, layout, record, job.profile, job.label, is_over=True
@@ -183,7 +183,7 @@ class Runner:
         return result
 
     def facts(self, profile: Profile, layout: Layout, job: Job) -> RunFacts:
-        """What a run in a box of this layout was given."""
+        """Return the facts of a run in a box of this layout."""
         copies = self.placement.can.copy_on_write
         binds = (*job.binds, *(target for _, target in job.shown))
         return RunFacts(profile, layout, job.cwd, self.placement.search, copies, binds)
@@ -198,12 +198,12 @@ class Runner:
         *,
         is_over: bool = False,
     ) -> Commit:
-        """Bring what changed in the view of a box into the project, or keep it for a person.
+        """Commit the changes in a box's view to the project, or hold them for review.
 
-        Where the box `is_over`, nobody needs afterwards what the view holds.
+        If the box `is_over`, the content of the view is not needed afterwards.
 
         Raises:
-            SandboxError: nothing of it could be.
+            SandboxError: no change could be committed.
         """
         from executor.project.view.comparison import of_upper  # noqa: PLC0415 - most commit nothing
 
@@ -213,18 +213,18 @@ class Runner:
             room = layout.room if is_over else ""
             read_changes = partial(of_upper, upper, record, room)
         else:
-            raise SandboxError("what the run changed was lost with its sandbox")
+            raise SandboxError("the run's changes were lost with its sandbox")
         call = partial(self.door.commit, read_changes, record, label, stage=profile.stage)
         return await self.through_door(call)
 
     async def through_door(self, call: Callable[..., Commit]) -> Commit:
-        """Make a commit of the door, for which git reads repositories in boxes. It is waited for.
+        """Make a commit by the commit service, which reads repositories in boxes. Wait for it.
 
         Raises:
-            SandboxError: nothing of it could be committed.
+            SandboxError: no change could be committed.
         """
 
-        # It loads what only commits need.
+        # Loaded here because only commits need it.
         from executor.run.repository_reading import BoxReader, open_place  # noqa: PLC0415
 
         def commit() -> Commit:
@@ -234,7 +234,7 @@ class Runner:
             finally:
                 remove(place)
 
-        # Half a commit would be taken back, but a whole one is what was asked for.
+        # Half a commit would be undone, but a whole one is what was requested.
         with trio.CancelScope(shield=True):
             done: Commit = await trio.to_thread.run_sync(commit)
         return done
@@ -245,13 +245,13 @@ class _Run:
 
     def __init__(self, job: Job, progress: RunRecord) -> None:
         self.job = job
-        self.lost = False  # what was held for this run was gone: nothing has been started
+        self.lost = False  # something held for this run was gone: nothing has been started
         self._progress = progress
 
     async def through(self, cell: Box, *, without_cgroup: bool) -> Exit | None:
-        """Until the program has ended and its output is collected.
+        """Follow the program until it has ended and its output is collected.
 
-        None if the program could not be started or its cell was lost: see the progress.
+        Return None if the program could not be started or its cell was lost: see the progress.
         """
         progress = self._progress
         progress.cell = cell
@@ -269,14 +269,14 @@ class _Run:
                     nursery.start_soon(self._drain, name, reader)
                 end = await self._end(cell)
                 progress.wall_s = time.monotonic() - progress.started_at
-                # Every process of the run is dead: what is still in the pipes comes at once.
+                # Every process of the run is dead: the rest in the pipes comes at once.
                 drain_s_max = 0 if end and end.leaves_open else DRAIN_S_MAX
                 nursery.cancel_scope.deadline = trio.current_time() + drain_s_max
             outside.cancel_scope.cancel()
         return end
 
     async def _start(self, cell: Box, without_cgroup: bool) -> dict[str, int]:
-        """Hand the run over; the reading ends of its output pipes by name."""
+        """Pass the run to the cell; return the reading ends of its output pipes by name."""
         packed = pack_run(self.job.spec(without_cgroup=without_cgroup))
         return await cell.start(packed, self.job.stdin)
 
@@ -293,12 +293,12 @@ class _Run:
                     else:
                         await progress.stop(Status.OUTPUT_LIMIT)
             except trio.Cancelled:
-                # What the program wrote is never lost.
+                # The program's output is never lost.
                 progress.take_rest(name, reader, output_bytes, drain=self.job.drain)
                 raise
 
     async def _end(self, cell: Box) -> Exit | None:
-        """The run's end, brought about at its deadline."""
+        """Return the run's end, forced at its deadline."""
         progress = self._progress
         try:
             with trio.move_on_after(self.job.limits.wall_s):
@@ -330,10 +330,10 @@ def open_network(listeners: Sequence[int], gate: network.ProxyGate, outside: tri
 
 
 def check_view(cell: Box, layout: Layout, record: Record | None) -> None:
-    """Whether what changes can be committed.
+    """Check that changes can be committed.
 
     Raises:
-        SandboxError: the project could be shown read-only at best.
+        SandboxError: the project could only be shown read-only.
     """
     why = cell.layers.get("copy_on_write", True)
     if record is not None and layout.work_copy is None and why is not True:

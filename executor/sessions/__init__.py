@@ -1,1 +1,1 @@
-"""Boxes that stay for call after call, their interpreters, and runs in the background."""
+"""Boxes that stay for several calls, their interpreters, and runs in the background."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LIFE_S = 3600.0  # how long a run may take that does not say it
+LIFE_S = 3600.0  # time limit of a run that sets none
 RUNNING_MAX = 8
 ENDED_MAX = 32  # how many ended runs are remembered
 STOP_S_MAX = 5.0
@@ -31,13 +31,13 @@ class Background(Generic[T]):
 
     id: str
     label: str
-    running: bool  # meanwhile the streams show what it has printed
+    running: bool  # the streams show its output so far
     wall_s: float
     stdout: Stream = field(default_factory=Stream)
     stderr: Stream = field(default_factory=Stream)
-    answer: T | None = None  # what was made of it, once it has ended
+    answer: T | None = None  # its answer, once it has ended
     error: str = ""  # why there is no answer then
-    is_first: bool = False  # nobody had the answer before
+    is_first: bool = False  # nobody has received the answer before
 
 
 @dataclass(slots=True, eq=False)
@@ -59,7 +59,7 @@ class _BackgroundEntry(Generic[T]):
 
 
 class Backgrounds(Generic[T]):
-    """The runs in the background of one engine. Made by `open_backgrounds` only."""
+    """The runs in the background of one engine. Only `open_backgrounds` makes it."""
 
     def __init__(
         self, engine: LocalEngine, finish: Callable[[Request, Completed], Awaitable[T]]
@@ -70,19 +70,19 @@ class Backgrounds(Generic[T]):
         self._start, self._to_start = trio.open_memory_channel[_BackgroundEntry[T]](RUNNING_MAX)
 
     async def start(self, request: Request, caller: Caller | None = None) -> Background[T]:
-        """Start a run and return once it goes on by itself, or has ended already.
+        """Start a run, and return once it continues by itself, or has ended already.
 
-        It may take LIFE_S unless the request says how long. Where a rule asks, the `caller` is
-        asked before it begins.
+        It may take LIFE_S unless the request sets a limit. If a rule asks, the `caller` must
+        approve before it starts.
 
         Raises:
-            RequestError: it can't be run as asked, or too many run already.
-            OSError: its output can't be spooled.
+            RequestError: it cannot be run as requested, or too many run already.
+            OSError: its output cannot be spooled.
         """
         if sum(not entry.done.is_set() for entry in self._entries.values()) >= RUNNING_MAX:
             raise RequestError(
-                f"{RUNNING_MAX} programs run in the background, and there may not be more",
-                "stop one of them, or wait for its end",
+                f"{RUNNING_MAX} programs run in the background, which is the limit",
+                "Stop one of them, or wait for its end.",
             )
         entry = _BackgroundEntry[T](f"bg-{secrets.token_hex(3)}", _lasting(request), caller)
         self._entries[entry.id] = entry
@@ -99,10 +99,10 @@ class Backgrounds(Generic[T]):
         return _answer(entry)
 
     async def look(self, handle: str, wait_s: float = 0, owner: str = "") -> Background[T]:
-        """How a run stands, or stands once it has ended or `wait_s` are over.
+        """Return the state of a run, after it has ended or `wait_s` are over.
 
         Raises:
-            RequestError: there is no such run.
+            RequestError: no run has this handle.
         """
         entry = self._entry(handle, owner)
         with trio.move_on_after(wait_s):
@@ -110,10 +110,10 @@ class Backgrounds(Generic[T]):
         return _answer(entry)
 
     async def stop(self, handle: str, owner: str = "") -> Background[T]:
-        """End a run; what it printed is kept.
+        """End a run; its output is kept.
 
         Raises:
-            RequestError: there is no such run.
+            RequestError: no run has this handle.
         """
         entry = self._entry(handle, owner)
         if not entry.done.is_set():
@@ -126,7 +126,7 @@ class Backgrounds(Generic[T]):
         return _answer(entry)
 
     def all(self, owner: str = "") -> tuple[Background[T], ...]:
-        """Every run of this owner that is still known, in the order in which they were started."""
+        """Return every known run of this owner, in the order in which they were started."""
         return tuple(
             _view(entry)
             for entry in self._entries.values()
@@ -134,7 +134,7 @@ class Backgrounds(Generic[T]):
         )
 
     async def serve(self) -> None:
-        """Carry out what is started, until cancelled; then end it."""
+        """Run what is started until cancelled; then end it."""
         async with trio.open_nursery() as nursery:
             async for entry in self._to_start:
                 nursery.start_soon(self._carry_out, entry)
@@ -146,7 +146,7 @@ class Backgrounds(Generic[T]):
                     entry.request, observe=entry.observe, caller=entry.caller
                 )
                 entry.answer = await self._finish(entry.request, completed)
-        except Exception as error:  # told to whoever asks, and the other runs go on
+        except Exception as error:  # callers get the error, and the other runs continue
             entry.failure = error
         finally:
             entry.begun.set()
@@ -156,7 +156,7 @@ class Backgrounds(Generic[T]):
         entry = self._entries.get(handle)
         if entry is None or entry.request.owner != owner:
             known = ", ".join(one.id for one in self.all(owner)) or "none"
-            raise RequestError(f"no run in the background is called {handle!r}", f"known: {known}")
+            raise RequestError(f"no background run {handle!r}", f"Known runs: {known}.")
         return entry
 
     def _forget_oldest(self) -> None:
@@ -166,7 +166,7 @@ class Backgrounds(Generic[T]):
 
 
 def _lasting(request: Request) -> Request:
-    """The request, with time enough for a run that nobody waits for."""
+    """Return the request with a time limit for a run that nobody waits for."""
     life_s = LIFE_S if request.timeout_s is None else request.timeout_s
     limits = request.limits
     if limits is None:
@@ -177,7 +177,7 @@ def _lasting(request: Request) -> Request:
 
 
 def _answer(entry: _BackgroundEntry[T]) -> Background[T]:
-    """Return how a run stands to whoever asked for it."""
+    """Return the state of a run to its caller."""
     view = replace(_view(entry), is_first=entry.answer is not None and not entry.is_answered)
     entry.is_answered = entry.is_answered or view.is_first
     return view
@@ -210,9 +210,9 @@ def _error(entry: _BackgroundEntry[T]) -> str:
 async def open_backgrounds(
     engine: LocalEngine, finish: Callable[[Request, Completed], Awaitable[T]]
 ) -> AsyncIterator[Backgrounds[T]]:
-    """Runs in the background of an engine; on the way out those that still go on are ended.
+    """Open the runs in the background of an engine; end active ones when the block ends.
 
-    `finish` makes of each result what is kept of it.
+    `finish` converts each result to the form that is kept.
     """
     backgrounds = Backgrounds(engine, finish)
     async with trio.open_nursery() as nursery:

@@ -26,25 +26,25 @@ from executor.spawner.messages import FromSupervisor, Report
 from executor.toolchains.catalog import ProvenToolchain
 from runtimes.packages import BY_NAME
 
-# What runs in the interpreter can reach its two channels, and answer for it. That fools nobody but
-# the session it runs in: each answer must carry the token of its own call, and any other ends the
-# session. What a program prints never passes here.
+# Code in the interpreter can reach its two channels, and forge answers. That deceives only the
+# session it runs in: each answer must carry the token of its own call, and any other ends the
+# session. A program's output never passes here.
 
 ANSWER_BYTES_MAX = 64
 _ANSWER = re.compile(rb"([0-9a-f]+) (\d{1,3})\n")
 
 
 class ForgedAnswerError(Exception):
-    """What came from the interpreter is no answer to this call."""
+    """The data from the interpreter is not an answer to this call."""
 
 
 InterpreterProgram = tuple[str, ...]
-"""One program for an interpreter: its folder and the file whose content becomes FILE_CONTENT, each
-empty where there is none; what tracebacks call it; its text, and its arguments."""
+"""One program for an interpreter: its folder or "", the file whose content becomes FILE_CONTENT
+or "", its name in tracebacks, its text, and its arguments."""
 
 
 def _frame(program: InterpreterProgram, token: str) -> bytes:
-    """Write a request as the drivers read it: a line of sizes and then the fields."""
+    """Encode a request as the drivers read it: a line of sizes and then the fields."""
     contents = [text.encode(errors="surrogateescape") for text in program]
     header = " ".join([token, *(str(len(content)) for content in contents)])
     return b"".join([header.encode(), b"\n", *contents])
@@ -61,10 +61,10 @@ class SessionDescriptors:
     env: Mapping[str, str] = field(default_factory=dict)
 
     async def ask(self, program: InterpreterProgram) -> int | None:
-        """Have a program run: its exit code, or None if the interpreter ended with it.
+        """Run a program; return its exit code, or None if the interpreter ended with it.
 
         Raises:
-            ForgedAnswerError: something else was answered.
+            ForgedAnswerError: the answer is invalid.
         """
         assert self.requests is not None
         assert self.answers is not None
@@ -97,11 +97,10 @@ FAREWELL_S_MAX = 1.0  # how long the supervisor may take to end all and report
 
 
 class Turn:
-    """Drains the program's output and waits for its answer, its exit, or the session's end.
+    """One call, which drains its output and waits for its answer, its exit, or the session's end.
 
-    Afterwards one of four is set. `answer` is the exit code that its interpreter gave, `end` how
-    its process ended. `ended` is the last report of a session that is over, `failure` what was
-    lost.
+    Afterwards one of four is set: `answer`, the exit code from its interpreter; `end`, how its
+    process ended; `ended`, the last report of a session that is over; `failure`, what was lost.
     """
 
     def __init__(
@@ -125,14 +124,14 @@ class Turn:
 
     @property
     def run(self) -> int:
-        """The number of the process that serves this call."""
+        """Return the number of the process that serves this call."""
         return self._channel.run
 
     async def through(self, program: InterpreterProgram | None) -> None:
-        """To the end of the call, brought about at its deadline.
+        """Follow the call to its end, forced at its deadline.
 
         Raises:
-            OSError: the output can't be spooled.
+            OSError: the output cannot be spooled.
         """
         with trio.move_on_after(self._limits.wall_s) as deadline, self._scope:
             async with trio.open_nursery() as nursery:
@@ -151,7 +150,7 @@ class Turn:
             self._progress.take_rest(name, stream.fileno(), self._limits.output_bytes)
 
     async def report(self, asked: bytes) -> Report | None:
-        """What the call did and took, as the supervisor saw it; None if it is lost.
+        """Return the supervisor's report on the call; None if it is lost.
 
         Raises:
             SandboxError: the cell died.
@@ -167,13 +166,13 @@ class Turn:
                 return self.ended
 
     async def _listen(self) -> None:
-        """What the supervisor says, until this call's program or the session is over."""
+        """Listen to the supervisor until this call's program or the session is over."""
         while self.end is None and self._take(await self._cell.message()):
             pass
         self._scope.cancel()
 
     def _take(self, message: FromSupervisor) -> bool:
-        """Whether the session goes on after this message."""
+        """Process a message; return whether the session continues."""
         if message.get("run") == self._channel.run:
             self.end = message
         if "run" in message:
@@ -187,7 +186,7 @@ class Turn:
     async def _ask(self, program: InterpreterProgram) -> None:
         try:
             self.answer = await self._channel.ask(program)
-            if self.answer is None:  # its exit is about to be told
+            if self.answer is None:  # its exit follows
                 await trio.sleep(FAREWELL_S_MAX)
                 self.failure = "the program closed its interpreter's channel"
         except ForgedAnswerError:
@@ -202,13 +201,13 @@ class Turn:
                 await progress.stop(Status.OUTPUT_LIMIT)
 
 
-AGAIN = "begin the session again with its packages: they are fetched anew"
+AGAIN = "start the session again with its packages: they are fetched again"
 
 
 class SessionPackages:
-    """What a call names as packages; of a session's first call, the layer that they became.
+    """The packages that a call names; in a session's first call, the layer made of them.
 
-    `packages` gives the server's, loaded only where a layer is to be had.
+    `packages` returns the server's, loaded only if a layer is needed.
     """
 
     def __init__(
@@ -228,20 +227,20 @@ class SessionPackages:
 
     @property
     def shown(self) -> tuple[tuple[str, str], ...]:
-        """What the session's box is shown of the layer: paths on the host, and in the box."""
+        """Return the paths of the layer that the box shows: on the host, and in the box."""
         return self._layer.shown if self._layer else ()
 
     @property
     def word(self) -> str:
-        """How a result names where they are from: "now" fetched for this call, or "kept"."""
+        """Return the packages' origin for a result: "now" fetched for this call, or "kept"."""
         is_new = self._layer is not None and not self._layer.was_kept
         return "now" if is_new and self._calls == 1 else "kept"
 
     async def have(self, stack: AsyncExitStack) -> None:
-        """Have the layer, if it is not had yet; it is held until the stack is closed.
+        """Fetch the layer if necessary, and hold it until the stack is closed.
 
         Raises:
-            PackagesError: it can't be had, or nobody agreed to have it fetched.
+            PackagesError: it cannot be fetched, or the fetch was not approved.
         """
         if self._layer is not None:
             return
@@ -249,7 +248,7 @@ class SessionPackages:
         self._layer = await stack.enter_async_context(layer)
 
     async def verify(self, *, in_full: bool) -> None:
-        """Compare the layer with its seal, before a call.
+        """Compare the layer with its seal before a call.
 
         Raises:
             PackagesError: it was changed since it was fetched.
@@ -263,12 +262,12 @@ class SessionPackages:
             raise PackagesError(BROKEN, AGAIN)
 
     async def drop_broken(self) -> None:
-        """Remove a layer that is not as it was sealed, once the session holds it no more."""
+        """Remove a layer that differs from its seal, once the session no longer holds it."""
         if self._layer is not None and not self._is_sound:
             await self._packages().drop(self._layer)
 
     def equip(self, candidate: runtimes.Candidate) -> runtimes.Candidate:
-        """The candidate with the layer's variables, so that a shell's programs find it, too.
+        """Return the candidate with the layer's variables, so that a shell's programs find it, too.
 
         Executables of the layer replace those of its own languages alone.
         """
@@ -281,13 +280,13 @@ class SessionPackages:
 
 @dataclass(frozen=True, slots=True)
 class SessionRequest:
-    """One program for a session, as it was asked for."""
+    """One program for a session, as requested."""
 
-    interpreter: str  # the name of what runs it
+    interpreter: str  # the name of the toolchain that runs it
     candidate: runtimes.Candidate
     # Starts the program, or its interpreter, by the candidate.
     make_job: Callable[[runtimes.Candidate, Layout], Job]
-    # Makes what is sent there, out of the layout and the number of the call.
+    # Makes the interpreter's program, from the layout and the number of the call.
     program: Callable[[Layout, int], InterpreterProgram] | None
     limits: Limits
     profile: Profile
@@ -303,7 +302,7 @@ class SessionRequest:
 def session_call(
     checked: Checked, candidate: runtimes.Candidate, packages: SessionPackages | None = None
 ) -> SessionRequest:
-    """A program for a session: for an interpreter that lives on, where the language has one."""
+    """Make a program for a session: for a lasting interpreter, if the language has one."""
     request = checked.request
     driver = runtimes.driver(candidate, interactive=request.interactive)
     name = candidate.toolchain.name

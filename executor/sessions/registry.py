@@ -1,4 +1,4 @@
-"""The sessions of one server: found by name, bounded in number, ended when nobody uses them."""
+"""The sessions of one server: found by name, limited in number, ended if nobody uses them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """How many sessions there may be, how long one may be idle, and how old it may grow."""
+    """Limits: the number of sessions, their idle time, and their age."""
 
     count: int = 8
     idle_s: float = 30 * 60
@@ -30,7 +30,7 @@ class SessionLimits:
 
 
 class Sessions:
-    """Made by `open_sessions` only."""
+    """The open sessions. Only `open_sessions` makes it."""
 
     def __init__(self, runner: Runner, binds: tuple[str, ...], limits: SessionLimits) -> None:
         self._runner = runner
@@ -43,20 +43,20 @@ class Sessions:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The sessions that live, the one used longest ago first."""
+        """Return the names of open sessions, the one used longest ago first."""
         return tuple(sorted(self._open, key=lambda name: self._open[name].used_at))
 
     async def call(
         self, name: str, call: SessionRequest, on_output: OnOutput | None, *, fresh: bool
     ) -> Completed:
-        """One call of the session of that name, which is made if there is none.
+        """Run one call of the session of that name; start the session if it does not exist.
 
         Calls of one session take turns. Cancelling a call ends its session.
 
         Raises:
-            RequestError: the session can't serve this call, or there are too many.
-            PackagesError: its packages can't be had, or were changed on disk.
-            OSError: the output can't be spooled.
+            RequestError: the session cannot serve this call, or there are too many.
+            PackagesError: its packages cannot be fetched, or were changed on disk.
+            OSError: the output cannot be spooled.
         """
         if fresh:
             await self._end(name, "")
@@ -66,7 +66,7 @@ class Sessions:
 
             session = self._open.setdefault(name, Session(self._runner, self._binds, call))
             async with session.lock:
-                await self._have_packages(name, session)  # which takes no turn from the others
+                await self._have_packages(name, session)  # which needs no turn
                 async with self._runner.slots:
                     if not session.over and await session.is_outdated():
                         why = "the project's secret files have changed"
@@ -77,7 +77,7 @@ class Sessions:
                     return await self._serve(name, session, call, on_output)
 
     async def interrupt(self, name: str) -> bool:
-        """Tell the program that runs in a session to stop, as Ctrl-C does; whether one runs.
+        """Interrupt the program that runs in a session, as Ctrl-C does; return whether one runs.
 
         Raises:
             SandboxError: the session's box is gone.
@@ -97,7 +97,7 @@ class Sessions:
     ) -> Completed:
         with self._runner.progress(call.profile, on_output) as progress:
             if ending := self._endings.pop(name, ""):
-                progress.session = f"started: the one before has ended, because {ending}"
+                progress.session = f"started: the previous one has ended, because {ending}"
             try:
                 result = await session.call(call, progress, self._attend.send_nowait)
             finally:
@@ -107,7 +107,7 @@ class Sessions:
         return progress.complete(result)
 
     async def _end(self, name: str, reason: str) -> None:
-        """End a session; for a reason that its next caller does not know, that one is told."""
+        """End a session; the next caller gets the reason, unless it knows it."""
         session = self._open.get(name)
         if session is not None:
             async with session.lock:
@@ -123,7 +123,7 @@ class Sessions:
         await session.close()
 
     async def _make_room(self, name: str) -> None:
-        """For a new session: the one that was used longest ago may have to go.
+        """Make room for a new session: end the one that was used longest ago if necessary.
 
         Raises:
             RequestError: all of them are busy.
@@ -132,13 +132,13 @@ class Sessions:
             idle = [other for other in self.names if not self._open[other].lock.locked()]
             if not idle:
                 raise RequestError(
-                    f"{len(self._open)} sessions are busy, and there may not be more",
-                    "wait for a call to end, or use one of them",
+                    f"{len(self._open)} sessions are busy, which is the limit",
+                    "Wait for a call to end, or use one of them.",
                 )
             await self._end(idle[0], f"more than {self._limits.count} sessions were in use")
 
     async def expire(self) -> None:
-        """End sessions that were idle or alive for too long, until cancelled."""
+        """End sessions that were idle or open for too long, until cancelled."""
         while True:
             self._used = trio.Event()
             now = trio.current_time()
@@ -159,7 +159,7 @@ class Sessions:
         return old_at, f"it was {self._limits.life_s:g} s old"
 
     async def attend(self) -> None:
-        """Serve the sockets that sessions' boxes listen on, until cancelled."""
+        """Serve the listening sockets of sessions' boxes, until cancelled."""
         async with trio.open_nursery() as nursery:
             async for session, listeners in self._to_attend:
                 nursery.start_soon(_serve_network, session, listeners)
@@ -181,7 +181,7 @@ async def _serve_network(session: Session, listeners: list[int]) -> None:
 async def open_sessions(
     runner: Runner, binds: tuple[str, ...], limits: SessionLimits
 ) -> AsyncIterator[Sessions]:
-    """A server's sessions; on the way out they are ended."""
+    """Open a server's sessions; end them when the block ends."""
     sessions = Sessions(runner, binds, limits)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(sessions.expire)

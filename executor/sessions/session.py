@@ -1,4 +1,4 @@
-"""A session: one box that serves call after call, with the interpreters that live on in it."""
+"""A session: one box that serves several calls, with the interpreters that stay alive in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from executor.sessions.call import FAREWELL_S_MAX, SessionDescriptors, SessionRe
 from executor.sessions.view import SessionView
 from executor.spawner.messages import End
 
-CPU_S_MAX = 3600.0  # of all calls together, unless the first one says otherwise
+CPU_S_MAX = 3600.0  # of all calls together, unless the first one sets it
 # The descriptors of an interpreter's process, in their order.
 DESCRIPTORS = ("stdin", "stdout", "stderr", "requests", "answers")
 ENDINGS = {
@@ -39,7 +39,7 @@ ENDINGS = {
 
 
 class Session:
-    """Made for its first call. `over` says why it serves no more, and is empty until then."""
+    """A session, made for its first call. `over` is why it serves no more, and empty until then."""
 
     def __init__(self, runner: Runner, binds: tuple[str, ...], first: SessionRequest) -> None:
         self.lock = trio.Lock()
@@ -47,7 +47,7 @@ class Session:
         self.opened_at = self.used_at = trio.current_time()
         self.profile = first.profile
         self.gate = network.ProxyGate(first.profile.network)
-        self.scope = trio.CancelScope()  # of what serves it from outside
+        self.scope = trio.CancelScope()  # of the part that serves it from outside
         self._runner = runner
         self._binds = binds
         self._language = first.language
@@ -56,7 +56,7 @@ class Session:
             self._limits = replace(first.limits, cpu_s=CPU_S_MAX)
         self._cell: Box | None = None
         self._group: Meter | None = None
-        self._consumed: Consumption | None = None  # as of the end of the last call
+        self._consumed: Consumption | None = None  # after the last call
         self._stack = contextlib.AsyncExitStack()
         self._channels: dict[str, SessionDescriptors] = {}
         self._ended: list[SessionDescriptors] = []  # to be closed once all their output is read
@@ -64,27 +64,27 @@ class Session:
         self._grants: object = None
         self._runs = 0
         self._calls = 0
-        self._turn: Turn | None = None  # the call under way, as far as it has come to run
+        self._turn: Turn | None = None  # the active call, as far as it has run
         self._view = SessionView(runner, first.profile)
         self._packages = first.packages
 
     @property
     def losses(self) -> str:
-        """What its next caller has to ask for again, beside what programs left here."""
-        return "; its packages are to be named again" if self._packages else ""
+        """Return what its next caller must repeat, apart from files that programs left here."""
+        return "; name its packages again" if self._packages else ""
 
     def check(self, call: SessionRequest) -> None:
-        """Whether this call can be served here.
+        """Check that this call can be served here.
 
         Raises:
-            RequestError: it asks for another box than the session has.
+            RequestError: the call needs another box than the session has.
         """
-        hint = "give it the name of another session, or fresh: true"
+        hint = "Use another session name, or fresh: true."
         if call.profile != self.profile:
             own, given = self.profile.name, call.profile.name
-            raise RequestError(f"the session has profile {own}, the call asks for {given}", hint)
+            raise RequestError(f"the session has profile {own}, the call has {given}", hint)
         if call.limits_given and _of_the_box(call.limits) != _of_the_box(self._limits):
-            raise RequestError("the limits of a session that runs can't be changed", hint)
+            raise RequestError("the limits of a running session cannot be changed", hint)
         if call.packages and (
             self._packages is None or call.packages.wanted != self._packages.wanted
         ):
@@ -93,34 +93,34 @@ class Session:
         if not self._runner.placement.share(self._language, call.language):
             own, given = self._language, call.language
             raise RequestError(
-                f"the session's container has {own}, and {given} is in another", hint
+                f"the session's container has {own}, and {given} is in another image", hint
             )
         channel = self._channels.get(call.interpreter)
         if channel and call.env and dict(call.env) != dict(channel.env):
-            raise RequestError("the environment of a running interpreter can't be changed", hint)
+            raise RequestError("the environment of a running interpreter cannot be changed", hint)
 
     async def is_outdated(self) -> bool:
-        """Whether it may see too much or too little of the project as it is by now.
+        """Return whether it may see too much or too little of the project as it is now.
 
-        An overlay and a copy are guarded anew before each call. Landlock's grants stay as they
-        were when a program started, and a container's mounts as they were when it did.
+        An overlay and a copy are guarded again before each call. Landlock's grants stay as they
+        were when a program started, and a container's mounts as they were when it started.
         """
         if self._runner.placement.can.copy_on_write or self._calls == 0 or self._view.is_copy:
             return False
         return bool(await trio.to_thread.run_sync(self._grant) != self._grants)
 
     async def have_packages(self) -> None:
-        """Have the packages that the first call names, before it. Where that fails, all is over.
+        """Fetch the packages of the first call, before it. If that fails, the session is over.
 
         Raises:
-            PackagesError: they can't be had, or nobody agreed to have them fetched.
+            PackagesError: they cannot be fetched, or the fetch was not approved.
         """
         if self._packages is None or self.over:
             return
         try:
             await self._packages.have(self._stack)
         except BaseException:
-            self.over = "its packages could not be had"
+            self.over = "its packages could not be fetched"
             raise
 
     async def call(
@@ -131,11 +131,11 @@ class Session:
     ) -> Result:
         """Serve one call. Cancelling it ends the session.
 
-        `attend` gets the sockets that the box listens on, once.
+        `attend` gets the box's listening sockets, once.
 
         Raises:
             PackagesError: its packages were changed on disk.
-            OSError: the output can't be spooled.
+            OSError: the output cannot be spooled.
         """
         progress.label = call.label
         if self._calls:
@@ -150,7 +150,7 @@ class Session:
             result = await self._serve(call, progress)
         except SandboxError as error:
             progress.failure = str(error)
-            self.over = "its box was lost"
+            self.over = "its sandbox was lost"
             result = progress.result(Status.SANDBOX_ERROR)
         except PackagesError:
             self.over = "its packages were changed on disk"
@@ -168,7 +168,7 @@ class Session:
         return result
 
     async def interrupt(self) -> bool:
-        """Tell what runs here to stop, as Ctrl-C does; whether anything runs.
+        """Interrupt what runs here, as Ctrl-C does; return whether anything runs.
 
         Raises:
             SandboxError: the box is gone.
@@ -215,7 +215,7 @@ class Session:
 
     @property
     def _persists(self) -> bool:
-        """Whether what is changed here reaches the project."""
+        """Return whether changes here reach the project."""
         return self.profile.project in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
 
     def _profile_of_box(self) -> Profile:
@@ -224,7 +224,7 @@ class Session:
         return self.profile
 
     def _grant(self) -> object:
-        """What may be read of the project, or not, and which files exactly that is."""
+        """Return what may be read of the project, and which files that is exactly."""
         search = self._runner.placement.search
         if self._runner.placement.can.own_file_system:
             return search.identities()
@@ -235,7 +235,7 @@ class Session:
         assert self._cell is not None
         cell, group = self._cell, self._group
         folders = await self._begin(cell, progress)
-        # Between two calls everything is stopped: what was seen last still holds.
+        # Between two calls everything is stopped: the last look is still valid.
         before = self._consumed or (group.consumption() if group else None)
         channel = await self._channel(cell, call, progress)
         turn = Turn(cell, channel, call.limits, progress, self._forget)
@@ -280,9 +280,9 @@ class Session:
         return await with_refusals((result, end, consumed), facts)
 
     async def _begin(self, cell: Box, progress: RunRecord) -> Mapping[str, str]:
-        """Wake the box up, the project being seen and guarded as it is now.
+        """Wake the box up, with the view and the guard of the project as it is now.
 
-        Where the view had to be renewed, the folders that interpreters are in, by their numbers.
+        If the view had to be renewed, return the folders of interpreters by their numbers.
 
         Raises:
             SandboxError: the box is gone, or the view could not be renewed.
@@ -300,7 +300,7 @@ class Session:
         return dict(message["begun"])
 
     async def _end(self, call: SessionRequest, turn: Turn, progress: RunRecord) -> Exit | None:
-        """How the call ended, with what it did to the project and took of the machine."""
+        """Return how the call ended, with its changes to the project and its use of the machine."""
         cwd = self._view.layout.inside(call.cwd)
         asked = pack_asked(call.artifacts, cwd, call.limits.artifact_bytes)
         report = await turn.report(asked)
@@ -319,7 +319,7 @@ class Session:
     async def _channel(
         self, cell: Box, call: SessionRequest, progress: RunRecord
     ) -> SessionDescriptors:
-        """The interpreter for this call, or a run of its own."""
+        """Return the interpreter for this call, or a separate run."""
         channel = self._channels.get(call.interpreter)
         if channel is not None:
             return channel
@@ -361,7 +361,7 @@ class Session:
         return SessionDescriptors(self._runs, outputs, env=dict(call.env), **streams)
 
     def _forget(self, run: int) -> None:
-        """An interpreter has ended."""
+        """Remove an interpreter that has ended."""
         for name, channel in list(self._channels.items()):
             if channel.run == run:
                 del self._channels[name]
@@ -376,5 +376,5 @@ class Session:
 
 
 def _of_the_box(limits: Limits) -> Limits:
-    """Those that hold for all calls: the others may differ from call to call."""
+    """Return the limits of all calls together: others may differ from call to call."""
     return replace(limits, wall_s=1, cpu_s=1, output_bytes=1, artifact_bytes=1)

@@ -1,7 +1,7 @@
-"""What a session sees of the project: kept up with the host, and committed call by call.
+"""A session's view of the project: kept up to date with the host, and committed call by call.
 
-Where an overlay can be mounted anew, that is the view. Elsewhere it is a work copy, in which the
-server replaces what the host has changed while everything of the session stands still.
+If an overlay can be remounted, that is the view. Otherwise it is a work copy, in which the server
+replaces files that the host has changed while all processes of the session are stopped.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from executor.run.runner import Runner
 
 MOUNTED_ANEW = (
-    "the project is seen as it is by now; what was open before, and background programs, still see "
-    "it as it was"
+    "the session now sees the current project; files opened earlier, and background programs, "
+    "still see the previous state"
 )
 COPIED_ANEW = (
-    "the project is seen as it is by now; files that were open before, and have been replaced "
-    "since, still are what they were"
+    "the session now sees the current project; files opened earlier and replaced since still "
+    "have their previous content"
 )
 
 
 class SessionView:
-    """Made for one session. `layout` and `record` are those of the call under way."""
+    """The view of one session. `layout` and `record` are those of the active call."""
 
     layout: Layout
 
@@ -44,12 +44,12 @@ class SessionView:
         self._runner = runner
         self._profile = profile
         self._folders: Mapping[str, Folder] | None = None  # as the last call saw them
-        self._committed: Record | None = None  # as far as the view is known to show it
-        self._leftovers = False  # whether the view has what was not committed
+        self._committed: Record | None = None  # the state that the view is known to show
+        self._leftovers = False  # whether the view has uncommitted changes
 
     @property
     def is_read_only(self) -> bool:
-        """Whether there is no view to renew: then the project is shown as it is, read-only."""
+        """Return whether there is no view to renew: then the project itself is shown, read-only."""
         can = self._runner.placement.can
         return not can.copy_on_write and self._profile.project is ProjectAccess.COPY_ON_WRITE
 
@@ -61,24 +61,24 @@ class SessionView:
         """Make the folders of the session's box.
 
         Raises:
-            RequestError, SandboxUnavailableError: the project can't be shown so.
+            RequestError, SandboxUnavailableError: the project cannot be shown this way.
         """
         self.record = await self._runner.record(self._profile)
         self.layout = await self._runner.layout(self._profile, self.record, session=True)
 
     async def begin(self) -> tuple[bytes, str]:
-        """Have the project seen, and guarded, as it is by now. All of the session stands still.
+        """Update the view and its guard to the project as it is now. All of the session is stopped.
 
-        Return the order that begins a call, and what its result says about the view.
+        Return the order that starts a call, and the result's note about the view.
 
         Raises:
-            SandboxError: a copy of it could not be renewed.
+            SandboxError: the copy could not be renewed.
         """
         is_stale = await self._is_stale()
         if self.is_copy:
             if is_stale:
                 await self._renew_copy()
-            # What is hidden of the project is not in the copy; what has its name, is the program's.
+            # Hidden parts of the project are not in the copy; a file of that name is the program's.
             order = pack_begin(Guarded(), renew=False, keep=True)
             return order, COPIED_ANEW * is_stale
         search = self._runner.placement.search
@@ -88,15 +88,15 @@ class SessionView:
         return order, MOUNTED_ANEW * is_stale
 
     async def commit(self, cell: Box, label: str) -> Commit:
-        """Commit what a call changed, all of the session being stopped.
+        """Commit the changes of a call, with all of the session stopped.
 
         Raises:
-            SandboxError: nothing of it could be.
+            SandboxError: no change could be committed.
         """
         assert self.record is not None
         done = await self._runner.commit(cell, self.layout, self.record, self._profile, label)
         self._leftovers = bool(done.left_out)
-        # Where the host changed something during the call, the view is renewed before the next.
+        # If the host changed something during the call, the view is renewed before the next.
         self._committed = self.record
         if done.changed and (now := await self._runner.record(self._profile)):
             check = partial(differs_only_by, self.record, now, done.changed)
@@ -105,7 +105,7 @@ class SessionView:
         return done
 
     async def _is_stale(self) -> bool:
-        """Whether the view may differ from the project; what is recorded is of this call."""
+        """Return whether the view may differ from the project; the record is of this call."""
         if self._profile.project is ProjectAccess.COMMIT:
             if self._committed is None:  # the first call
                 return False
@@ -118,16 +118,16 @@ class SessionView:
     def _has_changed(self) -> bool:
         """Return whether any folder of the project has changed since the last call.
 
-        A mounted overlay keeps what it has looked up: a file that was replaced by renaming stays
-        the old one. One that was looked up before it was made stays absent. Both change the time of
-        a folder. What is edited in place is seen anyway.
+        A mounted overlay keeps its look-ups. A file replaced by renaming stays the old one, and one
+        that was looked up before it was made stays absent. Both change the time of a folder. Edits
+        in place are seen anyway.
         """
         search = self._runner.placement.search
         before, self._folders = self._folders, search.look(everywhere=True).folders
         return before is not None and before != self._folders
 
     async def _agree(self, now: Record) -> None:
-        """The view shows what the project is by `now`, unless something was left out."""
+        """Note that the view shows the project of `now`, unless something was left out."""
         self._committed = now
         copy = self.layout.work_copy
         if copy is not None and not self._leftovers:
@@ -146,7 +146,7 @@ class SessionView:
 
 
 def differs_only_by(before: Record, after: Record, changed: Iterable[Change]) -> bool:
-    """Return whether between two records of a project nothing changed but what a commit did."""
+    """Return whether two records of a project differ only by the changes of a commit."""
     changed = tuple(changed)
     if before.hidden != after.hidden or not all(_is_as_committed(each, after) for each in changed):
         return False
@@ -160,7 +160,7 @@ def differs_only_by(before: Record, after: Record, changed: Iterable[Change]) ->
 
 
 def _is_as_committed(change: Change, after: Record) -> bool:
-    """Whether a file that was written is still as it was: the host may have been at it already."""
+    """Return whether a written file is unchanged: the host may already have changed it again."""
     if change.kind != "file" or change.change not in ("created", "modified", "renamed"):
         return True
     state = after.states.get(change.path)

@@ -1,4 +1,4 @@
-"""Files and folders that a run hands back, found without following a link, or packed."""
+"""Files and folders that a run returns: found without following a link, opened or packed."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .kernel import StepError, open_absolute, open_beneath
 from .messages import ArtifactsAsked, BoxDescription, send
 from .view import FOLDER
 
-# So no program makes the archive that the server reads: see `executor/engine/unpacking.py`.
+# Packed here, so that no program writes the archive that `executor/engine/unpacking.py` reads.
 
 # Kind, length of the name, mode, seconds, nanoseconds, size. Name and content follow.
 ENTRY = struct.Struct("=cIIqIQ")
 FIRST, AGAIN, END = b"f", b"a", b"e"  # an entry, a second name of a file, the stream's end
-ITSELF = os.O_PATH | os.O_NOFOLLOW  # also where it is a link
+ITSELF = os.O_PATH | os.O_NOFOLLOW  # also if it is a link
 BLOCK_BYTES = 1 << 20
 
 
 class TooLargeError(Exception):
-    """The files of a folder have more bytes than may be handed back."""
+    """The files of a folder have more bytes than a run may return."""
 
 
 def walk(top: int, names: Iterable[str]) -> Iterator[str]:
-    """List the paths of these entries of a folder and of all below them. Links are not followed."""
+    """Yield the paths of these entries of a folder and of all below. Links are not followed."""
     pending = sorted(names, reverse=True)
     while pending:
         path = pending.pop()
@@ -49,13 +49,13 @@ def walk(top: int, names: Iterable[str]) -> Iterator[str]:
 
 
 def pack(top: int, paths: Iterable[str], bytes_max: int | None = None) -> int:
-    """Pack the entries at these paths of a folder into a file in memory, whose descriptor this is.
+    """Pack the entries at these paths of a folder into a file in memory; return its descriptor.
 
-    An entry of any kind is packed; the reader refuses devices and their like.
+    Entries of any kind are packed; the reader refuses devices, sockets and FIFOs.
 
     Raises:
         TooLargeError: their contents are larger than `bytes_max`.
-        StepError, OSError: an entry can't be read, or there is no memory.
+        StepError, OSError: an entry can't be read, or there is not enough memory.
     """
     target = os.memfd_create("bundle", os.MFD_CLOEXEC)
     try:
@@ -113,7 +113,7 @@ class _Packing:
             raise OSError(f"{path} became shorter while it was read")
 
     def _write(self, kind: bytes, path: str, info: os.stat_result, content: bytes | None) -> None:
-        """Write the head of an entry, and its `content` unless that is a file's."""
+        """Write the header of an entry, and its `content` (None for a file's: it follows)."""
         name = os.fsencode(path)
         size = info.st_size if content is None else len(content)
         seconds, rest = divmod(info.st_mtime_ns, 10**9)
@@ -125,18 +125,18 @@ ARTIFACTS_MAX = 100  # below what one message may carry of descriptors (SCM_MAX_
 ENTRIES_MAX = 50_000
 DEPTH_MAX = 32
 SECONDS_MAX = 2.0
-TOO_LARGE = "what may be handed back"
+TOO_LARGE = "the limit for artifacts"
 
 
 class TooMuchError(Exception):
-    """Searching took more than it may."""
+    """A search exceeds its limits."""
 
 
 @dataclass(slots=True)
 class Collected:
-    """What matched, as open descriptors, and what matched but is not handed back, with why."""
+    """Matches as open descriptors, and matches that are not returned, with the reasons."""
 
-    room: int  # bytes that may still be handed back
+    room: int  # bytes that may still be returned
     found: list[tuple[str, int]] = field(default_factory=list)  # name, size
     fds: list[int] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
@@ -167,11 +167,11 @@ class Collected:
         self.skip(name, too_large if stat.S_ISREG(info.st_mode) else "not a regular file")
 
     def pack(self, folder: str, names: Sequence[str]) -> None:
-        """Pack these entries of a folder, as far as they are there; without names all."""
+        """Pack those of the named entries of a folder that exist; all entries if none is named."""
         try:
             top = open_absolute(folder, FOLDER)
         except StepError:
-            self.skip(folder, "the folder is missing, or a link lies on the way to it")
+            self.skip(folder, "the folder is missing, or its path has a link")
             return
         try:
             present = [name for name in os.listdir(top) if not names or name in names]
@@ -188,7 +188,7 @@ class Collected:
 
 
 def hand_over(control: socket.socket, cell: BoxDescription, run: ArtifactsAsked) -> None:
-    """Pass the declared files on, open: nothing of the run is alive that could exchange them."""
+    """Send the declared files, opened when no process of the run is left to exchange them."""
     packed = run.get("packed")
     if not run["artifacts"] and packed is None:
         return
@@ -201,18 +201,18 @@ def hand_over(control: socket.socket, cell: BoxDescription, run: ArtifactsAsked)
 
 
 def collect(patterns: Sequence[str], cwd: str, scratch: str, bytes_max: int) -> Collected:
-    """Regular files that match a pattern: `*` within a name, `**` for any folders.
+    """Collect the regular files that match a pattern: `*` within a name, `**` for any folders.
 
-    A pattern is relative to `cwd` or, where nothing is there, to `scratch`; or it is absolute and
-    then below one of them. Names are taken as they are found, so `..` matches nothing and no
-    pattern leads elsewhere.
+    A pattern is relative to `cwd` or, if nothing matches there, to `scratch`; or it is absolute and
+    below one of them. Names are compared with those on disk, so `..` matches nothing and no pattern
+    leads outside.
     """
     collected = Collected(bytes_max)
     deadline = time.monotonic() + SECONDS_MAX
     for pattern in patterns:
         base, rest = _split(pattern, cwd, scratch)
         if rest is None:
-            collected.skip(pattern, f"lies neither below {cwd} nor below {scratch}")
+            collected.skip(pattern, f"not below {cwd} or {scratch}")
             continue
         is_relative = not pattern.startswith("/")
         try:
@@ -220,17 +220,17 @@ def collect(patterns: Sequence[str], cwd: str, scratch: str, bytes_max: int) -> 
             if not _search(base, rest, prefix, collected, deadline) and is_relative:
                 _search(scratch, rest, "", collected, deadline)
         except TooMuchError:
-            collected.skip(pattern, "there is too much to search through")
+            collected.skip(pattern, "too many files to search")
         except StepError:
-            collected.skip(pattern, f"{base} is missing, or a link lies on the way to it")
+            collected.skip(pattern, f"{base} is missing, or its path has a link")
     return collected
 
 
 def _search(
     base: str, parts: list[str], prefix: str, collected: Collected, deadline: float
 ) -> bool:
-    """Take what matches below a folder; whether anything did."""
-    top = open_absolute(base, FOLDER)  # on which programs may have put links
+    """Collect the matches below a folder; return whether there were any."""
+    top = open_absolute(base, FOLDER)  # programs may have put links on its path
     any_match = False
     try:
         for path in _Search(top, deadline).matches("", parts):
@@ -243,7 +243,7 @@ def _search(
 
 
 def _split(pattern: str, cwd: str, scratch: str) -> tuple[str, list[str] | None]:
-    """The folder to search and the pattern's parts below it; None if it lies elsewhere."""
+    """Return the folder to search and the pattern's parts below it; None if it is outside."""
     if not pattern.startswith("/"):
         return cwd, [part for part in pattern.split("/") if part not in ("", ".")]
     for base in (cwd, scratch):
@@ -253,7 +253,7 @@ def _split(pattern: str, cwd: str, scratch: str) -> tuple[str, list[str] | None]
 
 
 class _Search:
-    """Walks below a folder as far as a pattern asks for, within bounds."""
+    """A walk below a folder, only into folders that a pattern can match, within limits."""
 
     def __init__(self, top: int, deadline: float) -> None:
         self._top = top
@@ -261,7 +261,7 @@ class _Search:
         self._seen = 0
 
     def matches(self, folder: str, parts: list[str]) -> Iterator[str]:
-        """Paths of entries that are no folders; links among them are for `take` to refuse."""
+        """Yield the paths of entries other than folders; `take` refuses links among them."""
         if not parts or folder.count("/") > DEPTH_MAX:
             return
         part, rest = parts[0], parts[1:]

@@ -58,19 +58,19 @@ RUN_FDS = 4  # the description, stdin, stdout, stderr
 
 
 def supervise(control: socket.socket, namespaces: bool) -> None:
-    """Wait for the cell's description, make it, wait for its run, run it, report.
+    """Receive the cell's description, set the cell up, receive its run, run it, report.
 
     Raises:
-        StepError, OSError: the cell could not be made or the program not be started.
+        StepError, OSError: the cell could not be set up or the program not be started.
     """
     if namespaces:
-        # The spawner's end is the cell's, whose namespace dies with this process. In tier B this
-        # process must outlive it, to end the program; it sees the closed socket.
+        # The spawner ends the cell by ending this process: the namespace dies with it. In tier B
+        # this process must outlive the spawner to end the program; it sees the closed socket.
         prctl("pdeathsig", PR_SET_PDEATHSIG, signal.SIGKILL)
     os.setsid()
     message, fds, _, _ = socket.recv_fds(control, 64, 1)
     if message != b"make" or len(fds) != 1:
-        return  # it was never needed
+        return  # it was not needed
     cell: Description[CellDescription] = Description(fds[0])
     handles, listeners = _make(cell)
     layers: Layers = {
@@ -106,7 +106,7 @@ def _run(
     run: Description[RunDescription],
     by: PrewarmedProgram | list[int],
 ) -> None:
-    """One run, by the program that is held for it or one that gets these descriptors."""
+    """Run once: by the program that is held for it, or by one started with these descriptors."""
     if isinstance(by, PrewarmedProgram):
         if not by.is_alive():
             send(control, {"lost": "it ended while it waited"})
@@ -127,7 +127,7 @@ def _run(
         by.go(run)
     phase, status = supervisor.run_steps()
     for fd in stdio:
-        os.close(fd)  # when the program's copies are gone too, the server sees end of file
+        os.close(fd)  # when the program's copies are closed too, the server sees end of file
     supervisor.end_all()
     changed = changes.list_changes(cell.data, handles, before)
     report: RunReport = {
@@ -144,18 +144,18 @@ def _run(
 
 
 def _guard_again(cell: CellDescription) -> None:
-    """Mask a project that is bound as it is anew.
+    """Mask the secrets of a directly bound project again.
 
-    A host program that replaced a file by renaming took the mount away with the old one.
+    If a host program replaced a file by renaming, the mount over the old file is gone with it.
     """
     if cell["project"]["mode"] != "cow":
         tree.hide("", cell["project"], tree.mount_points())
 
 
 def _make(cell: Description[CellDescription]) -> tuple[tree.Handles, list[socket.socket]]:
-    """The cell's file tree, and sockets that listen inside it for the server to serve."""
+    """Make the cell's file tree, and sockets that listen inside it for the server to serve."""
     if not cell.data["namespaces"]:
-        prctl("dumpable", PR_SET_DUMPABLE, 1)  # else /proc/self would not be ours to open
+        prctl("dumpable", PR_SET_DUMPABLE, 1)  # else we could not open our /proc/self
         score.open()
         prctl("dumpable", PR_SET_DUMPABLE, 0)
         prctl("subreaper", PR_SET_CHILD_SUBREAPER, 1)
@@ -172,7 +172,7 @@ def _make(cell: Description[CellDescription]) -> tuple[tree.Handles, list[socket
 
 def _become_user(cell: CellDescription) -> None:
     """Map the one uid and gid of this process into its new user namespace."""
-    prctl("dumpable", PR_SET_DUMPABLE, 1)  # else /proc/self would not be ours to write
+    prctl("dumpable", PR_SET_DUMPABLE, 1)  # else we could not write to our /proc/self
     texts = {
         "setgroups": "deny",
         "uid_map": f"{cell['uid']} {cell['outer_uid']} 1",
@@ -188,15 +188,15 @@ def _become_user(cell: CellDescription) -> None:
     for name, most in COUNTS.items():
         with contextlib.suppress(OSError), open(f"/proc/sys/user/max_inotify_{name}", "w") as file:
             file.write(str(most))
-    # Closed to ptrace and /proc/1/mem: without Yama the same uid would be enough.
+    # Blocks ptrace and /proc/1/mem: without Yama, having the same uid would be enough.
     prctl("dumpable", PR_SET_DUMPABLE, 0)
 
 
 def _loopback_up() -> None:
-    """127.0.0.1 of the cell's own, empty network: programs may talk to themselves.
+    """Bring up 127.0.0.1 of the cell's own, empty network: programs may talk to themselves.
 
-    glibc takes a family for unusable of which netlink names no address but 127.0.0.1 and ::1 (its
-    `check_pf.c`), and then finds not even these (AI_ADDRCONFIG). So there is one more of each.
+    glibc considers an address family unusable if netlink lists only 127.0.0.1 or ::1 for it (its
+    `check_pf.c`), and then resolves not even these (AI_ADDRCONFIG). So each gets another address.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as probe:
         up_and_running = 0x1 | 0x40
@@ -209,18 +209,18 @@ def _loopback_up() -> None:
 
 
 def serve(fd: int) -> None:
-    """Answer the server until it closes its end; with this process every cell ends."""
+    """Answer the server until it closes its end; every cell ends with this process."""
     requests = socket.socket(fileno=fd)
     try:
         answer = _set_up(json.loads(requests.recv(MESSAGE_BYTES_MAX)))
-    except Exception as error:  # whatever it is, the server waits for an answer
+    except Exception as error:  # of whatever kind: the server waits for an answer
         send(requests, {"error": reason(error)})
         return
     send(requests, answer)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps cells
-    sys.meta_path.clear()  # a cell's files are its programs': nothing of them becomes our code
+    sys.meta_path.clear()  # programs can write a cell's files: we must not import any of them
     gc.collect()
-    gc.freeze()  # a child should not copy pages only to look for garbage in them
+    gc.freeze()  # a child should not copy pages just because it collects garbage
     while True:
         message, fds, _, _ = socket.recv_fds(requests, 64, 1)
         if message not in (CELL, NAMESPACED_CELL) or len(fds) != 1:
@@ -253,7 +253,7 @@ def _start_cell(requests: socket.socket, namespaces: bool, control_fd: int) -> N
             _be_cell(requests, control, namespaces)
         try:
             send(control, {"pid": pid}, [pidfd])
-        except OSError as error:  # more descriptors are on their way than this user may have
+        except OSError as error:  # more descriptors are in flight than this user may have
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
             send(control, {"unmade": reason(error)})
         finally:
@@ -261,13 +261,13 @@ def _start_cell(requests: socket.socket, namespaces: bool, control_fd: int) -> N
 
 
 def _be_cell(requests: socket.socket, control: socket.socket, namespaces: bool) -> NoReturn:
-    """In the new process: never return into the spawner's loop."""
+    """Run the cell in the new process: never return into the spawner's loop."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         requests.close()
         supervise(control, namespaces)
-    except BaseException as error:  # an end without a reason would look like a kill
-        if not namespaces:  # none ends with this process
+    except BaseException as error:  # without a reason it would look like a kill
+        if not namespaces:  # then no process ends with this one
             with contextlib.suppress(StepError):
                 Population().end_all()
         send(control, {"error": reason(error)})

@@ -1,4 +1,4 @@
-"""What a run did to the project's files."""
+"""Changes that a run made to the project's files."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from .messages import BoxDescription
 from .view import FOLDER, is_opaque
 
 REPORTED_MAX = 500
-REPORTED_BYTES_MAX = 60_000  # well below what one message carries
+REPORTED_BYTES_MAX = 60_000  # well below the size limit of one message
 DEPTH_MAX = 128
 SNAPSHOT_ENTRIES_MAX = 200_000
 
 Change = tuple[str, str, int | None]  # path, what happened, size
-# path -> inode, mode, size, and when it was changed last (ctime, which no program can set back)
+# path -> inode, mode, size, and time of its last change (ctime, which no program can set back)
 Snapshot = dict[str, tuple[int, int, int, int]]
 
 
 @dataclass(slots=True)
 class ReportedChanges:
-    """A bounded list: what does not fit is counted."""
+    """A bounded list of changes: those that do not fit are counted."""
 
     listed: list[Change] = field(default_factory=list)
     omitted: int = 0
     _size: int = 0
 
     def add(self, path: str, change: str, size: int | None) -> None:
-        self._size += 6 * len(path) + 40  # a byte of a name is at most six in JSON
+        self._size += 6 * len(path) + 40  # a byte of a name takes up to six in JSON
         if len(self.listed) < REPORTED_MAX and self._size < REPORTED_BYTES_MAX:
             self.listed.append((path, change, size))
         else:
@@ -38,7 +38,7 @@ class ReportedChanges:
 
 
 def of_overlay(upper: int, lower: int, before: Snapshot) -> ReportedChanges:
-    """What a copy-on-write run did since `before`, read off the overlay's upper folder."""
+    """Return a copy-on-write run's changes since `before`, read from the overlay's upper folder."""
     changes = ReportedChanges()
     for path, info in _walk(upper, changes):
         if before.get(path) == _state(info):
@@ -59,7 +59,7 @@ def of_overlay(upper: int, lower: int, before: Snapshot) -> ReportedChanges:
 
 
 def _add_hidden(changes: ReportedChanges, upper: int, lower: int, path: str) -> None:
-    """What a folder that was removed and made anew no longer has of the earlier one."""
+    """Add the entries that a folder lost when it was removed and created again."""
     fd = os.open(path, FOLDER | os.O_NOFOLLOW, dir_fd=upper)
     try:
         if is_opaque(fd):
@@ -67,14 +67,14 @@ def _add_hidden(changes: ReportedChanges, upper: int, lower: int, path: str) -> 
             gone = {name for name, _ in _entries(lower, path)} - kept
             for name in sorted(gone):
                 changes.add(name, "deleted", None)
-    except OSError:  # it was no folder before
+    except OSError:  # it was not a folder before
         return
     finally:
         os.close(fd)
 
 
 def look(folder: int) -> Snapshot | None:
-    """The state of everything below a folder; None if it is too much to remember."""
+    """Return the state of everything below a folder; None if there are too many entries."""
     files: Snapshot = {}
     for path, info in _walk(folder, ReportedChanges()):
         files[path] = _state(info)
@@ -88,7 +88,7 @@ def _state(info: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def between(before: Snapshot | None, after: Snapshot | None) -> ReportedChanges:
-    """What happened from one snapshot to the next. Unknown counts as one change left out."""
+    """Return the changes between two snapshots. A missing snapshot counts as one omitted change."""
     changes = ReportedChanges()
     if before is None or after is None:
         return ReportedChanges(omitted=1)
@@ -105,13 +105,13 @@ def between(before: Snapshot | None, after: Snapshot | None) -> ReportedChanges:
 
 
 def _walk(top: int, changes: ReportedChanges) -> Iterator[tuple[str, os.stat_result]]:
-    """Every entry below a folder, following no link; what is too deep to name is counted."""
+    """Yield every entry below a folder, following no link; count folders that are too deep."""
     pending = [""]
     while pending:
         folder = pending.pop()
         try:
             entries = _entries(top, folder)
-        except OSError:  # unreadable, or a path longer than the kernel takes
+        except OSError:  # unreadable, or a path longer than the kernel accepts
             changes.omitted += 1
             continue
         for path, info in entries:
@@ -142,7 +142,7 @@ def _exists(folder: int, path: str) -> bool:
 
 
 def look_at_project(cell: BoxDescription, handles: tree.Handles) -> Snapshot | None:
-    """The state from which changes are counted: of a view's upper layer, or of a live project."""
+    """Return the state to compare with: of a view's upper layer, or of a live project."""
     if handles.view is not None:
         return look(handles.view.upper)
     if not cell.get("project") or cell["project"]["mode"] != "live":
@@ -153,9 +153,9 @@ def look_at_project(cell: BoxDescription, handles: tree.Handles) -> Snapshot | N
 def list_changes(
     cell: BoxDescription, handles: tree.Handles, before: Snapshot | None
 ) -> ReportedChanges:
-    """What the run did to the project since `before`.
+    """Return the changes that the run made to the project since `before`.
 
-    Where it is committed, that tells what changed.
+    Empty if the run is committed: the commit lists its changes.
     """
     project = cell.get("project")
     changed = ReportedChanges()
@@ -167,7 +167,7 @@ def list_changes(
 
 
 def hand_over_upper(cell: BoxDescription, handles: tree.Handles) -> list[int]:
-    """The upper layer, where the server commits what is in it."""
+    """Return the upper layer, if the server commits its contents."""
     project = cell.get("project")
     if handles.view is None or not project or not project["commit"]:
         return []

@@ -1,4 +1,4 @@
-"""What the program's process takes on just before exec: Landlock, no capability, seccomp."""
+"""Confinement of the program's process just before exec: Landlock, no capability, seccomp."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ LANDLOCK_FILE_BITS = {1: 13, 2: 14, 3: 15, 4: 15}
 LANDLOCK_FILE_BITS_LATEST = 16
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE, IOCTL_DEVICE = 1 << 14, 1 << 15
-# Of seccomp(2). Once a call is told, only a signal that kills takes its thread out of it: what was
-# begun for it would else be begun again.
+# Of seccomp(2). Once a call was reported, only a fatal signal takes its thread out of it: otherwise
+# the work started for the call would start again.
 SET_FILTER, NEW_LISTENER, WAIT_KILLABLE = 1, 1 << 3, 1 << 5
-LISTENERS = b"\0"  # the message with which a process hands over its listeners
+LISTENERS = b"\0"  # the message by which a process sends its listeners
 BIND_AND_CONNECT_TCP = 3
 ABSTRACT_SOCKETS, SIGNALS = 1, 2  # what Landlock can scope
 SCOPES_ABI = 6
@@ -55,26 +55,26 @@ SENT_AT_ONCE = 254  # descriptors by which a limit is passed: SCM_MAX_FD (includ
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What holds for the program and everything it starts."""
+    """The restrictions on the program and everything it starts."""
 
     grants: Sequence[tuple[str, str]]  # Landlock: (path, access)
     deny_tcp: bool
     rlimits: Sequence[tuple[int, int]]
     seccomp: bytes
-    notices: bytes = b""  # a second filter, see `notices`
-    heavy_notices: bytes = b""  # that of heavy programs
-    without_told: bytes = b""  # in place of `seccomp` where the supervisor hears of the notices
-    judged: JudgedFilter | None = None  # or one that asks about calls, see `process_calls`
-    scopes_signals: bool = True  # False where Landlock is too old for it, or to be taken for that
+    notices: bytes = b""  # a second filter, for ordinary programs: see `notices`
+    heavy_notices: bytes = b""  # the one for heavy programs
+    without_told: bytes = b""  # replaces `seccomp` if the supervisor receives the notices
+    judged: JudgedFilter | None = None  # or a filter that asks about calls, see `process_calls`
+    scopes_signals: bool = True  # False if Landlock is too old for it, or is to be treated so
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The supervisor's and a process's way to each other until exec closes it.
+    """The channel between the supervisor and a process, until exec closes it.
 
-    A process that `waits` reads one byte there when all that holds for it is in force. One that
-    has `notices`, or is judged, sends a message before, with the descriptor of that filter if there
-    can be one.
+    A process that `waits` reads one byte from it when all restrictions are in force. A process with
+    `notices`, or one that is judged, first sends a message, with the descriptor of that filter if
+    it could be installed.
     """
 
     fd: int
@@ -91,7 +91,7 @@ def enter_program(
 ) -> NoReturn:
     """Become the program, with `stdio` as its descriptors from 0 on.
 
-    What goes wrong before exec is written to the line.
+    Errors before exec are written to the line.
     """
     end = line.fd
     try:
@@ -101,14 +101,14 @@ def enter_program(
         end = arrange_descriptors(stdio, end)
         os.chdir(run["cwd"])
         _take_on(confinement)
-        # The filter that asks comes first: only once the supervisor has its listener may the other
-        # one leave out what is asked about. A second listener is refused by the kernel (EBUSY).
+        # The filter that asks comes first: only if the supervisor has its listener may the other
+        # one leave out those calls. The kernel refuses a second listener (EBUSY).
         is_heard = False
         if confinement.judged:
             is_heard = _hand_over_listener(confinement.judged[0], end, is_required=True)
         elif line.notices:
             is_heard = _hand_over_listener(line.notices, end)
-        # What the supervisor is asked about it refuses; if it is gone, the kernel does.
+        # The supervisor refuses the calls it is asked about; if it is gone, the kernel does.
         refusing = confinement.without_told if is_heard else b""
         _install_filter(refusing or confinement.seccomp)
         _set_rlimits(confinement.rlimits)
@@ -118,14 +118,14 @@ def enter_program(
     except OSError as error:
         named = error.filename or argv[0]
         os.write(end, f"{named}: {error.strerror}".encode(errors="replace"))
-    except BaseException as error:  # without a word it would count as started
+    except BaseException as error:  # without a message it would count as started
         os.write(end, reason(error).encode(errors="replace"))
     finally:
         os._exit(126)
 
 
 def confine(confinement: Confinement) -> None:
-    """Take on a program's confinement, for good; all of it but the filter that reports its calls.
+    """Apply a program's confinement permanently, except the filter that reports its calls.
 
     Raises:
         OSError, StepError: a layer is refused.
@@ -136,8 +136,8 @@ def confine(confinement: Confinement) -> None:
 
 
 def _take_on(confinement: Confinement) -> None:
-    """All layers but the filters of calls, and limits."""
-    # First: without it, neither Landlock nor a filter is given to a process without privileges.
+    """Apply all layers except limits and the filters of calls."""
+    # First: without it, the kernel denies Landlock and filters to an unprivileged process.
     prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
     if landlock_abi() > 0:
         _restrict(confinement)
@@ -145,9 +145,9 @@ def _take_on(confinement: Confinement) -> None:
 
 
 def arrange_descriptors(stdio: Sequence[int], line: int) -> int:
-    """Put `stdio` at 0 and up, and the line behind it, where exec closes it."""
+    """Put `stdio` at 0 and up, and the line after it, where exec closes it."""
     first_free = len(stdio)
-    # Away from all targets first: one source may stand where another one belongs.
+    # First move all away from the targets: a source may have the number of another one's target.
     moved = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, first_free) for fd in (*stdio, line)]
     for target, source in enumerate(moved[:-1]):
         os.dup2(source, target)
@@ -158,34 +158,34 @@ def arrange_descriptors(stdio: Sequence[int], line: int) -> int:
 
 
 def landlock_abi() -> int:
-    """The version of Landlock in this kernel; 0 or less without it."""
+    """Return the version of Landlock in this kernel; 0 or less without it."""
     args = (ctypes.c_long(SYS_LANDLOCK_CREATE), None, ctypes.c_long(0), ctypes.c_long(1))
     return int(libc.syscall(*args))
 
 
 def reset_signals() -> None:
-    """Python ignores SIGPIPE and SIGXFSZ; the program must find what every program finds."""
+    """Reset all signals. Python ignores SIGPIPE and SIGXFSZ; a program must find the defaults."""
     for number in signal.valid_signals():
-        if signal.getsignal(number) is not signal.SIG_DFL:  # which asks no kernel
+        if signal.getsignal(number) is not signal.SIG_DFL:  # without a system call
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 def _set_rlimits(rlimits: Sequence[tuple[int, int]]) -> None:
-    """Soft and hard alike; a lower hard limit of the host stands."""
+    """Set soft and hard limits alike; a lower hard limit of the host is kept."""
     for name, value in rlimits:
         soft, hard = resource.getrlimit(name)
         ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
         if name == resource.RLIMIT_NOFILE and soft != resource.RLIM_INFINITY:
-            # Descriptors in flight are counted by user, against the limit of who sends (unix(7)).
-            # Each run has some sent for it: what programs may reach is below what that may.
+            # Descriptors in flight are counted by user, against the sender's limit (unix(7)). Each
+            # run needs some sent: a program's limit is below the sender's.
             ceiling = min(ceiling, max(soft - SENT_AT_ONCE, soft // 2))
-        if resource.getrlimit(name) != (ceiling, ceiling):  # gVisor has some that nobody sets
+        if resource.getrlimit(name) != (ceiling, ceiling):  # gVisor refuses to set some limits
             resource.setrlimit(name, (ceiling, ceiling))
 
 
 def _restrict(confinement: Confinement) -> None:
-    """Landlock: every right of this kernel's ABI is denied but where granted.
+    """Restrict by Landlock: every right of this kernel's ABI is denied unless granted.
 
     A grant is (path, "r"), which includes execution, (path, "rw") or (path, "list").
     """
@@ -206,7 +206,7 @@ def _restrict(confinement: Confinement) -> None:
         try:
             fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
-            continue  # what isn't there can't be reached either
+            continue  # a missing path can't be reached either
         granted = rights[access]
         if not stat.S_ISDIR(os.fstat(fd).st_mode):
             granted &= (EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE) & every
@@ -218,10 +218,10 @@ def _restrict(confinement: Confinement) -> None:
 
 
 def leave_root() -> None:
-    """Where the supervisor could still become root (a container's own): be its user for good."""
+    """Become the supervisor's user permanently if it could still become root (in a container)."""
     user = os.geteuid()
     if os.getuid() == 0 != user:
-        # And have its capabilities for the next call, which `setresuid` gives up for good.
+        # Regain root's capabilities for the next call; `setresuid` drops them permanently.
         os.seteuid(0)
         _drop_bounding_set()
         os.setresuid(user, user, user)
@@ -229,10 +229,10 @@ def leave_root() -> None:
 
 def _drop_capabilities() -> None:
     leave_root()
-    libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0)  # clear all; unknown before Linux 4.3
-    libc.prctl(PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0)  # not permitted in tier B: nothing to lose
+    libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0)  # clear all; does not exist before Linux 4.3
+    libc.prctl(PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0)  # denied in tier B: nothing to lose there
     _drop_bounding_set()
-    # Last: the bounding set and the securebits are only set by who has CAP_SETPCAP.
+    # Last: the bounding set and the securebits can only be set with CAP_SETPCAP.
     syscall("capset", SYS_CAPSET, struct.pack("=Ii", CAPABILITY_VERSION_3, 0), bytes(24))
 
 
@@ -248,10 +248,10 @@ def _install_filter(program: bytes) -> None:
 
 
 def _hand_over_listener(program: bytes, line: int, *, is_required: bool = False) -> bool:
-    """Install a filter that asks, and give the supervisor its listener; whether it has one.
+    """Install a filter that asks, and send the supervisor its listener; return if there is one.
 
-    There can be none if another one listens above this process. Then a filter that is `required`
-    is installed even so: the kernel refuses what it would have asked about.
+    The kernel gives none if another listener is above this process. A filter that is `required` is
+    installed nevertheless: then the kernel refuses the calls it would have asked about.
     """
     buffer = ctypes.create_string_buffer(program, len(program))
     flags = NEW_LISTENER | WAIT_KILLABLE
@@ -269,5 +269,5 @@ def _hand_over_listener(program: bytes, line: int, *, is_required: bool = False)
 
 
 def _sock_fprog(program: ctypes.Array[ctypes.c_char]) -> bytes:
-    """struct sock_fprog: the number of 8-byte instructions and their address."""
+    """Return a struct sock_fprog: the number of 8-byte instructions and their address."""
     return struct.pack("@HxxxxxxQ", len(program) // 8, ctypes.addressof(program))

@@ -1,9 +1,9 @@
 """Calls on a file's mode, owner, times and attributes, and watches of names in it (tier B).
 
-Landlock judges none of them, so that a program could do all this to any file of its user. A filter
-can't see which file is meant: it stands behind a pointer, which another thread may change. So the
-supervisor does the call itself: it reads the path once and opens what that names now. It acts on
-what it has open, if that lies where the program may write; to ask and to watch, where it may read.
+Landlock checks none of them: a program could do all this to any file of its user. A filter can't
+see which file a call names: a pointer leads to the path, and another thread may change it. So the
+supervisor makes the call itself: it reads the path once, opens it, and acts on the opened file if
+the program may write there. Reading attributes and watching need only read access.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MILLION = 1_000_000
 
 
 def do_file_call(name: str, asked: HeldCall, grants: Mapping[str, str]) -> int:
-    """Do such a call. Return what it returns, or below 0 the number of its error.
+    """Make such a call. Return its result, or the negative number of its error.
 
     `grants` are Landlock's, by real path.
     """
@@ -40,7 +40,7 @@ def do_file_call(name: str, asked: HeldCall, grants: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call: its arguments, and what they lead to."""
+    """A call: its arguments, and the files they name."""
 
     asked: HeldCall
     grants: Mapping[str, str]
@@ -51,7 +51,7 @@ class _Call:
         return ctypes.c_int(self.asked.arguments[place]).value
 
     def memory(self, place: int, size: int) -> bytes:
-        """What an argument points to, at most that much of it."""
+        """Read memory that an argument points to, up to `size` bytes."""
         fd = os.open(f"/proc/{self.asked.thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
         try:
             return os.pread(fd, size, self.asked.arguments[place])
@@ -61,18 +61,18 @@ class _Call:
             os.close(fd)
 
     def text(self, place: int, size: int) -> bytes:
-        """What it points to, up to the byte 0."""
+        """Read a text that an argument points to, up to the byte 0."""
         found, end, _ = self.memory(place, size).partition(b"\0")
         if not end:
             raise OSError(errno.ENAMETOOLONG if len(found) == size else errno.EFAULT, "")
         return found
 
     def by_fd(self, place: int) -> str:
-        """The file that a descriptor of the program has open, for this process to act on."""
+        """Return the path by which this process can act on a file that the program has open."""
         return self._permit(self._open(f"/proc/{self.asked.thread}/fd/{self.number(place)}"))
 
     def by_path(self, place: int, folder: int | None = None, flags: int = 0) -> str:
-        """The file at a path; relative ones start in the folder of this descriptor, or the cwd."""
+        """Return that of a path; relative ones start in the folder of this descriptor, or cwd."""
         if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
             raise OSError(errno.EINVAL, "")
         path = self.text(place, PATH_BYTES_MAX)
@@ -90,7 +90,7 @@ class _Call:
         return self._permit(self._open(self._own(path), start, follow=bool(follow)))
 
     def _own(self, path: bytes) -> bytes:
-        """A path as the program means it, to whom `self` is another process."""
+        """Return a path as the program means it: `self` in it is the program, not this process."""
         thread = str(self.asked.thread).encode()
         for name, own in {
             b"/proc/self/": b"/proc/%b/" % thread,
@@ -108,13 +108,13 @@ class _Call:
         return fd
 
     def _permit(self, fd: int) -> str:
-        """See that an open file is one that the program may write to, or for a reading call read.
+        """Check that the program may write to an open file, or for a reading call read it.
 
         Raises:
-            OSError: it is not.
+            OSError: it may not.
         """
         place = os.readlink(f"/proc/self/fd/{fd}")
-        is_own = not place.startswith("/") or place.startswith("/memfd:")  # no file system has it
+        is_own = not place.startswith("/") or place.startswith("/memfd:")  # in no file system
         if not (is_own or self._is_granted(place)):
             raise OSError(self.refusal or errno.EACCES, "")
         self._see_waiting()
@@ -128,10 +128,10 @@ class _Call:
         return any(self.grants.get(top) in wanted for top in ("/", *above, place))
 
     def _see_waiting(self) -> None:
-        """See that it still asks, so that what was opened by its number is its own.
+        """Check that the thread still waits, so that the number opened was not reused.
 
         Raises:
-            PermissionError: it does not.
+            PermissionError: it does not wait.
         """
         if not self.asked.is_there():
             raise PermissionError(errno.EACCES, "")
@@ -145,9 +145,9 @@ class _Call:
         os.chown(file, self.number(user), self.number(user + 1))
 
     def touch(self, file: str, place: int, fraction_ns: int) -> None:
-        """Set both times, to now where none are given.
+        """Set both times, to now if none are given.
 
-        `fraction_ns` is the unit of their fractions; without one they are seconds alone.
+        `fraction_ns` is the unit of their fractions; 0 if they are whole seconds.
         """
         times = None
         if self.asked.arguments[place]:
@@ -181,7 +181,7 @@ class _Call:
         return self._give(1, b"".join(os.fsencode(name) + b"\0" for name in os.listxattr(file)))
 
     def _give(self, place: int, content: bytes) -> int:
-        """Write to where an argument points; the one behind it is the room there, or 0 to ask."""
+        """Write to where an argument points; the next argument is the room there, or 0 to ask."""
         room = self.asked.arguments[place + 1]
         if room and content:
             if room < len(content):
@@ -211,7 +211,7 @@ class _Call:
 
 
 def _utimensat(call: _Call) -> None:
-    """Without a path it is the descriptor's own file."""
+    """Set a file's times; without a path, those of the descriptor's own file."""
     flags = call.number(3)
     file = call.by_path(1, 0, flags) if call.asked.arguments[1] else call.by_fd(0)
     call.touch(file, 2, 1)
@@ -223,7 +223,7 @@ def _check(result: int) -> None:
 
 
 NO_FOLLOW = AT_SYMLINK_NOFOLLOW
-# With which error each call that reads is refused: `ls` and `cp` take it that a file system has no
+# The error with which each reading call is refused: `ls` and `cp` take it for a file system without
 # attributes.
 READING_CALLS: Mapping[str, int] = {
     **dict.fromkeys(("getxattr", "lgetxattr", "listxattr", "llistxattr"), errno.EOPNOTSUPP),

@@ -1,4 +1,4 @@
-"""A folder moved entry by entry, to the effect of rename(2), where the kernel answers EXDEV."""
+"""Moving a folder entry by entry, with the effect of rename(2), if the kernel answers EXDEV."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from collections.abc import Collection, Iterator
 
 from .kernel import SYS_RENAMEAT2, libc
 
-WORK_S_MAX = 60.0  # behind which all is put back
+WORK_S_MAX = 60.0  # after which everything is moved back
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Path = tuple[int, bytes]  # the folder where it starts, and the path
 
 
 def rename(source: Path, target: Path, flags: int, mounts: Collection[str]) -> None:
-    """What renameat2(2) does, which is tried first; `mounts` are all mount points.
+    """Do what renameat2(2) does, which is tried first; `mounts` are all mount points.
 
     Raises:
-        OSError: its error. EXDEV also where a folder's owner or depth, or time, forbids to move it.
+        OSError: its error. Also EXDEV if a folder's owner, depth or the time does not allow a move.
     """
     try:
         _rename(source, target, flags)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        # By now the kernel has looked at names, rights, and how both paths lie to each other.
+        # The kernel has already checked names, rights, and that neither path contains the other.
         _Moved(_NamedEntry(source), _NamedEntry(target), mounts).go(may_replace=not flags)
 
 
@@ -46,7 +46,7 @@ def _error(code: int) -> OSError:
 
 
 class _NamedEntry:
-    """A name in a folder that is open, so that paths below it are found again."""
+    """A name in an open folder, so that paths below it stay reachable."""
 
     def __init__(self, path: Path) -> None:
         start, text = path
@@ -58,16 +58,16 @@ class _NamedEntry:
         self.absolute = f"{self.above}/{os.fsdecode(name)}"
 
     def __truediv__(self, below: bytes) -> Path:
-        """The path of what lies there; of the entry itself for an empty one."""
+        """Return the path of an entry below; of this entry itself if `below` is empty."""
         return self.at, self.name + b"/" + below if below else self.name
 
 
 _FormerFolder = tuple[bytes, os.stat_result, dict[str, bytes]]
-"""The path of a folder, and what it was before anything was moved, with its attributes."""
+"""The path of a folder, its state before anything was moved, and its attributes."""
 
 
 def _dress(former: _FormerFolder, place: Path) -> None:
-    """Give another folder all that a name carries along when it is renamed."""
+    """Give another folder the mode, times and attributes that renaming would have kept."""
     _, info, attributes = former
     at, path = place
     fd = os.open(path, FOLDER, dir_fd=at)
@@ -82,7 +82,7 @@ def _dress(former: _FormerFolder, place: Path) -> None:
 
 
 class _Moved:
-    """A folder on its way. What fails before `go` has returned is undone."""
+    """A folder being moved. A failure before `go` has returned is undone."""
 
     def __init__(self, source: _NamedEntry, target: _NamedEntry, mounts: Collection[str]) -> None:
         self._source = source
@@ -105,7 +105,7 @@ class _Moved:
             raise
 
     def _check_mounts(self, mounts: Collection[str]) -> None:
-        """What is mounted inside, as over a secret, can't come along and would be uncovered."""
+        """Refuse mounts inside, as over a secret: they can't move along and would be uncovered."""
         source, target = self._source, self._target
         if _mount_of(source.above, mounts) != _mount_of(target.above, mounts):
             raise _error(errno.EXDEV)
@@ -113,19 +113,19 @@ class _Moved:
             raise _error(errno.EBUSY)
 
     def _list_folders(self) -> Iterator[_FormerFolder]:
-        """All folders, each before those in it."""
+        """List all folders, each before those in it."""
         pending = [b""]
         while pending:
             path = pending.pop()
             folder, below = _look(self._source / path, path)
             if folder[1].st_uid != os.geteuid():
-                raise _error(errno.EXDEV)  # it could neither be emptied nor made again
+                raise _error(errno.EXDEV)  # it could neither be emptied nor created again
             yield folder
             pending += below
             self._check_time()
 
     def _make_room(self) -> None:
-        """Take an empty folder away that is to be replaced; the kernel says if it is not empty."""
+        """Remove an empty folder that is to be replaced; the kernel refuses if it is not empty."""
         at, path = self._target / b""
         with contextlib.suppress(FileNotFoundError):
             self._replaced, _ = _look((at, path), b"")
@@ -154,12 +154,12 @@ class _Moved:
         for name in _names(at, path):
             below = _join(relative, name)
             if below not in known and not self._has_moved(below):
-                raise _error(errno.EXDEV)  # a folder that is as young as this move
+                raise _error(errno.EXDEV)  # a folder created after this move started
 
     def _has_moved(self, path: bytes) -> bool:
-        """Whether an entry could be renamed: a file, a link, or a folder that the run made.
+        """Rename an entry if possible: a file, a link, or a folder that the run made.
 
-        Not so one that nobody may write to: its new parent would have to be noted in it.
+        Not a folder without write permission: the kernel must write its new parent into it.
         """
         self._check_time()
         try:
@@ -172,7 +172,7 @@ class _Moved:
         return True
 
     def _end(self) -> None:
-        """Take the empty folders away, and let the new ones look like them."""
+        """Remove the emptied folders, and give the new ones their mode, times and attributes."""
         for folder in reversed(self._emptied):
             _dress(folder, self._target / folder[0])
         for relative, _, _ in reversed(self._emptied):
@@ -180,7 +180,7 @@ class _Moved:
             os.rmdir(path, dir_fd=at)
 
     def _undo(self) -> None:
-        """Move everything back, as far as that can be done."""
+        """Move everything back, where possible."""
         for relative, _, _ in self._emptied:
             at, path = self._source / relative
             with contextlib.suppress(OSError):
@@ -209,12 +209,12 @@ class _Moved:
 
 
 def _look(place: Path, path: bytes) -> tuple[_FormerFolder, list[bytes]]:
-    """A folder, and the paths of those in it."""
+    """Return a folder's state, and the paths of the folders in it."""
     at, name = place
     try:
         fd = os.open(name, FOLDER, dir_fd=at)
     except PermissionError as error:
-        raise _error(errno.EXDEV) from error  # what may not be read can't be made again
+        raise _error(errno.EXDEV) from error  # an unreadable folder can't be created again
     try:
         attributes = {}
         for attribute in os.listxattr(fd):
@@ -230,7 +230,7 @@ def _look(place: Path, path: bytes) -> tuple[_FormerFolder, list[bytes]]:
 
 @contextlib.contextmanager
 def _unless_of_users(attribute: str) -> Iterator[None]:
-    """Attributes of other kinds are the system's own, which may keep them to itself."""
+    """Ignore errors for attributes that are not `user.`: the system may not give access."""
     try:
         yield
     except OSError:

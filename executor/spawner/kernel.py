@@ -1,4 +1,4 @@
-"""System calls that Python has no function for, and those that the kernel asks us about."""
+"""System calls that Python has no function for, and calls that the kernel asks us about."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ CONTINUE, SYNC_WAKE_UP = 1, 1
 
 
 class HeldCall(NamedTuple):
-    """A system call in which a thread stands until it is answered, or killed."""
+    """A system call in which a thread waits until it is answered, or killed."""
 
     listener: int
     id: int
-    thread: int  # who asks
+    thread: int  # that made the call
     number: int
     arguments: tuple[int, ...]  # as the kernel took them
 
     def go_on(self) -> None:
-        """Let the kernel do what it would have done."""
-        with contextlib.suppress(OSError):  # who asked was killed meanwhile
+        """Make the kernel do the call as usual."""
+        with contextlib.suppress(OSError):  # the caller was killed in the meantime
             fcntl.ioctl(self.listener, ANSWER, RESPONSE.pack(self.id, 0, 0, CONTINUE))
 
     def answer(self, error: int, value: int = 0) -> None:
-        """Let the call fail with this error, or without one return this value."""
+        """Make the call fail with this error or, if that is 0, return this value."""
         with contextlib.suppress(OSError):
             fcntl.ioctl(self.listener, ANSWER, RESPONSE.pack(self.id, value, -error, 0))
 
     def is_there(self) -> bool:
-        """Return whether the thread still stands in the call, so that its number is its own."""
+        """Return whether the thread still waits in the call, so that its number was not reused."""
         for request in (IS_VALID, WAS_VALID):
             with contextlib.suppress(OSError):
                 fcntl.ioctl(self.listener, request, struct.pack("=Q", self.id))
@@ -56,23 +56,23 @@ class HeldCall(NamedTuple):
 
 
 def hand_over_at_once(fd: int) -> None:
-    """Have who asks and who answers wake each other on one processor: one of them always waits."""
+    """Make caller and answerer wake each other on one processor: one of them always waits."""
     with contextlib.suppress(OSError):  # before Linux 6.6
         fcntl.ioctl(fd, SET_FLAGS, SYNC_WAKE_UP)
 
 
 def is_asked(fd: int) -> bool:
-    """Whether some process asks. The descriptor is also ready when none is left to ask."""
+    """Return whether a process asks. The descriptor is also ready if none is left to ask."""
     poller = select.poll()
     poller.register(fd, select.POLLIN)
     return any(event & select.POLLIN for _, event in poller.poll(0))
 
 
 def receive(fd: int) -> HeldCall:
-    """What is asked; to be called when `is_asked`.
+    """Receive a call; only when `is_asked`.
 
     Raises:
-        OSError: who asked was killed meanwhile.
+        OSError: the caller was killed in the meantime.
     """
     buffer = bytearray(NOTIFICATION.size)
     fcntl.ioctl(fd, RECEIVE, buffer)
@@ -84,8 +84,8 @@ ARM = platform.machine() == "aarch64"
 SYS_CLONE, SYS_PIVOT_ROOT, SYS_CAPSET = (220, 41, 91) if ARM else (56, 155, 126)
 SYS_SECCOMP, SYS_PTRACE, SYS_EXIT_GROUP = (277, 117, 94) if ARM else (317, 101, 231)
 SYS_SOCKET, SYS_CONNECT = (198, 203) if ARM else (41, 42)
-# Where there is no plain inotify_init(2) or rename(2), no call has this number.
-SYS_INOTIFY = (-1, 26, 27) if ARM else (253, 294, 254)  # to begin, with flags, to watch
+# -1: this architecture has no plain inotify_init(2) or rename(2).
+SYS_INOTIFY = (-1, 26, 27) if ARM else (253, 294, 254)  # create, create with flags, add a watch
 SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2 = (-1, 38, 276) if ARM else (82, 264, 316)
 # The same on every architecture: they came after the tables were unified.
 SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_CLOSE_RANGE, SYS_MOUNT_SETATTR = 428, 429, 436, 442
@@ -111,17 +111,17 @@ PR_SET_SECUREBITS, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT =
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
 
 libc = ctypes.CDLL(None, use_errno=True)
-# Through PyDLL the interpreter's lock stays held across clone(), so that parent and child both
-# go on as its owner, exactly as after os.fork().
+# PyDLL keeps the interpreter's lock held across clone(), so that parent and child both continue as
+# its owner, exactly as after os.fork().
 _libc_locked = ctypes.PyDLL(None, use_errno=True)
 
 
 class StepError(Exception):
-    """One step of making a cell failed: which, and the kernel's reason."""
+    """A step of making a cell failed; its text names the step and the kernel's reason."""
 
 
 def reason(error: BaseException) -> str:
-    """What went wrong, in words; of what nobody foresaw also its kind and where it was."""
+    """Format an error; an unexpected one with its kind and place."""
     if isinstance(error, (StepError, OSError)):
         return str(error) or type(error).__name__
     place, at = "", error.__traceback__
@@ -132,7 +132,7 @@ def reason(error: BaseException) -> str:
 
 
 def check(result: int, step: str) -> int:
-    """The result of a call to libc.
+    """Return the result of a call to libc.
 
     Raises:
         StepError: it is negative.
@@ -145,7 +145,7 @@ def check(result: int, step: str) -> int:
 
 
 def syscall(step: str, number: int, *args: int | bytes) -> int:
-    """A system call by number. Integers go as machine words, bytes as pointers to them."""
+    """Make a system call by number. Integers go as machine words, bytes as pointers to them."""
     wide = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
     return check(libc.syscall(ctypes.c_long(number), *wide), step)
 
@@ -156,7 +156,7 @@ def prctl(step: str, option: int, a: int = 0, b: int | bytes = 0) -> int:
 
 
 def ptrace(request: int, thread: int, data: int = 0) -> int:
-    """0, or the number of the error: most of them are part of what a tracer is told."""
+    """Make a ptrace call; return 0 or the error's number: most errors are expected by a tracer."""
     wide = [ctypes.c_long(x) for x in (SYS_PTRACE, request, thread, 0, data)]
     return 0 if libc.syscall(*wide) == 0 else ctypes.get_errno()
 
@@ -168,12 +168,12 @@ def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -
 
 
 def detach(path: str) -> None:
-    """Take a mount out of the tree; what holds it open may go on using it."""
+    """Remove a mount from the tree; processes that hold it open may keep using it."""
     check(libc.umount2(os.fsencode(path), MNT_DETACH), f"umount {path}")
 
 
 def open_tree(path: str, *, recursive: bool = True) -> int:
-    """A detached copy of the mount at `path`, as a descriptor."""
+    """Return a detached copy of the mount at `path`, as a descriptor."""
     flags = OPEN_TREE_CLONE | os.O_CLOEXEC | (AT_RECURSIVE if recursive else 0)
     return syscall(f"open_tree {path}", SYS_OPEN_TREE, AT_FDCWD, os.fsencode(path), flags)
 
@@ -218,7 +218,7 @@ def open_absolute(path: str, flags: int) -> int:
     """Open an absolute path without following any symbolic link.
 
     Raises:
-        StepError: there is no such file, or a link is on the way.
+        StepError: the file does not exist, or a link is on the path.
     """
     root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -233,7 +233,7 @@ def open_beneath(folder: int, path: str, flags: int) -> int:
     With O_PATH and O_NOFOLLOW a link at the end is opened itself.
 
     Raises:
-        StepError: there is no such file, or a link is on the way.
+        StepError: the file does not exist, or a link is on the path.
     """
     resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS
     how = struct.pack("=QQQ", flags | os.O_CLOEXEC, 0, resolve)
@@ -265,7 +265,7 @@ def _open_step_by_step(folder: int, path: str, flags: int) -> int:
 def _open_itself(folder: int, name: str, flags: int) -> int:
     """Open an entry that is not a link, or that link if the flags ask for it.
 
-    gVisor follows a link in spite of O_NOFOLLOW where O_DIRECTORY is given, so it is compared.
+    gVisor follows a link despite O_NOFOLLOW if O_DIRECTORY is given, so both are compared.
     """
     place = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     try:
@@ -286,7 +286,7 @@ def copy_descriptor(thread: int, number: int) -> int:
     """Copy a descriptor of another process into this one; the caller closes it.
 
     Raises:
-        OSError: it has none of that number, or this process may not have it.
+        OSError: it has no descriptor of that number, or this process may not copy it.
     """
     process, _, _ = proc.identity(f"/proc/{thread}")
     pidfd = os.pidfd_open(process)
@@ -301,7 +301,7 @@ def copy_descriptor(thread: int, number: int) -> int:
 
 
 def close_from(first: int) -> None:
-    # No descriptor is higher; gVisor takes what is for a negative number.
+    # No descriptor is higher; gVisor reads larger values as negative numbers.
     syscall("close_range", SYS_CLOSE_RANGE, first, 0x7FFFFFFF, 0)
 
 

@@ -1,6 +1,6 @@
-"""The messages between the server and a spawner or supervisor, typed, and how they are packed.
+"""Typed messages between the server and a spawner or supervisor, and how they are packed.
 
-Both ends are of one version: the agent of a container is too, since images are named by its digest.
+Both ends have the same version. So has a container's agent: its digest is in the image's name.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ from typing import Generic, NotRequired, TypedDict, TypeVar
 from .kernel import StepError
 
 Blob = tuple[int, int]
-"""Offset and size behind the JSON of a description."""
+"""Offset and size in the part after the JSON of a description."""
 File = tuple[str, int, int, int]
-"""Path, mode, and the offset and size of its content."""
+"""Path, mode, and the offset and size of the content."""
 Change = tuple[str, str, int | None]
 """Path relative to the project, what happened to it, and its size."""
 
 Notice = tuple[int, str, int]
-"""The number of a call, or 0 for a name that was looked up; what it was for, and how often."""
+"""Number of the call, or 0 for a name look-up; the call's target or the name, and the count."""
 SetUp = tuple[list[str], tuple[int, int] | None]
-"""The first message to a spawner: paths that cells may be given, and for whom it leaves root."""
+"""First message to a spawner: paths for use in cells, and the user and group to become."""
 StepMessage = tuple[list[str], str, bool]
-"""One program of a run: its arguments, its phase, and whether it is heavy."""
+"""A program of a run: its arguments, its phase, and whether it is heavy."""
 PrewarmMessage = tuple[str, list[str], str]
-"""How an interpreter waits for its program: the path of its gate, the files that only its start
-needs, and the variables that it takes on when it goes."""
+"""An interpreter's wait for its program: the path of its gate, the files that only its start needs,
+and the variables that it sets when it continues."""
 Scratch = tuple[int, int, list[tuple[str, str, int]]]
-"""The sized tmpfs of a cell: bytes, inodes, and each folder by its name, its path and mode."""
+"""Sized tmpfs of a cell: bytes, inodes, and the name, path and mode of each folder."""
 ConsumptionMessage = tuple[int | None, int, int]
-"""The counts of a container's control group: peak memory in bytes, kills, and forks refused."""
+"""Counts of a container's control group: peak memory in bytes, kills, and forks refused."""
 HandedOver = tuple[list[tuple[str, int]], list[tuple[str, str]]]
-"""The names and sizes of the files behind the descriptors; what is not handed back, with why."""
+"""Names and sizes of the files sent as descriptors; files that are not returned, with reasons."""
 
 
 class ArtifactsAsked(TypedDict):
-    """The files to hand back."""
+    """The files to return."""
 
     artifacts: list[str]
     cwd: str
     artifact_bytes: int
-    packed: NotRequired[tuple[str, list[str]]]  # a folder, and which of its entries, or all
+    packed: NotRequired[tuple[str, list[str]]]  # a folder, and names of entries; none: all
 
 
 class RunDescription(ArtifactsAsked):
-    """What to run."""
+    """A run: its programs, files, links and limits."""
 
     steps: list[StepMessage]
     env: dict[str, str]
@@ -62,7 +62,7 @@ class RunDescription(ArtifactsAsked):
 
 
 class ProjectMessage(TypedDict):
-    """How the project is shown. In containers it is mounted already."""
+    """The project as a cell shows it. In containers it is mounted already."""
 
     secrets: list[str]  # this and the next: paths that a run does not see
     special: list[str]
@@ -76,7 +76,7 @@ class ProjectMessage(TypedDict):
 
 
 class BoxDescription(TypedDict):
-    """What every box is told of itself."""
+    """The part of a description that cells and containers share."""
 
     namespaces: bool
     session: bool
@@ -87,14 +87,14 @@ class BoxDescription(TypedDict):
     seccomp: Blob
     notices: Blob
     heavy_notices: Blob
-    # The refused calls of which the supervisor is told: what remains of the refusing filter where
-    # it is, and the error of each.
+    # Refused calls that are reported to the supervisor: the refusing filter without them, for use
+    # if they are reported, and the error of each.
     told: NotRequired[tuple[Blob, list[tuple[int, int]]]]
     project: NotRequired[ProjectMessage]
     scopes_signals: NotRequired[bool]
-    judged: NotRequired[tuple[Blob, list[tuple[int, str]]]]  # a filter, and calls by their kinds
-    # Of a container: its sized folders, the entries of /etc that programs read, and whether the
-    # agent hands changes back. It has a kernel of its own under gVisor.
+    judged: NotRequired[tuple[Blob, list[tuple[int, str]]]]  # a filter, and each call's kind
+    # In a container: its sized folders, the entries of /etc that programs read, and whether the
+    # agent returns changes. Under gVisor it has its own kernel.
     scratch_folders: NotRequired[list[str]]
     etc: NotRequired[list[str]]
     return_changes: NotRequired[bool]
@@ -102,7 +102,7 @@ class BoxDescription(TypedDict):
 
 
 class CellDescription(BoxDescription):
-    """A cell. What is not required describes the file tree of one with namespaces."""
+    """A cell. The keys that are not required describe the file tree of one with namespaces."""
 
     uid: int
     gid: int
@@ -112,7 +112,7 @@ class CellDescription(BoxDescription):
     root_bytes: NotRequired[int]
     job_bytes: NotRequired[int]
     binds: NotRequired[list[tuple[str, str, int]]]
-    shown: NotRequired[list[tuple[str, str]]]  # read-only, and reached through no link
+    shown: NotRequired[list[tuple[str, str]]]  # read-only, without links on the source's path
     symlinks: NotRequired[list[tuple[str, str]]]
     files: NotRequired[list[File]]
     scratch: NotRequired[Scratch]
@@ -121,16 +121,16 @@ class CellDescription(BoxDescription):
 
 
 class Begin(TypedDict):
-    """What a session's project is to look like from a call on."""
+    """The project of a session as shown from this call on."""
 
     secrets: list[str]  # this and the next: paths that a run does not see
     special: list[str]
     renew: bool  # show the host's present files
-    keep: bool  # and what was written
+    keep: bool  # and what programs wrote
 
 
 class Layers(TypedDict, total=False):
-    """What a ready box has in force."""
+    """The layers in force in a ready box."""
 
     landlock: int
     copy_on_write: bool | str
@@ -138,7 +138,7 @@ class Layers(TypedDict, total=False):
 
 
 class End(TypedDict):
-    """How a step ended."""
+    """The end of a step."""
 
     phase: str
     exit_code: int | None
@@ -146,7 +146,7 @@ class End(TypedDict):
 
 
 class Report(TypedDict):
-    """What a run or a call did to the project, and took of the machine."""
+    """A run's or call's changes to the project, and the resources it used."""
 
     reason: str | None
     cpu_s: float
@@ -162,14 +162,14 @@ class Report(TypedDict):
 
 
 class RunReport(End, Report):
-    """The end of a single run."""
+    """The report of a single run."""
 
 
 class FromSupervisor(TypedDict, total=False):
-    """Everything that a spawner, supervisor or agent says of a box; each message has some of it."""
+    """Any message about a box from a spawner, supervisor or agent: each has some of the keys."""
 
-    # The spawner's answer to its set-up is these four, or an error: where it reaches each path, or
-    # why it does not, and as whom it works.
+    # The spawner answers its set-up with these four, or an error: where each path was staged, or
+    # why its ids are not mapped, and the spawner's user and group.
     staged: dict[str, str]
     refused: dict[str, str]
     uid: int
@@ -195,22 +195,22 @@ class FromSupervisor(TypedDict, total=False):
 
 
 # The first message to the spawner is the set-up (JSON); the answer says where paths were staged.
-# Every later message asks for a cell, with namespaces or without, and brings its control socket. On
-# that socket the spawner says {"pid": N} (with a pidfd) or {"unmade": reason}; when the server
-# sends `make` with a description, the cell's supervisor says {"ready": layers}; the server sends
-# `run` with a description and stdin, stdout, stderr, later perhaps `stop`; the supervisor ends with
-# {"exit": …} or {"error": …}. With `hold` before `run`, what is known of the run and its three
-# descriptors come ahead; the supervisor says {"held": bytes of memory} when the program waits, and
-# {"lost": why} in place of an exit if it was gone when `run` came. In a session `begin`, `run`,
-# `interrupt` and `report` come again and again, each with a description; the supervisor says
-# {"begun": folders}, {"run": N, "exit": …} and {"report": …}, at last {"ended": …}. Where changes
+# Every later message asks for a cell, with or without namespaces, and brings its control socket. On
+# that socket the spawner sends {"pid": N} (with a pidfd) or {"unmade": reason}. When the server
+# sends `make` with a description, the cell's supervisor answers {"ready": layers}. The server sends
+# `run` with a description and stdin, stdout, stderr, and later perhaps `stop`; the supervisor ends
+# with {"exit": …} or {"error": …}. With `hold` before `run`, what is known of the run and its three
+# descriptors come earlier; the supervisor sends {"held": bytes of memory} when the program waits,
+# and {"lost": why} instead of an exit if it was gone when `run` came. In a session `begin`, `run`,
+# `interrupt` and `report` are sent any number of times, each with a description; the supervisor
+# sends {"begun": folders}, {"run": N, "exit": …} and {"report": …}, last {"ended": …}. If changes
 # are committed, the descriptor of the view's upper layer comes with {"exit"}, {"report"} and
 # {"ended"}.
 #
 # All sockets are SOCK_SEQPACKET. Descriptions come as files in memory, so that no socket's size
-# limit applies: an 8-byte length, JSON, raw blobs. None of it is inherited by the program, which
-# owns just descriptors 0, 1 and 2: whatever it prints is output, never protocol. (A session's
-# interpreter has two more, for what `executor.sessions.call` says.)
+# limit applies: an 8-byte length, JSON, raw blobs. The program inherits none of this. It has only
+# descriptors 0, 1 and 2, so whatever it prints is output, never protocol. (A session's interpreter
+# has two more, for the messages of `executor.sessions.call`.)
 
 D_co = TypeVar("D_co", bound=Mapping[str, object], covariant=True)
 MESSAGE_BYTES_MAX = 1 << 20
@@ -218,7 +218,7 @@ CELL, NAMESPACED_CELL = b"cell", b"cell with namespaces"
 
 
 class Description(Generic[D_co]):
-    """The JSON of a description, and its blobs by reference."""
+    """A description: its JSON, and its blobs by reference."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -228,7 +228,7 @@ class Description(Generic[D_co]):
 
     @property
     def data(self) -> D_co:
-        """The description proper."""
+        """Return the JSON of the description."""
         return self._data
 
     def blob(self, where: Blob) -> bytes:
@@ -248,10 +248,10 @@ class Description(Generic[D_co]):
 
 
 def send(control: socket.socket, message: FromSupervisor, fds: Sequence[int] = ()) -> None:
-    """Tell the server; if it is gone there is nobody to tell, and the caller ends as well.
+    """Send a message. If the server is gone, ignore that: the caller ends as well.
 
     Raises:
-        OSError: the kernel does not pass it on.
+        OSError: the kernel does not deliver it.
     """
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         socket.send_fds(control, [json.dumps(message).encode()], fds)

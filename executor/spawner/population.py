@@ -1,4 +1,4 @@
-"""All processes of a cell but its supervisor: reaped, measured, ended."""
+"""A cell's processes, except its supervisor: reaped, measured, ended."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ PF_EXITING = 0x4  # include/linux/sched.h
 
 
 class Population:
-    """What lives in the cell. `poll` returns when a child has ended, or a tick is over."""
+    """The processes of the cell. `poll` returns when a child has ended, or a tick is over."""
 
     def __init__(self) -> None:
         self.cpu_s = 0.0  # of processes that were reaped
         self.peak_memory_bytes = 0
         self.peak_processes = 1
-        self.threads = 0  # of all processes, when they were measured last
-        self.own_kernel = False  # nothing else runs on this kernel, which counts better than a sum
+        self.threads = 0  # of all processes, at the last measurement
+        self.own_kernel = False  # a kernel for the cell alone: its counts are better than a sum
         self.poller = select.poll()
         self._ptrace_stop = PtraceStop()
         self._judges: dict[int, Judge] = {}
@@ -42,9 +42,9 @@ class Population:
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
     def wait(self) -> list[int]:
-        """Until a child has ended, a tick is over, or other descriptors of the poller are ready.
+        """Wait until a child has ended, a tick is over, or descriptors of the poller are ready.
 
-        The latter.
+        Returns those descriptors.
         """
         ready = [fd for fd, _ in self.poller.poll(TICK_S * 1000)]
         if self._wakeup in ready:
@@ -58,30 +58,30 @@ class Population:
         return ready
 
     def ask(self, judge: Judge | None) -> None:
-        """From now on `wait` has this judge answer, until nobody is left who could ask."""
+        """Make `wait` answer for this judge from now on, until no process can ask any more."""
         if judge:
             self._judges[judge.fd] = judge
             self.poller.register(judge.fd, select.POLLIN)
 
     def reap(self) -> Iterator[tuple[int, int]]:
-        """(pid, wait status) of every child that has ended."""
+        """Reap every child that has ended: its (pid, wait status)."""
         next_end = self._ptrace_stop.next_end if self._ptrace_stop.is_used else _next_end
         while (end := next_end()) is not None:
             pid, status, usage = end
             self.cpu_s += usage.ru_utime + usage.ru_stime
-            if not (self.own_kernel and self.peak_memory_bytes):  # gVisor's are far too high
+            if not (self.own_kernel and self.peak_memory_bytes):  # gVisor's value is far too high
                 self.peak_memory_bytes = max(self.peak_memory_bytes, usage.ru_maxrss * 1024)
             yield pid, status
 
     def sample(self) -> tuple[float, int] | None:
-        """What `measure` gives, once in a tick; None between two of them."""
+        """Return the result of `measure` once per tick, else None."""
         if time.monotonic() < self._next_sample:
             return None
         self._next_sample = time.monotonic() + TICK_S
         return self.measure()
 
     def measure(self) -> tuple[float, int]:
-        """Processor time so far and resident bytes of the whole tree."""
+        """Return the processor time so far and the resident bytes of the whole tree."""
         cpu_s, resident, count, threads = self.cpu_s, 0, 0, 0
         for pid in self._members():
             try:
@@ -99,13 +99,13 @@ class Population:
         self.peak_memory_bytes = max(self.peak_memory_bytes, resident)
         return cpu_s, resident
 
-    def count_anew(self) -> None:
-        """From now on: what was used up so far belongs to nobody's run."""
+    def reset_counts(self) -> None:
+        """Start counting at 0: resources used so far belong to no run."""
         self.cpu_s -= self.measure()[0]
         self.peak_memory_bytes, self.peak_processes = 0, 1
 
     def signal_all(self, number: int) -> None:
-        """As pid 1, -1 is all of the namespace in one step that no fork can outrun."""
+        """Signal all processes. For pid 1, -1 is the whole namespace: no fork can outrun it."""
         if os.getpid() == 1:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, number)
@@ -116,19 +116,19 @@ class Population:
                     _signal(pid, number)
 
     def be_still(self) -> None:
-        """Kill every process; nothing of them runs when this returns, but they may be there yet.
+        """Kill every process. After this none of them runs code, but some may still exist.
 
-        What they used up is counted, as it is when they are reaped.
+        Their resources are counted as when they are reaped.
 
         Raises:
-            StepError: something runs.
+            StepError: a process still runs.
         """
         for pid in self._members():
             with contextlib.suppress(OSError):
                 self._count_last(pid)
         self.signal_all(signal.SIGKILL)
         deadline = time.monotonic() + END_S_MAX
-        before = self._members() if os.getpid() == 1 else None  # else a fork can outrun one look
+        before = self._members() if os.getpid() == 1 else None  # else a fork can outrun one list
         while (members := self._members()) != before or not all(map(_is_past_running, members)):
             if time.monotonic() > deadline:
                 raise StepError("processes of the run could not be ended")
@@ -141,7 +141,7 @@ class Population:
         of_children = proc.stat(f"/proc/{pid}")[13:15]
         self.cpu_s += time.clock_gettime(clock) + sum(map(int, of_children)) / CLOCK_TICKS
         with open(f"/proc/{pid}/status", "rb") as file:
-            _, found, rest = file.read().partition(b"VmHWM:")  # what has ended has none
+            _, found, rest = file.read().partition(b"VmHWM:")  # missing if it has ended
         if found:
             peak = int(rest.split(None, 1)[0]) * 1024
             self.peak_memory_bytes = max(self.peak_memory_bytes, peak)
@@ -150,19 +150,19 @@ class Population:
         """Stop every thread of every process, until `continue_all`.
 
         Raises:
-            StepError: one may not be traced, or does not stop: it may run.
+            StepError: a thread may not be traced, or does not stop: it may still run.
         """
         self._ptrace_stop.stop(self._listed_members, self._members, self._await_child)
 
     def continue_all(self) -> None:
-        """Let all go on; what stood still of itself stands still."""
+        """Continue all threads, except those that were stopped before `stop_all`."""
         self._ptrace_stop.release()
 
     def end_all(self) -> None:
-        """Nothing is left when this returns.
+        """End every process.
 
         Raises:
-            StepError: something is.
+            StepError: a process is left.
         """
         deadline = time.monotonic() + END_S_MAX
         while time.monotonic() < deadline:
@@ -175,21 +175,21 @@ class Population:
         raise StepError("processes of the run could not be ended")
 
     def _await_child(self) -> bool:
-        """Until a child, or what is traced, has ended or stopped, but not for long: whether so."""
+        """Wait briefly until a child or traced thread has ended or stopped; return if one has."""
         if select.select([self._wakeup], [], [], NEWS_S_MAX)[0]:
             return bool(os.read(self._wakeup, 4096))
         return False
 
     def _listed_members(self) -> Iterator[int]:
-        """Those that a look through all processes would come too late for, as they fork and exit.
+        """List processes that fork and exit too fast for a look through all processes.
 
-        None are needed as pid 1, where there is nothing else to look through.
+        As pid 1 none are needed: there is nothing else to look through.
         """
         me = os.getpid()
         return iter(()) if me == 1 else proc.listed_descendants(me)
 
     def _members(self) -> list[int]:
-        """Every process but this one."""
+        """List every process except this one."""
         me = os.getpid()
         if me == 1:
             return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
@@ -197,7 +197,7 @@ class Population:
 
 
 def _next_end() -> End | None:
-    """The next child that has ended, where nothing is traced."""
+    """Return the next child that has ended, if no process is traced."""
     try:
         end = os.wait4(-1, os.WNOHANG)
     except ChildProcessError:
@@ -206,7 +206,7 @@ def _next_end() -> End | None:
 
 
 def _signal(pid: int, number: int) -> None:
-    """Signal a process below this one, never another that has got its number meanwhile.
+    """Signal a process below this one, never another one that now has its number.
 
     Raises:
         ProcessLookupError, FileNotFoundError: it has ended.
@@ -215,7 +215,7 @@ def _signal(pid: int, number: int) -> None:
         pidfd = os.pidfd_open(pid)
     except ProcessLookupError:
         raise
-    except OSError:  # no descriptor left: better so than not at all
+    except OSError:  # no descriptor left: the number is better than no signal
         os.kill(pid, number)
         return
     try:
@@ -226,14 +226,14 @@ def _signal(pid: int, number: int) -> None:
 
 
 def _in_use_bytes() -> int:
-    """What a container's own kernel counts as programs' memory, files in memory included."""
+    """Return the memory of programs by the count of a container's own kernel, with files in it."""
     with open("/proc/meminfo", "rb") as file:
         fields = dict(line.split(b":") for line in file)
     return sum(int(fields[name].split()[0]) * 1024 for name in (b"AnonPages", b"Shmem"))
 
 
 def _is_past_running(pid: int) -> bool:
-    """Whether all threads of a process have begun to exit, behind which none runs its code."""
+    """Return whether all threads of a process are exiting, after which none runs its code."""
     try:
         for thread in proc.threads(pid):
             if not int(proc.stat(f"/proc/{pid}/task/{thread}")[6]) & PF_EXITING:

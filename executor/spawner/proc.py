@@ -1,4 +1,4 @@
-"""Processes and threads by proc(5), and whom the kernel ends first when memory runs out."""
+"""Processes and threads by proc(5), and which ones the kernel ends first if memory runs out."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-# A supervisor that dies before its programs can't put right what they did. A process that is closed
-# to ptrace can't open its own score, so it is opened before; children inherit what it says.
+# A supervisor that dies before its programs can't undo their effects. A process that is closed to
+# ptrace can't open its own score, so this one opens it before; children inherit the score.
 
 SCORE = b"700"
 
 
 class _Score:
-    """This process's own, once it has been opened."""
+    """This process's own score, once it has been opened."""
 
     _fd = -1
     _own = b"0"
 
     def open(self) -> None:
-        """To be done while this process may be looked at."""
+        """Open the score; only possible while this process is dumpable."""
         with contextlib.suppress(OSError):
             fd = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
             self._own = os.pread(fd, 16, 0)
@@ -27,7 +27,7 @@ class _Score:
 
     @contextlib.contextmanager
     def hold_raised(self) -> Iterator[None]:
-        """Processes that are forked meanwhile are ended first."""
+        """Raise the score of processes forked in this block: the kernel ends them first."""
         if self._fd < 0 or int(self._own) >= int(SCORE):
             yield
             return
@@ -42,7 +42,7 @@ score = _Score()
 
 
 def stat(folder: str) -> list[bytes]:
-    """What the kernel says of a process or thread, from its state on: proc_pid_stat(5).
+    """Read the kernel's fields of a process or thread, from its state on: proc_pid_stat(5).
 
     Raises:
         OSError: it has ended.
@@ -52,7 +52,7 @@ def stat(folder: str) -> list[bytes]:
 
 
 def identity(folder: str) -> tuple[int, int, int]:
-    """A thread's process, its parent and its tracer: proc_pid_status(5).
+    """Return a thread's process, its parent and its tracer: proc_pid_status(5).
 
     Raises:
         OSError: it has ended.
@@ -64,7 +64,7 @@ def identity(folder: str) -> tuple[int, int, int]:
 
 
 def threads(pid: int) -> list[int]:
-    """Those of a process.
+    """List the threads of a process.
 
     Raises:
         OSError: it has ended.
@@ -73,10 +73,10 @@ def threads(pid: int) -> list[int]:
 
 
 def listed_descendants(pid: int) -> Iterator[int]:
-    """Processes below `pid` by the kernel's lists of children, the youngest children first.
+    """Yield the processes below `pid` from the kernel's lists of children, youngest first.
 
-    Each comes sooner than by `descendants`. While others end, one can be missing; some kernels
-    keep no lists: proc_pid_task_children(5).
+    Each is found sooner than by `descendants`. While others end, one can be missing; some kernels
+    have no such lists: proc_pid_task_children(5).
     """
     found = _listed_children(pid)
     while found:
@@ -95,7 +95,7 @@ def _listed_children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """All processes below `pid`: with a subreaper at the top none can leave the tree."""
+    """List all processes below `pid`: with a subreaper at the top none can leave the tree."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():

@@ -1,10 +1,10 @@
-"""Calls that act on a process by its number, where no pid namespace hides the host's (tier B).
+"""Calls that act on a process by its number, if no pid namespace hides the host's (tier B).
 
-A filter can compare a number only with constants, and lets pass what names the caller itself by 0.
-For any other number it has the supervisor asked, who knows which processes are the run's: each of
-those has the supervisor above it, and none can leave, because it is their subreaper. A call that
-names anything else is refused. The numbers are arguments in registers, which nobody can exchange
-after the check. Where nobody can be asked, the kernel refuses all of these calls (ENOSYS).
+A filter can only compare a number with constants; it allows calls that name the caller itself by 0.
+For any other number the kernel asks the supervisor, which knows the run's processes: each has the
+supervisor above it, and none can leave, because it is their subreaper. A call that names any other
+process is refused. The numbers are arguments in registers, so nothing can exchange them after the
+check. If there is no supervisor to ask, the kernel refuses all of these calls (ENOSYS).
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from .kernel import HeldCall, hand_over_at_once, is_asked, receive
 from .messages import BoxDescription, Description
 from .refusal_counts import COUNTED_CALLS, RefusedCounts
 
-REFUSED = "refused"  # the kind of calls that name nothing: refused, or so many for a box
-ANSWERS_MAX = 64  # in one go, before the supervisor looks at limits and orders again
-# setpriority(2) and ioprio_set(2) call a process, a group of them or a user by these.
+REFUSED = "refused"  # calls that name no process: always refused, or limited per box
+ANSWERS_MAX = 64  # per turn, before the supervisor checks limits and orders again
+# setpriority(2) and ioprio_set(2) name a process, a group of processes or a user by these.
 PRIO_PROCESS, PRIO_PGRP = 0, 1
 IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP = 1, 2
 
 
 JudgedFilter = tuple[bytes, Mapping[int, str], Mapping[str, str]]
-"""The filter, by which of `KINDS` the calls that it asks about name their process, and Landlock's
-grants by real path."""
+"""The filter; for each call that it asks about which of `KINDS` it is; Landlock's grants by real
+path."""
 
 
 def read_judged(cell: Description[BoxDescription]) -> JudgedFilter | None:
-    """What a cell's description says of it; None in a tier that needs none."""
+    """Read the judged calls from a cell's description; None in a tier that needs none."""
     told = cell.data.get("judged")
     if not told:
         return None
-    # Where two are of one place, the one that permits more: "list", "r", "rw".
+    # If two grants are for the same place, the one that permits more: "list", "r", "rw".
     grants: dict[str, str] = {}
     for path, access in sorted(cell.data["access"], key=lambda grant: grant[1]):
-        with contextlib.suppress(OSError):  # it isn't there
-            place = os.open(path, os.O_PATH | os.O_CLOEXEC)  # of thousands quicker than realpath()
+        with contextlib.suppress(OSError):  # the path is missing
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC)  # for thousands faster than realpath()
             grants[os.readlink(f"/proc/self/fd/{place}")] = access
             os.close(place)
     return cell.blob(told[0]), dict(told[1]), grants
 
 
 class Judge:
-    """The supervisor's end of the filter: answers what one step's processes ask."""
+    """The supervisor's end of the filter: answers the calls of one step's processes."""
 
     def __init__(self, fd: int, judged: JudgedFilter, refused: RefusedCounts | None = None) -> None:
         self.fd = fd
@@ -59,11 +59,11 @@ class Judge:
         _, self._kinds, self._grants = judged
 
     def answer(self) -> bool:
-        """Answer what is asked by now; False when nobody is left who could ask."""
+        """Answer the calls that wait now; return False if no process is left that could ask."""
         if not is_asked(self.fd):
             return False
         for _ in range(ANSWERS_MAX):
-            with contextlib.suppress(OSError):  # who asked was killed meanwhile
+            with contextlib.suppress(OSError):  # the caller was killed in the meantime
                 self._answer(receive(self.fd))
             if not is_asked(self.fd):
                 break
@@ -95,10 +95,10 @@ class Judge:
 
 
 def is_own(pid: int) -> bool:
-    """Whether a process or thread is the run's: this process is above it.
+    """Return whether a process or thread belongs to the run: this process is above it.
 
     Raises:
-        FileNotFoundError: there is no such process.
+        FileNotFoundError: the process does not exist.
     """
     me = os.getpid()
     at = parent_of(pid)
@@ -108,15 +108,15 @@ def is_own(pid: int) -> bool:
 
 
 def parent_of(pid: int) -> int:
-    """The process above a process or thread; 0 at the top. Raises FileNotFoundError if none is."""
+    """Return the parent of a process or thread; 0 at the top. FileNotFoundError if it is gone."""
     return int(_read_fields(pid)[1])
 
 
 def _is_own_group(group: int) -> bool:
-    """Whether a process group is the run's.
+    """Return whether a process group is the run's.
 
-    The run's programs begin a session of their own, and a group never spans two of them: with one
-    member all are the run's.
+    The run's programs start their own session, and a group never spans two sessions: if one member
+    is the run's, all are.
     """
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -129,7 +129,7 @@ def _is_own_group(group: int) -> bool:
 
 
 def _read_fields(pid: int) -> list[bytes]:
-    """State, parent, group and more: proc_pid_stat(5). Raises FileNotFoundError if it is gone."""
+    """Read state, parent, group and more: proc_pid_stat(5). FileNotFoundError if it is gone."""
     try:
         return proc.stat(f"/proc/{pid}")
     except ProcessLookupError as error:
@@ -141,14 +141,14 @@ def _names_process(pid: int, _: int) -> bool:
 
 
 def _names_by(of_process: int, of_group: int, which: int, who: int) -> bool:
-    """A user's processes are never a run's alone, not even where the user is named by 0."""
+    """Judge a call by its target. A user has processes besides the run's, even if named by 0."""
     if which == of_process:
         return _names_process(who, 0)
     return which == of_group and (who == 0 or (who > 0 and _is_own_group(who)))
 
 
 def _names_target(pid: int, _: int) -> bool:
-    """As kill(2) does: -1 is all that the user has."""
+    """Judge as kill(2) does: -1 names all processes of the user."""
     if pid < -1:
         return _is_own_group(-pid)
     return pid != -1 and _names_process(pid, 0)

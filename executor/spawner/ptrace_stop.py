@@ -1,7 +1,7 @@
-"""Every thread stopped by ptrace, which no signal, timer or process of the stopped can undo.
+"""Stopping every thread by ptrace, which no signal, timer or stopped process can undo.
 
-A thread that was interrupted runs no code of its program any more: it stops at the latest on its
-way out of the system call it is in. What it starts meanwhile is traced from its first moment.
+A thread that was interrupted runs no more code of its program: it stops at the latest when it
+leaves the system call it is in. Any thread it starts before that is traced from the beginning.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from resource import struct_rusage
 from . import proc
 from .kernel import ARM, PTRACE_DETACH, PTRACE_INTERRUPT, PTRACE_SEIZE, StepError, ptrace
 
-# PTRACE_O_TRACEFORK, _TRACEVFORK, _TRACECLONE, _EXITKILL: with the tracer goes what it traces.
+# PTRACE_O_TRACEFORK, _TRACEVFORK, _TRACECLONE, _EXITKILL: traced threads die with their tracer.
 OPTIONS = 0x2 | 0x4 | 0x8 | 0x100000
 WALL = 0x40000000
 STOP_S_MAX = 5.0
 REAP_S = 0.02
 ENDS = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
-# Calls in which a thread can't be interrupted until its child has become a program. Of the last,
-# clone3, the flags lie behind a pointer; to programs the filter refuses it.
+# Calls in which a thread can't be interrupted until its child has become a program. The flags of
+# the last one, clone3, are behind a pointer; the filter refuses it to programs.
 CLONE, VFORK = (b"220", (b"435",)) if ARM else (b"56", (b"58", b"435"))
 CLONE_VFORK = 0x4000
 
@@ -32,14 +32,14 @@ End = tuple[int, int, struct_rusage]
 
 
 class PtraceStop:
-    """What one process traces. Only its first thread may stop and release."""
+    """The threads that a process traces. Only its first thread may stop and release."""
 
     def __init__(self) -> None:
         self.is_used = False  # there may be traced threads from now on
         self._ends: list[End] = []  # of this process's own children
         self._stopped: dict[int, int] = {}  # threads, and the signals that they were about to get
-        self._awaited: set[int] = set()  # that are interrupted, and stop in a moment
-        self._is_wanted = False  # that they are stopped
+        self._awaited: set[int] = set()  # interrupted threads that are about to stop
+        self._is_wanted = False  # whether threads are to be stopped
         self._is_helped = False
         self._lock = threading.Lock()
 
@@ -52,10 +52,10 @@ class PtraceStop:
         """Stop all threads of these processes, until two looks find the same and nothing new.
 
         `listed` finds some members sooner, before they have forked and exited. `rest` waits
-        for news of the kernel, but not for long; whether there may be some.
+        briefly for news of the kernel, and returns whether there may be some.
 
         Raises:
-            StepError: something may not be traced, or does not stop.
+            StepError: a thread may not be traced, or does not stop.
         """
         self.is_used = self._is_wanted = True
         deadline = time.monotonic() + STOP_S_MAX
@@ -79,7 +79,7 @@ class PtraceStop:
             self._take_news()
 
     def release(self) -> None:
-        """Let all go on, with the signals that have come meanwhile."""
+        """Continue all threads, with the signals that arrived while they were stopped."""
         self._is_wanted = False
         self._take_news()
         for thread, signal in self._stopped.items():
@@ -87,16 +87,16 @@ class PtraceStop:
         self._stopped.clear()
 
     def next_end(self) -> End | None:
-        """The next child of this process that has ended, traced or not."""
+        """Return the next child of this process that has ended, traced or not."""
         if not self._ends:
             self._take_news()
         return self._ends.pop(0) if self._ends else None
 
     def _take_news(self) -> bool:
-        """Take note of all that the kernel has to tell; whether there was anything.
+        """Process all events that the kernel reports; return whether there were any.
 
-        A tracer is told of every thread's stop and end. Of those only the ends of its own children
-        are a parent's to count, what they have used up being counted by their parents else.
+        The kernel reports every thread's stop and end to a tracer. Only the ends of this process's
+        own children are counted here: their parents count all others.
         """
         with self._lock:
             is_any = False
@@ -116,11 +116,11 @@ class PtraceStop:
     def _note_stop(self, thread: int, signal: int) -> None:
         if self._is_wanted:
             self._stopped[thread] = signal
-        else:  # it could stop only now, after its child of a vfork
+        else:  # only now could it stop, after its vfork child
             ptrace(PTRACE_DETACH, thread, signal)
 
     def _look(self, members: Iterable[int], stack: contextlib.ExitStack) -> set[int] | None:
-        """All threads, if none can do anything any more. What can is interrupted."""
+        """Interrupt all threads that can still act; if none can, return all threads."""
         seen, is_still = set(), True
         self._awaited.clear()
         for pid in members:
@@ -131,19 +131,19 @@ class PtraceStop:
                 for thread in threads:
                     is_still &= self._is_still(f"/proc/{pid}/task/{thread}", thread)
             except OSError:
-                is_still = False  # it has just ended: who knows what it has started
+                is_still = False  # it has just ended and may have started another
                 continue
             seen |= set(threads)
         return seen if is_still else None
 
     def _is_still(self, folder: str, thread: int) -> bool:
-        """Whether a thread can do nothing; else it is interrupted.
+        """Return whether a thread can do nothing; otherwise interrupt it.
 
         Raises:
             OSError: it has ended.
             StepError: it may not be traced.
         """
-        # An exec can have given the number of a thread that stood still to another.
+        # An exec may have given a stopped thread's number to another thread.
         if thread in self._stopped and proc.stat(folder)[0] == b"t":
             return True
         for _ in range(2):  # for the same reason
@@ -155,7 +155,7 @@ class PtraceStop:
             state = proc.stat(folder)[0]
             if state in b"ZX":
                 return state == b"Z"
-            if proc.identity(folder)[2] == os.getpid():  # since its birth, or the last look
+            if proc.identity(folder)[2] == os.getpid():  # since its start, or the last look
                 if state == b"D" and _waits_for_child(folder):
                     return True
                 self._awaited.add(thread)
@@ -164,9 +164,9 @@ class PtraceStop:
 
     @contextlib.contextmanager
     def _help(self) -> Iterator[None]:
-        """Reap beside a seize, which waits for an exec under way in the same process.
+        """Reap while seizing, because a seize waits for an exec running in the same process.
 
-        That waits for its process's other threads to be gone, and those that are traced for us.
+        The exec waits until all other threads of its process are gone, also those traced by us.
         """
         over = threading.Event()
 
@@ -177,7 +177,7 @@ class PtraceStop:
         helper = threading.Thread(target=reap, daemon=True)
         try:
             helper.start()
-        except RuntimeError as error:  # the box has as many threads as it may have
+        except RuntimeError as error:  # the box has reached its limit of threads
             raise StepError(f"a process with several threads was not stopped: {error}") from error
         self._is_helped = True
         try:
@@ -196,7 +196,7 @@ def _next_told() -> os.waitid_result | None:
 
 
 def _is_child(pid: int) -> bool:
-    """Whether this is a child of this process, and no thread of one."""
+    """Return whether this is a child process of this one, not a thread of one."""
     try:
         group, parent, _ = proc.identity(f"/proc/{pid}")
     except OSError:
@@ -205,10 +205,10 @@ def _is_child(pid: int) -> bool:
 
 
 def _waits_for_child(folder: str) -> bool:
-    """Whether a traced thread waits in the kernel for its child of a vfork, which is stopped."""
+    """Return whether a traced thread waits in the kernel for its vfork child, which is stopped."""
     try:
         with open(f"{folder}/syscall", "rb") as file:
             number, *arguments = file.read().split()
-    except OSError:  # it has ended, or this kernel does not tell
+    except OSError:  # it has ended, or this kernel does not show it
         return False
     return number in VFORK or (number == CLONE and bool(int(arguments[0], 16) & CLONE_VFORK))

@@ -1,10 +1,9 @@
-"""Calls and look-ups that a program was refused, counted; and the name server that refuses.
+"""Counts of the calls and look-ups that a program was refused; the name server that refuses.
 
-The filter asks about calls that it would else refuse itself, so that they are known: each is
-answered with the very error that the filter has for it, and none ever goes on. Where nobody answers
-the kernel refuses it (ENOSYS). Connections are told, too, and go on: the cell's empty network
-refuses them. Of a program nothing is believed but the number of its call and the address that it
-names, which says what it tried, not what came of it.
+The filter asks about calls that it would otherwise refuse itself, so that they are counted: each
+gets the filter's own error for it, and none is executed. If nobody answers, the kernel refuses it
+(ENOSYS). Connections are reported, too, and executed: the cell's empty network refuses them. From
+a program only the call's number and the address are read; they show the attempt, not its outcome.
 """
 
 from __future__ import annotations
@@ -19,28 +18,28 @@ from collections.abc import Mapping
 from .kernel import SYS_INOTIFY, SYS_SOCKET, HeldCall, copy_descriptor
 from .messages import BoxDescription, Description, Notice
 
-NOTICES_MAX = 200  # of one run: beyond that calls are answered, and only counted
+NOTICES_MAX = 200  # of one run: further calls are answered, but only their number is counted
 TARGETS_MAX = 64
 ADDRESS_BYTES_MAX = 128  # struct sockaddr_storage
 UNIX, IPV4, IPV6 = int(socket.AF_UNIX), int(socket.AF_INET), int(socket.AF_INET6)
 V4_MAPPED = bytes(10) + b"\xff\xff"
 NAME_SERVICE_PORT = 53
-LOOKED_UP = 0  # in place of a call's number
-# What the kernel counts by user, in each user namespace and in those above it (namespaces(7)): no
-# box may use up what its user has. Without its own user namespace the supervisor counts calls.
+LOOKED_UP = 0  # instead of a call's number
+# The kernel counts these by user, in each user namespace and in those above it (namespaces(7)): a
+# box must not use up its user's. Without a user namespace of the box, the supervisor counts calls.
 INSTANCES_MAX, WATCHES_MAX = 32, 16_384
 LEFT = {errno.EMFILE: INSTANCES_MAX, errno.ENOSPC: WATCHES_MAX}
 COUNTED_CALLS = dict(zip(SYS_INOTIFY, (errno.EMFILE, errno.EMFILE, errno.ENOSPC), strict=True))
 
 
 def read_filter(cell: Description[BoxDescription]) -> bytes:
-    """The refusing filter without the calls that are told; empty where none are."""
+    """Read the refusing filter without the reported calls; empty if none are reported."""
     told = cell.data.get("told")
     return cell.blob(told[0]) if told else b""
 
 
 class RefusedCounts:
-    """What was refused since `begin`, by call and target."""
+    """Refused calls since `begin`, by call and target."""
 
     def __init__(self, errors: Mapping[int, int] | None = None) -> None:
         self._errors = errors or {}
@@ -53,16 +52,16 @@ class RefusedCounts:
         return [(call, target, count) for (call, target), count in self._counts.items()]
 
     def begin(self, *, is_empty: bool = False) -> None:
-        """What was tried so far belongs to no run. An empty box has nothing left of what it had."""
+        """Start at 0: earlier attempts belong to no run. An empty box has its full allowance."""
         if is_empty:
             self._left = dict(LEFT)
         self._counts.clear()
         self._seen = self._looks = self.omitted = 0
 
     def refuse(self, asked: HeldCall) -> int:
-        """The error of a call, which is counted; 0 if the box has one left of `COUNTED_CALLS`.
+        """Return a call's error and count it; 0 if the box may make this one of `COUNTED_CALLS`.
 
-        Whatever is not known is refused, too.
+        Unknown calls are refused, too.
         """
         if asked.number in COUNTED_CALLS:
             error = COUNTED_CALLS[asked.number]
@@ -74,7 +73,7 @@ class RefusedCounts:
         return error
 
     def see_connect(self, asked: HeldCall) -> None:
-        """Count where a call is to connect to, unless that is in the cell. So many are seen."""
+        """Count where a call connects to, unless that is in the cell; up to `NOTICES_MAX` calls."""
         self._looks += 1
         if self._looks > NOTICES_MAX:
             return
@@ -82,12 +81,12 @@ class RefusedCounts:
             self.count(asked.number, target)
 
     def see_name(self, name: str, *, is_again: bool) -> None:
-        """Count a name that was looked up; `is_again` where most clients ask for it twice."""
+        """Count a name that was looked up; `is_again` if most clients ask for it twice."""
         if not (is_again and (LOOKED_UP, name) in self._counts):
             self.count(LOOKED_UP, name)
 
     def count(self, call: int, target: str) -> None:
-        """Count one act, while there is room."""
+        """Count one attempt, while there is room."""
         self._seen += 1
         key = call, target
         if self._seen <= NOTICES_MAX and (key in self._counts or len(self._counts) < TARGETS_MAX):
@@ -97,7 +96,7 @@ class RefusedCounts:
 
 
 def _read_target(asked: HeldCall) -> str:
-    """The address that a thread connects to, as text; empty for none that could be refused."""
+    """Return the address that a thread connects to; empty for one that can't be refused."""
     descriptor, address, length = asked.arguments[:3]
     try:
         memory = os.open(f"/proc/{asked.thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
@@ -138,32 +137,32 @@ def _describe_unix(name: bytes, thread: int) -> str:
 
 
 def _is_near(address: bytes) -> bool:
-    """Whether an address is one of the cell's own: of the loopback, or none."""
+    """Return whether an address is in the cell: a loopback address, or the unspecified one."""
     last = address[-4:] if address[:-4] in (b"", V4_MAPPED) else b""
     return last[:1] in (b"\x7f", b"\0") if last else address[:-1] == bytes(15) and address[-1] < 2
 
 
 def _kind(thread: int, descriptor: int) -> str:
-    """What kind of socket a thread's descriptor is; a stream where that can't be seen."""
+    """Return the kind of a thread's socket; "tcp" if it can't be read."""
     try:
         copy = copy_descriptor(thread, descriptor)
     except OSError:
         return "tcp"
     try:
         own = socket.socket(fileno=copy)
-    except OSError:  # it is no socket
+    except OSError:  # it is not a socket
         os.close(copy)
         raise
     with own:
         return "udp" if own.type == socket.SOCK_DGRAM else "tcp"
 
 
-# A client that asks gets its answer as fast as it did when nobody listened. The questions come from
-# programs: what is no plain question is not answered, and what is kept is a plain name.
+# A client gets its answer as fast as without this server. Questions come from programs: malformed
+# ones are not answered, and only plain names are stored.
 
 ADDRESS = ("127.0.0.1", 53)
 MESSAGE_BYTES_MAX = 512  # RFC 1035, section 4.2.1
-ANSWERS_MAX = 64  # in one go, before the supervisor looks at limits and orders again
+ANSWERS_MAX = 64  # per turn, before the supervisor checks limits and orders again
 HEADER = struct.Struct("!6H")
 IS_ANSWER, RECURSION_DESIRED, RECURSION_AVAILABLE, OPCODE = 0x8000, 0x0100, 0x0080, 0x7800
 NO_SUCH_NAME = 3
@@ -174,7 +173,7 @@ ADDRESSES = frozenset((IPV4_ADDRESS, 28, 65))  # the types of question that ask 
 
 
 def serve_names() -> socket.socket | None:
-    """The socket that is asked; None where the kernel gives none, and so nobody answers."""
+    """Open the name server's socket; None if the kernel refuses it: then nobody answers."""
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
     try:
         server.setblocking(False)
@@ -186,11 +185,11 @@ def serve_names() -> socket.socket | None:
 
 
 def answer_names(server: socket.socket, refused: RefusedCounts) -> None:
-    """Answer what is asked by now."""
+    """Answer the questions that wait now."""
     for _ in range(ANSWERS_MAX):
         try:
             question, client = server.recvfrom(MESSAGE_BYTES_MAX)
-        except OSError:  # nobody asks any more, or who asked is gone
+        except OSError:  # no more questions, or the client is gone
             return
         try:
             answer, name, kind = read_question(question)
@@ -203,10 +202,10 @@ def answer_names(server: socket.socket, refused: RefusedCounts) -> None:
 
 
 def read_question(message: bytes) -> tuple[bytes, str, int]:
-    """The answer that there is no such name, the name, empty if it is no plain one, and the type.
+    """Read a question: the answer "no such name", the name ("" if it is not plain), and the type.
 
     Raises:
-        ValueError, struct.error, IndexError: it is no single question.
+        ValueError, struct.error, IndexError: it is not a single question.
     """
     number, flags, questions, *_ = HEADER.unpack_from(message)
     if flags & (IS_ANSWER | OPCODE) or questions != 1:

@@ -1,11 +1,10 @@
-"""Calls of a program as the kernel tells them before they take effect, by seccomp_unotify(2).
+"""Calls of a program that the kernel reports before they take effect, by seccomp_unotify(2).
 
-An exit: behind exit_group(2) no instruction of the program runs any more. What follows is the
-kernel's own work: an interpreter's memory takes it 1 to 7 ms, and a parent is told when that is
-done. A rename of a folder in a copy-on-write
-project: see `Renames`. A call that is refused, or connects: see `refused`. Nothing that is
-decided here rests on what a program says: the call, the thread and the exit code are the kernel's
-to tell.
+An exit: after exit_group(2) no instruction of the program runs. The rest is the kernel's work: it
+takes 1 to 7 ms to free an interpreter's memory, and a parent is notified only then. A rename of a
+folder in a copy-on-write project: see `Renames`. A call that is refused, or connects: see
+`refused`. No decision here depends on a program's word: the call, the thread and the exit code come
+from the kernel.
 """
 
 from __future__ import annotations
@@ -48,21 +47,21 @@ PLACE = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 _Rename = tuple[tuple[bytes, bytes], tuple[bytes, bytes], int]
-"""A rename as it was asked for: source and target, and its flags. Of each path there is first the
-descriptor or folder that it starts from."""
+"""The arguments of a rename: source, target, flags. Each path follows the descriptor or folder that
+it starts from."""
 _Move = tuple[HeldCall, _Rename, Confinement]
-"""A call that waits, what it asks for, and by what its program is confined."""
+"""A call that waits, its arguments, and the confinement of its program."""
 
 
 # An unprivileged overlay answers EXDEV to the rename of a folder that the run did not make: it
-# would have to be redirected, which overlays do for root alone. So it is moved piece by piece, by a
-# process of its own under the program's very confinement: it can do nothing that the program could
-# not, whatever names and links it is led to by one that changes them meanwhile. All that is read of
-# a program here only says which calls are worth that.
+# would have to be redirected, which overlays do for root alone. So a separate process moves it
+# piece by piece, under the program's very confinement: it can do nothing that the program could
+# not, whatever names and links a program exchanges during the move. All that is read of a program
+# here only decides which calls are worth that.
 class Renames:
     """Renames of folders by one cell's programs, which see the project in this view.
 
-    Without one, any folder is taken for one that the kernel can't rename.
+    Without a view, every folder is treated as one that the kernel can't rename.
     """
 
     def __init__(self, project: str, view: View | None = None) -> None:
@@ -72,7 +71,7 @@ class Renames:
         self._moving: dict[int, HeldCall] = {}  # by the process that works on it
 
     def decide(self, call: HeldCall, program: Confinement) -> None:
-        """Have the folder moved that this call is to rename; any other call goes on."""
+        """Start moving the folder that this call renames; let any other call continue."""
         asked = _read(call)
         if asked and self._is_for_us(asked):
             self._waiting.append((call, asked, program))
@@ -81,16 +80,16 @@ class Renames:
             call.go_on()
 
     def settle(self, ended: Mapping[int, int]) -> None:
-        """Answer the calls on which these processes have worked."""
+        """Answer the calls whose worker processes have ended."""
         for pid in self._moving.keys() & ended.keys():
             status = ended[pid]
-            # It takes a signal only from a limit, or the end of the run.
+            # It gets a signal only from a limit, or the end of the run.
             error = os.WEXITSTATUS(status) if os.WIFEXITED(status) else errno.EIO
             self._moving.pop(pid).answer(error)
         self._begin()
 
     def _is_for_us(self, asked: _Rename) -> bool:
-        """Whether it is a folder of the project that the host knows by this name."""
+        """Return whether it is a folder of the project that the host has under this name."""
         try:
             fd = os.open(os.path.join(*asked[0]), PLACE | os.O_NOFOLLOW)
         except (OSError, ValueError):
@@ -112,7 +111,7 @@ class Renames:
             move = self._waiting.popleft()
             try:
                 self._start(move)
-            except OSError:  # no such descriptor, or no room for a process
+            except OSError:  # the descriptor does not exist, or no further process is allowed
                 move[0].go_on()
 
     def _start(self, move: _Move) -> None:
@@ -121,7 +120,7 @@ class Renames:
         try:
             for at, path in asked[:2]:
                 places.append(os.open(b"/" if path.startswith(b"/") else at, PLACE))
-            if not call.is_there():  # so these were another thread's
+            if not call.is_there():  # then these belong to another thread
                 return
             with score.hold_raised():
                 pid = os.fork()
@@ -134,7 +133,7 @@ class Renames:
 
 
 def _work(move: _Move, places: list[int]) -> NoReturn:
-    """Be the program, do what it asked for, and end with the error of that."""
+    """Act as the program: do what it asked for, and exit with the resulting error."""
     status = errno.EIO
     try:
         reset_signals()
@@ -148,13 +147,13 @@ def _work(move: _Move, places: list[int]) -> NoReturn:
     except OSError as error:
         status = error.errno or errno.EIO
     except StepError:
-        status = errno.EXDEV  # as the kernel would have said
+        status = errno.EXDEV  # as the kernel would have answered
     finally:
         os._exit(status)
 
 
 def _read(call: HeldCall) -> _Rename | None:
-    """What is asked for; None where that can't be read, or only the kernel can do it."""
+    """Read a call's arguments; None if they can't be read, or only the kernel can do it."""
     arguments = call.arguments
     if call.number == SYS_RENAME:
         arguments = (AT_FDCWD, arguments[0], AT_FDCWD, arguments[1])
@@ -177,10 +176,10 @@ def _read(call: HeldCall) -> _Rename | None:
 
 
 def _text(memory: int, address: int) -> bytes:
-    """The text that ends with a zero there.
+    """Read the text that ends with a zero there.
 
     Raises:
-        OSError, OverflowError, ValueError: there is none, or it is no path.
+        OSError, OverflowError, ValueError: it can't be read, or is not a path.
     """
     text, end, _ = os.pread(memory, PATH_BYTES_MAX, address).partition(b"\0")
     if not end or not text:
@@ -197,9 +196,9 @@ RENAMES = frozenset((SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2))
 
 
 class Notices:
-    """The supervisor's ends of the filters that programs and all they start have taken on.
+    """The supervisor's ends of the filters of programs and all their processes.
 
-    `fd` is ready to be read when somebody asks, a name of the cell's name server included.
+    `fd` is readable when a process asks, also if it asks the cell's name server.
     """
 
     def __init__(
@@ -218,15 +217,15 @@ class Notices:
         self._programs: dict[int, Confinement] = {}  # by listener
 
     def listen(self, listener: int, program: Confinement) -> None:
-        """Serve a further program, of this confinement, until nothing of it is left."""
+        """Serve another program, of this confinement, until none of its processes is left."""
         self._programs[listener] = program
         self._epoll.register(listener, select.EPOLLIN)
         hand_over_at_once(listener)
 
     def serve(self, main: int = -1) -> int | None:
-        """Answer who asks; with what code this process is about to exit, if it is one of them.
+        """Answer waiting calls; return the exit code if the process `main` is about to exit.
 
-        Any other process goes on to its end; `main` stays in the call until it is killed.
+        Any other process continues to its end; `main` stays in the call until it is killed.
         """
         for listener, event in self._epoll.poll(0):
             if self._names and listener == self._names.fileno():
@@ -237,7 +236,7 @@ class Notices:
                 continue
             try:
                 call = receive(listener)
-            except OSError:  # who asked was killed meanwhile
+            except OSError:  # the caller was killed in the meantime
                 continue
             if call.number == SYS_EXIT_GROUP and os.path.isdir(f"/proc/{main}/task/{call.thread}"):
                 return call.arguments[0] & 0xFF
@@ -245,7 +244,7 @@ class Notices:
         return None
 
     def _answer(self, call: HeldCall, program: Confinement) -> None:
-        """Let go on what is named here, and what a box has left; everything else is refused."""
+        """Allow the calls named here, and those within a box's limits; refuse all others."""
         if call.number in RENAMES and self._renames:
             self._renames.decide(call, program)
         elif call.number == SYS_CONNECT:
@@ -259,19 +258,19 @@ class Notices:
             call.go_on()
 
     def settle(self, ended: Mapping[int, int]) -> None:
-        """Answer those for whom a process has worked that is among these, by its wait status."""
+        """Answer the calls whose worker processes are among these, by wait status."""
         if self._renames:
             self._renames.settle(ended)
 
     def _close(self, listener: int) -> None:
-        """Nobody is left who could ask there."""
+        """Close a listener that no process is left to ask on."""
         self._epoll.unregister(listener)
         del self._programs[listener]
         os.close(listener)
 
 
 def of_cell(cell: BoxDescription, handles: Handles) -> Notices:
-    """Those of a cell's programs."""
+    """Make the notices of a cell's programs."""
     project, told = cell.get("project"), cell.get("told")
     renames = Renames(project["target"], handles.view) if project else None
     return Notices(renames, RefusedCounts(dict(told[1]) if told else {}), handles.names)

@@ -1,9 +1,9 @@
 """A cell for a session: any number of runs, one call after the other, until the server ends it.
 
 The server sends `begin` before a call and `report` after it. In between, `run` starts a program,
-and `interrupt` stops what one does; a run's end is told when it comes, under the run's number. What
-a call leaves running stays, but stands still until the next call: so nothing happens to the
-project, or to the machine, that no call answers for.
+and `interrupt` interrupts one; a run's end is reported when it happens, under the run's number.
+Processes that a call leaves running stay, but are stopped until the next call: so every change to
+the project, and every use of the machine, belongs to a call.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ FDS_MAX = 16
 
 
 def serve(control: socket.socket, cell: Description[BoxDescription], handles: tree.Handles) -> None:
-    """Obey the server until it says `stop` or is gone; then end everything and say how it was.
+    """Follow the server's orders until it sends `stop` or is gone; then end everything and report.
 
     Raises:
-        StepError: something could not be ended.
+        StepError: a process could not be ended.
     """
     session = _Session(control, cell, handles)
     while session.go_on():
@@ -56,7 +56,7 @@ class _SessionRun:
     main: int = -1  # the process of its present step
 
     def close(self) -> None:
-        """Leave its descriptors to the program alone, so that their end is seen."""
+        """Leave its descriptors to the program alone, so that the server sees their end."""
         while self.stdio:
             os.close(self.stdio.pop())
 
@@ -81,7 +81,7 @@ class _Session:
         self._cpu_before_s = 0.0
 
     def go_on(self) -> bool:
-        """One turn: what has ended, what is asked. False when the session is over."""
+        """Do one turn: ended processes, then orders. Return False when the session is over."""
         ready = self._population.wait()
         ended = dict(self._population.reap())
         self._notices.settle(ended)
@@ -97,7 +97,7 @@ class _Session:
         return not self._reason and (self._obey() if self._control.fileno() in ready else True)
 
     def end(self) -> None:
-        """Kill what lives, and report."""
+        """Kill all processes, and report."""
         cpu_s, _ = self._population.measure()
         self._population.end_all()
         given = changes.hand_over_upper(self._cell.data, self._handles)
@@ -119,7 +119,7 @@ class _Session:
         return True
 
     def _begin(self, told: Begin) -> None:
-        """Show the project as it is by now, and guard what has come into it since the last call."""
+        """Show the project as it is now, and hide secrets that it got since the last call."""
         folders = self._folders()
         renewed = False
         if "project" in self._cell.data:
@@ -144,7 +144,7 @@ class _Session:
         self._population.continue_all()
 
     def _folders(self) -> list[tuple[int, str]]:
-        """Where each run's process is, by its number."""
+        """Return where each run's process is, by the run's number."""
         found = []
         for running in self._running:
             with contextlib.suppress(OSError):
@@ -152,7 +152,7 @@ class _Session:
         return found
 
     def _report_call(self, asked: ArtifactsAsked) -> None:
-        """From here on everything stands still, so that no file changes while it is looked at."""
+        """Report; from here on everything is stopped, so that no file changes during the look."""
         unstopped = self._stop()
         cpu_s, _ = self._population.measure()
         report: Report = {**self._report(cpu_s), "unstopped": unstopped}
@@ -161,7 +161,7 @@ class _Session:
         send(self._control, {"report": report, "upper": bool(given)}, given)
 
     def _stop(self) -> str:
-        """Stop all that lives, or end it: why that had to be, or nothing."""
+        """Stop all processes, or end them; return why they had to be ended, or nothing."""
         try:
             with tree.as_root():
                 self._population.stop_all()
@@ -171,7 +171,7 @@ class _Session:
         return ""
 
     def _interrupt(self, number: int) -> None:
-        """As Ctrl-C at a terminal does: to the run's process and those that stay in its group."""
+        """Interrupt as Ctrl-C at a terminal: the run's process and those still in its group."""
         for running in self._running:
             if running.number == number and running.main > 0:
                 with contextlib.suppress(ProcessLookupError):
@@ -220,7 +220,7 @@ class _Session:
         send(self._control, {**end, "run": running.number})
 
     def _report(self, cpu_s: float) -> Report:
-        """What the call did to the project and took of the machine."""
+        """Report the call's changes to the project, and the resources it used."""
         changed = changes.list_changes(self._cell.data, self._handles, self._before)
         return {
             "reason": self._reason,

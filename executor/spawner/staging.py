@@ -1,4 +1,4 @@
-"""Real root's part: paths re-bound with mapped ids for cells and containers, then root is left."""
+"""Real root's part: bind paths with mapped ids for cells and containers, then leave root."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def leave_root(uid: int, gid: int) -> None:
 
 
 def stage(paths: Sequence[str], uid: int, gid: int) -> tuple[dict[str, str], dict[str, str]]:
-    """Show `paths` in a private mount namespace, their owners' files as `uid`'s.
+    """Show `paths` in a private mount namespace, with files of their owners as files of `uid`.
 
     Returns where each path was put, and why the ids of some could not be mapped.
 
@@ -71,7 +71,7 @@ def stage(paths: Sequence[str], uid: int, gid: int) -> tuple[dict[str, str], dic
 
 
 def map_owner(path: str, uid: int, gid: int) -> int:
-    """A detached copy of the mount in which the owner of `path` is `uid`, and all others stay.
+    """Return a detached copy of the mount with files of `path`'s owner as `uid`'s; others stay.
 
     Raises:
         StepError: this kernel or this file system can't (before Linux 5.19, or FUSE, 9p, …).
@@ -81,7 +81,7 @@ def map_owner(path: str, uid: int, gid: int) -> int:
     try:
         return _map_tree(path, userns, recursive=True)
     except StepError:
-        return _map_tree(path, userns, recursive=False)  # mounts below it may be what can't
+        return _map_tree(path, userns, recursive=False)  # perhaps only mounts below it can't
     finally:
         os.close(userns)
 
@@ -97,7 +97,7 @@ def _map_tree(path: str, userns: int, *, recursive: bool) -> int:
 
 
 def _swap_ids(a: int, b: int) -> str:
-    """A map of all 16-bit ids to themselves, but `a` and `b` to each other."""
+    """Map all 16-bit ids to themselves, except `a` and `b` to each other."""
     if a == b:
         return f"0 0 {IDS}"
     low, high = min(a, b), max(a, b)
@@ -109,12 +109,12 @@ def _swap_ids(a: int, b: int) -> str:
 
 
 def _user_namespace(uid_map: str, gid_map: str) -> int:
-    """A descriptor of a user namespace with these maps, which no process is in."""
+    """Return a descriptor of a user namespace with these maps and without processes."""
     reader, writer = os.pipe2(os.O_CLOEXEC)
     pid, pidfd = clone(CLONE_NEWUSER)
     if pid == 0:
         os.close(writer)
-        os.read(reader, 1)  # until the parent has what it wants of this process
+        os.read(reader, 1)  # until the parent has opened this process's namespace
         os._exit(0)
     os.close(reader)
     try:
@@ -131,12 +131,12 @@ def _user_namespace(uid_map: str, gid_map: str) -> int:
 
 
 # Reads {"user": [uid, gid], "binds": [[source, target, read_only], …]} from its standard input;
-# each source's owner is `user` at its target. What fails is said on standard error, with exit 1;
-# what fails of "optional" binds has no target.
+# `user` owns each source's files at its target. An error is written to standard error, with exit 1;
+# an "optional" bind that fails leaves no target.
 
 
 def bind_mapped() -> None:
-    """Make the binds that standard input names."""
+    """Make the binds that standard input lists."""
     asked = json.load(sys.stdin)
     try:
         for source, target, read_only in asked["binds"]:
@@ -152,11 +152,11 @@ def bind_mapped() -> None:
 
 
 def bind(source: str, target: str, user: tuple[int, int], *, read_only: bool) -> None:
-    """Show `source` at `target`, which is made.
+    """Show `source` at `target`, which is created.
 
     Raises:
         StepError: its ids can't be mapped here.
-        OSError: it does not exist, or the target can't be made.
+        OSError: it does not exist, or the target can't be created.
     """
     tree = map_owner(source, *user)
     set_attributes(tree, READ_ONLY if read_only else ATTR_NOSUID | ATTR_NODEV)

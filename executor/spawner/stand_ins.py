@@ -1,9 +1,9 @@
-"""Stand-ins for secrets that git knows, and its index, so that git takes them for unchanged.
+"""Stand-ins for secrets that git knows, and its index, so that git considers them unchanged.
 
-A cover would be a change to git, and every `git add -A`, stash or switch of branches fail for it.
-So a layer between the project and what a run writes has a file of zeros that nobody may read. Its
-index records this very file as unchanged: git never reads it. If a run writes the index, that is
-right on the host, too: there the times are others, so git looks at the contents.
+A cover would be a change to git, and every `git add -A`, stash or switch of branches would fail.
+So a layer between the project and a run's changes has a file of zeros that nobody may read. Its
+index records this very file as unchanged: git never reads it. If a run writes the index, it is
+right on the host, too: times differ there, so git compares contents.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from .kernel import StepError, open_beneath
 
-# See gitformat-index(5). Nothing of it is trusted: a hostile one is found to be none.
+# See gitformat-index(5). No part of it is trusted: a hostile one is rejected as invalid.
 
 _START = struct.Struct(">4sII")
 _STAT = struct.Struct(">10I")  # ctime, mtime, device, inode, mode, owner, group, size
@@ -32,14 +32,14 @@ Places = dict[bytes, int]
 
 
 class GitIndexError(ValueError):
-    """It is no index that we can read."""
+    """A file is not an index that we can read."""
 
 
 def find(data: bytes, paths: Collection[bytes]) -> Places:
-    """Where the entries of these paths begin, but for what is in conflict.
+    """Find where the entries of these paths begin, except entries in conflict.
 
     Raises:
-        GitIndexError: it is no index.
+        GitIndexError: it is not an index.
     """
     places: Places = {}
     try:
@@ -47,17 +47,17 @@ def find(data: bytes, paths: Collection[bytes]) -> Places:
             if path in paths and not stage:
                 places[path] = at
     except (struct.error, ValueError, IndexError) as error:
-        raise GitIndexError("it is no index of git") from error
+        raise GitIndexError("not a git index") from error
     return places
 
 
 def size_of(data: bytes, place: int) -> int:
-    """The size of a file as an entry has it; 0: git has not looked at it well enough."""
+    """Return the size of a file in its entry; 0 if git has not yet recorded it reliably."""
     return int(_STAT.unpack_from(data, place)[-1])
 
 
 def with_stat(data: bytes, infos: Mapping[int, os.stat_result]) -> bytes:
-    """The index with what is told of files in the entries that begin at these places.
+    """Return the index with these states of files in the entries at these places.
 
     Raises:
         GitIndexError: it does not end in its own digest.
@@ -70,27 +70,27 @@ def with_stat(data: bytes, infos: Mapping[int, os.stat_result]) -> bytes:
         owner = info.st_uid, info.st_gid, info.st_size
         fields = (*seconds[0], *seconds[1], info.st_dev, info.st_ino, mode, *owner)
         _STAT.pack_into(made, place, *(field & _LOW for field in fields))
-    if any(data[-size:]):  # index.skipHash leaves it out
+    if any(data[-size:]):  # index.skipHash omits the digest
         made[-size:] = hashlib.new(kind, made[:-size], usedforsecurity=False).digest()
     return bytes(made)
 
 
 def _digest_of(data: bytes) -> tuple[str, int]:
-    """The kind of digest that the repository uses, and its size."""
+    """Return the kind of digest that the repository uses, and its size."""
     for kind, size in _DIGESTS:
         found = hashlib.new(kind, data[:-size], usedforsecurity=False).digest()
         if found == data[-size:]:
             return kind, size
     if not any(data[-20:]):
         return _DIGESTS[bool(not any(data[-32:]))]
-    raise GitIndexError("it is damaged")
+    raise GitIndexError("the git index is damaged")
 
 
 def _entries(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Of each entry where it begins, its stage and its path."""
+    """Yield where each entry begins, its stage and its path."""
     mark, version, count = _START.unpack_from(data)
     if mark != b"DIRC" or version not in _VERSIONS:
-        raise GitIndexError("it is no index of git")
+        raise GitIndexError("not a git index")
     to_flags = _STAT.size + _digest_of(data)[1]
     at, path = _START.size, b""
     for _ in range(count):
@@ -101,7 +101,7 @@ def _entries(data: bytes) -> Iterator[tuple[int, int, bytes]]:
             stripped, begin = _varint(data, begin)
             kept = len(path) - stripped
             if kept < 0:
-                raise GitIndexError("it is no index of git")
+                raise GitIndexError("not a git index")
         end = data.index(b"\0", begin)
         path = path[:kept] + data[begin:end]
         yield at, flags & _STAGE, path
@@ -109,7 +109,7 @@ def _entries(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number as packs have their offsets, and where it ends."""
+    """Read a number in the encoding of offsets in packs; return it and where it ends."""
     byte = data[at]
     value = byte & 0x7F
     while byte & 0x80:
@@ -131,10 +131,10 @@ _FAILURES = (StepError, OSError, ValueError)
 def stand_in(
     project: int, layer: str, secrets: Collection[str], owner: tuple[int, int] | None = None
 ) -> frozenset[str]:
-    """Put stand-ins for those secrets that git knows into the folder `layer`; which these are.
+    """Put stand-ins for those secrets that git knows into the folder `layer`; return these secrets.
 
-    `project` is open; nothing in it is changed. A secret for which it can't be done is left out.
-    They belong to `owner`, if there is one; else only what is this user's own has any.
+    `project` is open; nothing in it is changed. A secret that can't have a stand-in is left out.
+    They belong to `owner`; without one, only this user's own files get any.
     """
     by_index: dict[tuple[str, str], list[str]] = {}
     for path in secrets:
@@ -151,7 +151,7 @@ def stand_in(
 
 
 def _repository_of(project: int, path: str) -> tuple[str, str] | None:
-    """The top of the innermost working tree in which a path lies, and its index."""
+    """Return the top of the innermost working tree that contains a path, and its index."""
     top = path
     while top:
         top = posixpath.dirname(top)
@@ -170,7 +170,7 @@ def _repository_of(project: int, path: str) -> tuple[str, str] | None:
 
 
 def _read_gitfile(top: str, gitfile: bytes) -> str:
-    """Where the `.git` file of a submodule leads; empty for what is not in the project."""
+    """Return where the `.git` file of a submodule points; empty if that is outside the project."""
     word, _, place = gitfile.decode().strip().partition(": ")
     path = posixpath.normpath(posixpath.join(top, place))
     is_inside = word == "gitdir" and not path.startswith(("/", "../"))
@@ -178,7 +178,7 @@ def _read_gitfile(top: str, gitfile: bytes) -> str:
 
 
 class _Making:
-    """Fills the layer from one repository."""
+    """The filling of the layer from one repository."""
 
     def __init__(self, project: int, layer: str, owner: tuple[int, int] | None) -> None:
         self._project = project
@@ -187,7 +187,7 @@ class _Making:
         self._folders: dict[str, os.stat_result] = {}
 
     def stand_in(self, top: str, index: str, paths: Collection[str]) -> set[str]:
-        """Make stand-ins for these paths, as far as the index knows them."""
+        """Make stand-ins for those of these paths that are in the index."""
         info, data = self._own(index, INDEX_BYTES_MAX)
         start = len(top) + 1 if top else 0
         names = {os.fsencode(path[start:]): path for path in paths}
@@ -204,16 +204,16 @@ class _Making:
         return {names[name] for name in places}
 
     def _own(self, path: str, bytes_max: int) -> tuple[os.stat_result, bytes]:
-        """What there is to know of a regular file, and its content if that is asked for.
+        """Read the state of a regular file, and its content unless `bytes_max` is 0.
 
         Raises:
-            StepError: it is none, too large, or not this user's, as is all that the layer shows.
+            StepError: not a regular file, too large, or not this user's, as the layer's files are.
         """
         fd = open_beneath(self._project, path, _READ if bytes_max else os.O_PATH)
         try:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode) or not self._is_own(info):
-                raise StepError(f"{path} is no file of this user's")
+                raise StepError(f"{path} is not a regular file of this user")
             if bytes_max and info.st_size > bytes_max:
                 raise StepError(f"{path} is too large")
             with open(fd, "rb", closefd=False) if bytes_max else io.BytesIO() as file:
@@ -229,7 +229,7 @@ class _Making:
             os.fchown(descriptor, *self._owner)
 
     def _make(self, path: str, size: int) -> os.stat_result:
-        """Make one, or take the one that an earlier view has; how git will see it."""
+        """Make a stand-in, or reuse that of an earlier view; return its state as git sees it."""
         info, _ = self._own(path, 0)
         place = self._folder_for(path)
         size = size or info.st_size
@@ -259,10 +259,10 @@ class _Making:
         os.rename(f"{place}.new", place)
 
     def _folder_for(self, path: str) -> str:
-        """Make the folders of a path; where it itself is to be.
+        """Make the folders of a path; return the path's place in the layer.
 
         Raises:
-            StepError: a folder is not this user's: in the layer it would be.
+            StepError: a folder is not this user's: in the layer it would become so.
         """
         folder = posixpath.dirname(path)
         above = folder
@@ -271,14 +271,14 @@ class _Making:
             info = os.fstat(fd)
             os.close(fd)
             if not self._is_own(info):
-                raise StepError(f"{above} is no folder of this user's")
+                raise StepError(f"{above} is not a folder of this user")
             self._folders[above] = info
             above = posixpath.dirname(above)
         os.makedirs(f"{self._layer}/{folder}", exist_ok=True)
         return f"{self._layer}/{path}"
 
     def _dress(self) -> None:
-        """Let the folders look as the project's do, of which the layer's are shown."""
+        """Give the layer's folders, which are shown, the modes and times of the project's."""
         for path in sorted(self._folders, reverse=True):
             place, info = f"{self._layer}/{path}", self._folders[path]
             with contextlib.suppress(FileNotFoundError):

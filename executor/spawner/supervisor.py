@@ -26,15 +26,15 @@ from .reported_calls import Notices
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """A process on its way to become a program. On the line it says why it could not."""
+    """A process about to become a program. If it can't, it writes the reason to the line."""
 
     pid: int
     line: socket.socket
-    waits: bool = False  # for a word on the line
+    waits: bool = False  # for a byte on the line
     judge: Judge | None = None  # for `Population.ask`
 
     def arrive(self) -> int:
-        """The pid, once the process has become the program.
+        """Return the pid once the process has become the program.
 
         Raises:
             StepError: it could not.
@@ -49,12 +49,12 @@ class Launched:
 
 
 class Supervisor:
-    """One run: its steps one after the other, and the limits that no kernel mechanism sums.
+    """One run: its steps one after the other, and the limits that no kernel mechanism sums up.
 
-    Of a prewarmed run there are processes already, one of them that of its first step.
+    A prewarmed run already has processes, one of them that of its first step.
     """
 
-    def __init__(  # noqa: PLR0913 - what a run has, and what of it is there already
+    def __init__(  # noqa: PLR0913 - the parts of a run, and those of it that exist already
         self,
         control: socket.socket,
         run: RunDescription,
@@ -72,12 +72,12 @@ class Supervisor:
         self.population = population or Population()
         self.notices = notices
         self.population.poller.register(self.notices.fd, select.POLLIN)
-        self.reason: str | None = None  # why the run was ended from here
+        self.reason: str | None = None  # why this supervisor ended the run
         self._first = launched
-        self.is_still = False  # what is left of the run is for the kernel to take apart
+        self.is_still = False  # whether the kernel is to clean up the rest of the run
 
     def run_steps(self) -> tuple[str, int]:
-        """(phase, wait status) of the step that decided the run.
+        """Run the steps; return the phase and wait status of the last one that ran.
 
         Raises:
             StepError: a program could not be started or not be ended.
@@ -86,7 +86,7 @@ class Supervisor:
         for step in steps:
             _, phase, _ = step
             last = step is steps[-1]
-            first, self._first = self._first, None  # only that one can be there already
+            first, self._first = self._first, None  # only the first step can exist already
             launched = first or self._start(step, last=last)
             status = self._watch(launched.pid)
             if last or status != 0 or self.reason:
@@ -94,10 +94,10 @@ class Supervisor:
         raise StepError("a run without steps")
 
     def end_all(self) -> None:
-        """Nothing of the run does anything any more when this returns.
+        """End every process of the run.
 
         Raises:
-            StepError: something does.
+            StepError: one could not be ended.
         """
         if not self.is_still:
             self.population.end_all()
@@ -110,7 +110,7 @@ class Supervisor:
         return launched
 
     def _watch(self, main: int) -> int:
-        """Until the step's process has ended, of itself or told to: its wait status."""
+        """Wait until the step's process has ended, by itself or ended here; return its status."""
         population = self.population
         listening = not self.reason
         if listening:
@@ -141,7 +141,7 @@ class Supervisor:
         return ended[main]
 
     def _find_served(self, main: int) -> dict[int, int]:
-        """The wait status that the step's process would have, if that is what is exiting."""
+        """Return the wait status that the step's process will have, if it is the one exiting."""
         code = self.notices.serve(main)
         if code is None:
             return {}
@@ -151,7 +151,7 @@ class Supervisor:
 
 
 def read_confinement(cell: Description[BoxDescription], run: RunDescription) -> Confinement:
-    """Read from a cell's description what holds for the programs of a run."""
+    """Read the confinement of a run's programs from a cell's description."""
     return Confinement(
         cell.data["access"],
         cell.data["deny_tcp"],
@@ -165,7 +165,7 @@ def read_confinement(cell: Description[BoxDescription], run: RunDescription) -> 
     )
 
 
-def launch(  # noqa: PLR0913 - all that a process is made of
+def launch(  # noqa: PLR0913 - all parts of a process
     step: StepMessage,
     run: RunDescription,
     confinement: Confinement,
@@ -175,15 +175,15 @@ def launch(  # noqa: PLR0913 - all that a process is made of
     last: bool,
     waits: bool = False,
 ) -> Launched:
-    """A step's process, which takes on its confinement and then `waits` for a word, or doesn't.
+    """Start a step's process: it applies its confinement; if it `waits`, then for a byte.
 
     Raises:
-        StepError: it could not have its calls told as it should.
+        StepError: its calls can't be reported as required.
     """
     ours, theirs = socket.socketpair()
     argv, _, is_heavy = step
     told = confinement.heavy_notices if last and is_heavy else confinement.notices
-    if not last:  # a compiler reads nothing, and all it says is diagnosis
+    if not last:  # a compiler reads no input, and all its output is diagnostics
         stdio = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), stdio[2], stdio[2])
     with score.hold_raised():
         pid = os.fork()
@@ -204,7 +204,7 @@ def launch(  # noqa: PLR0913 - all that a process is made of
 
 
 def _listeners(line: socket.socket) -> list[int]:
-    """One, or none where something around the whole cell listens already."""
+    """Receive one listener, or none if something around the whole cell already listens."""
     message, fds, _, _ = socket.recv_fds(line, 4096, 1, socket.MSG_CMSG_CLOEXEC)
     if message != LISTENERS:
         raise StepError(message.decode(errors="replace") or "the program's process was killed")
@@ -212,7 +212,7 @@ def _listeners(line: socket.socket) -> list[int]:
 
 
 def find_exceeded(population: Population, run: RunDescription) -> str | None:
-    """The limit of a run that its whole tree has passed, looked at once in a tick."""
+    """Return the limit that the whole tree of a run exceeds; checked once per tick."""
     sample = population.sample()
     if sample is None:
         return None
@@ -221,17 +221,17 @@ def find_exceeded(population: Population, run: RunDescription) -> str | None:
         return "cpu"
     if run["memory_bytes"] and resident > run["memory_bytes"]:
         return "memory"
-    # The kernel lets its root, without any capability, too, pass this one.
+    # The kernel lets its root exceed this one, even without any capability.
     threads_max = dict(run["rlimits"]).get(resource.RLIMIT_NPROC)
     return "processes" if threads_max is not None and population.threads > threads_max else None
 
 
 def measure(supervisor: Supervisor, changed: ReportedChanges) -> Report:
-    """What a run did and took; whether the scratch is full is the caller's to say."""
+    """Report a run's changes and resources; the caller adds whether the scratch is full."""
     population = supervisor.population
     return {
         "reason": supervisor.reason,
-        "cpu_s": max(0.0, population.cpu_s),  # it was counted from a tick of the clock
+        "cpu_s": max(0.0, population.cpu_s),  # may be negative: it was counted from a clock tick
         "peak_memory_bytes": population.peak_memory_bytes,
         "peak_processes": population.peak_processes,
         "scratch_full": False,
@@ -243,7 +243,7 @@ def measure(supervisor: Supervisor, changed: ReportedChanges) -> Report:
 
 
 def outcome(phase: str, status: int) -> End:
-    """The end of a step's process as its report gives it."""
+    """Report the end of a step's process."""
     return {
         "phase": phase,
         "exit_code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
@@ -251,9 +251,9 @@ def outcome(phase: str, status: int) -> End:
     }
 
 
-# Either just short of exec, for the supervisor's word; or started, because it takes long to start:
-# then it has opened a FIFO, its gate, and reads from it. Where the gate stands in place of the
-# program's own source, that is what it reads; else which variables of its environment to change.
+# Either just before exec, where it waits for the supervisor's byte; or started, as starting takes
+# long: then it has opened a FIFO, its gate, and reads from it. If the gate replaces the program's
+# own source, it reads that; otherwise the variables of its environment to change.
 
 GATE_S_MAX = 30.0
 TICK_S = 0.003
@@ -271,10 +271,10 @@ class PrewarmedProgram:
         confine: Confine,
         notices: Notices,
     ) -> None:
-        """Start it.
+        """Start the program.
 
         Raises:
-            StepError, OSError: it could not be started, or does not come to wait.
+            StepError, OSError: it could not be started, or does not begin to wait.
         """
         self.stdio = stdio
         self._confine = confine
@@ -299,23 +299,23 @@ class PrewarmedProgram:
             self._gate = self._open_gate(self._gate_path)
             for path in (self._gate_path, *only_before):
                 _remove(path)  # only the start needed them
-            self._population.count_anew()
+            self._population.reset_counts()
 
     def release(self, control: socket.socket, run: Description[RunDescription]) -> Supervisor:
-        """Put the run's files in place; the supervisor of what it is from now on."""
+        """Put the run's files in place; return the supervisor of the run."""
         tree.place_files(run)
         self._notices.refused.begin()
         return self._supervisor(control, run)
 
     def attend(self, control: socket.socket) -> None:
-        """Serve what waits until the server says something."""
+        """Serve the waiting program until the server sends a message."""
         ready: list[int] = []
         while control.fileno() not in ready:
             ready, _, _ = select.select([control.fileno(), self._notices.fd], [], [])
             self._serve()
 
     def go(self, run: Description[RunDescription]) -> None:
-        """Let it go: everything else is done.
+        """Start the waiting program: everything else is done.
 
         Raises:
             StepError: it could not become the program.
@@ -330,30 +330,30 @@ class PrewarmedProgram:
         _write_all(self._gate, message)
 
     def resident_bytes(self) -> int:
-        """The memory of what waits."""
+        """Return the memory of the waiting program."""
         return self._population.measure()[1]
 
     def _open_gate(self, gate: str) -> int:
-        """The writing end, once the program has the other open."""
+        """Return the gate's writing end, once the program has opened the other one."""
         deadline = time.monotonic() + GATE_S_MAX
         while time.monotonic() < deadline:
             if not self.is_alive():
                 raise StepError("the interpreter ended instead of waiting")
             try:
                 return os.open(gate, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            except OSError:  # nobody reads there yet
+            except OSError:  # no reader has opened it yet
                 select.select([self._notices.fd], [], [], TICK_S)
-        raise StepError(f"the interpreter did not come to wait within {GATE_S_MAX:g} s")
+        raise StepError(f"the interpreter did not begin to wait within {GATE_S_MAX:g} s")
 
     def is_alive(self) -> bool:
-        """Whether it waits still. What it has started to get there may end."""
+        """Return whether the program still waits. Processes that its start needed may end."""
         self._serve()
         ended = os.waitid(os.P_PID, self._launched.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return not self._exits and ended is None
 
     def _serve(self) -> None:
         if self._notices.serve(self._launched.pid) is not None:
-            self._exits = True  # and is told of that just once
+            self._exits = True  # its exit is reported only once
 
     def _supervisor(self, control: socket.socket, run: Description[RunDescription]) -> Supervisor:
         return Supervisor(
@@ -371,7 +371,7 @@ def _remove(path: str) -> None:
 
 
 def _write_all(fd: int, content: bytes) -> None:
-    """All of it, as fast as it is read; a reader that has ended needs no more."""
+    """Write all of it, as fast as it is read; a reader that has ended needs no more."""
     os.set_blocking(fd, True)
     try:
         rest = memoryview(content)

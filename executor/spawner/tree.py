@@ -1,4 +1,4 @@
-"""The file tree of a cell (tier A), built on an empty tmpfs and then entered for good."""
+"""The file tree of a cell (tier A): built on an empty tmpfs, then entered permanently."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from .messages import CellDescription, Description, ProjectMessage, RunDescripti
 from .view import FOLDER, LOWER, ROOM, View, read_only
 
 LIVE = ATTR_NOSUID | ATTR_NODEV
-# Where the new root is put together: any folder that is certain to exist.
+# Where the new root is built: a folder that always exists.
 SITES = ("/tmp", "/run", "/mnt", "/var")
 
 
 @dataclass(slots=True)
 class Handles:
-    """What the supervisor still reads when the program can't reach it any more."""
+    """Open files and sockets for the supervisor, also when the program can't reach their paths."""
 
     scratch: int | None = None
     view: View | None = None  # of a copy-on-write project
     copy_on_write: bool | str = False  # or why not
-    room: str = ""  # where what it writes lies: on disk, or in memory and why
+    room: str = ""  # where the program's writes are: on disk, or in memory and why
     names: socket.socket | None = None  # of the cell's name server
 
     def folders(self) -> Iterator[int]:
@@ -60,8 +60,8 @@ class Handles:
 def build(cell: Description[CellDescription]) -> Handles:
     """Make the tree and move into it.
 
-    Every source is opened before anything is covered: a project may lie below the very folder
-    where the new root is put together.
+    Every source is opened before anything is covered: a project may be below the very folder
+    where the new root is built.
 
     Raises:
         StepError, OSError: a mount failed.
@@ -73,7 +73,7 @@ def build(cell: Description[CellDescription]) -> Handles:
     trees += _open_binds(shown, open_plain_tree, or_skipped=or_skipped)
     project = open_tree(given["project"]["source"])
     room = open_tree(given["project"]["room"]) if given["project"]["room"] else -1
-    # Before the first mount: in a shared tree each would appear on the host, too.
+    # Before the first mount: in a shared tree each mount would appear on the host, too.
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
     root = next(site for site in SITES if os.path.isdir(site))
     options = f"size={given['root_bytes']},nr_inodes=16384,mode=755"
@@ -87,7 +87,7 @@ def build(cell: Description[CellDescription]) -> Handles:
     for tree, path, attributes in trees:
         _bind(tree, root + path, attributes)
     os.makedirs(f"{root}/proc", exist_ok=True)
-    # Before the old root goes: a user namespace mounts a proc only beside one that it sees whole.
+    # While the old root exists: a user namespace mounts a proc only if it sees another one whole.
     mount("proc", f"{root}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     os.makedirs(root + given["job"], exist_ok=True)
     options = f"size={given['job_bytes']},mode=755"
@@ -95,7 +95,7 @@ def build(cell: Description[CellDescription]) -> Handles:
     handles = _mount_project(root, given["project"], project, Handles(scratch), room)
     _make_empties(root)
     view = handles.view
-    # After the project, whose mount would cover what lies over its files.
+    # After the project, whose mount would cover the mounts over its files.
     hide(root, given["project"], view.stood_in_at(root) if view else frozenset())
     detach(f"{root}/.scratch")
     os.rmdir(f"{root}/.scratch")
@@ -112,7 +112,7 @@ def write_file(path: str, mode: int, content: bytes) -> None:
 
 
 def place_files(run: Description[RunDescription]) -> None:
-    """A run's own files and links, in its job folder."""
+    """Put a run's own files and links into its job folder."""
     with as_root():
         _place_files(run)
 
@@ -126,7 +126,7 @@ def _place_files(run: Description[RunDescription]) -> None:
 
 
 def remove_files(run: Description[RunDescription]) -> None:
-    """Take away what `place_files` put."""
+    """Remove what `place_files` made."""
     for path in (
         *(file[0] for file in run.data["files"]),
         *(link for link, _ in run.data["links"]),
@@ -137,7 +137,7 @@ def remove_files(run: Description[RunDescription]) -> None:
 
 @contextlib.contextmanager
 def as_root() -> Iterator[None]:
-    """For what programs must not change: as root, where the supervisor's real user is root."""
+    """Become root, if the supervisor's real user is root: for files programs must not change."""
     user = os.geteuid()
     if os.getuid() != 0 or user == 0:
         yield
@@ -150,19 +150,19 @@ def as_root() -> Iterator[None]:
 
 
 def is_full(handles: Handles) -> bool:
-    """Whether nothing more can be written to the scratch, or to the view of the project."""
+    """Return whether the scratch or the view of the project has no room for more."""
     return any(map(has_no_room, handles.folders()))
 
 
 def has_no_room(folder: int) -> bool:
-    """Whether nothing more can be written to a file system."""
+    """Return whether a file system has no room for more."""
     space = os.fstatvfs(folder)
-    # gVisor counts no files: it tells of none at all.
+    # gVisor counts no files: its total is 0.
     return space.f_bavail == 0 or (space.f_files > 0 and space.f_favail == 0)
 
 
 def make_read_only(path: str) -> None:
-    """No more writing to this one mount."""
+    """Make this one mount read-only."""
     fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     set_attributes(fd, ATTR_RDONLY, recursive=False)
     os.close(fd)
@@ -170,11 +170,11 @@ def make_read_only(path: str) -> None:
 
 def _enter(root: str) -> None:
     os.chdir(root)
-    # The old root comes to lie over the new one and is detached there: no folder is needed for it.
+    # The old root is then mounted over the new one and detached there: no folder is needed for it.
     syscall("pivot_root", SYS_PIVOT_ROOT, b".", b".")
     detach(".")
     os.chdir("/")
-    make_read_only("/")  # last: the places of all mounts were made in it
+    make_read_only("/")  # last: the targets of all mounts were created in it
 
 
 def _make_parents(path: str) -> None:
@@ -184,7 +184,7 @@ def _make_parents(path: str) -> None:
 def _open_binds(
     binds: Sequence[tuple[str, str, int]], open_source: Callable[[str], int], *, or_skipped: bool
 ) -> Iterator[tuple[int, str, int]]:
-    """The sources as detached mounts. A session is given what any language might need of it."""
+    """Open the sources as detached mounts. A session skips those that are missing."""
     for source, path, attributes in binds:
         try:
             yield open_source(source), path, attributes
@@ -205,7 +205,7 @@ def _bind(tree: int, target: str, attributes: int) -> None:
 
 
 def _mount_scratch(root: str, scratch: Scratch) -> int:
-    """One sized tmpfs holds all that the program may write: the sum is what is limited."""
+    """Mount one sized tmpfs for all that the program may write: the limit is on the sum."""
     base = f"{root}/.scratch"
     os.mkdir(base)
     size, inodes, folders = scratch
@@ -221,7 +221,7 @@ def _mount_scratch(root: str, scratch: Scratch) -> int:
 def _mount_project(
     root: str, project: ProjectMessage, tree: int, handles: Handles, room: int
 ) -> Handles:
-    """The project at its own path: copy-on-write, read-only or live."""
+    """Mount the project at its own path: copy-on-write, read-only or live."""
     target = root + project["target"]
     os.makedirs(target, exist_ok=True)
     if project["mode"] == "live":
@@ -236,11 +236,11 @@ def _mount_project(
 def _mount_view(
     root: str, project: ProjectMessage, lower: int, handles: Handles, room: int
 ) -> None:
-    """What the program writes lands on disk or on a sized tmpfs; else it can't write."""
+    """Mount a view that writes to disk or to a sized tmpfs; if neither works, mount read-only."""
     os.mkdir(root + LOWER, 0o000)
     os.mkdir(root + ROOM, 0o000)
-    # Only what is committed begins when its run does: of an index that was copied earlier the
-    # host's could be newer.
+    # Only a view that is committed starts together with its run: if the index was copied earlier,
+    # the host's could be newer.
     secrets = project["secrets"] if project["commit"] else ()
     if room >= 0:
         view = View(project["target"], lower, room, secrets=secrets)
@@ -262,7 +262,7 @@ def _mount_view(
 
 
 def _room_in_memory(root: str, project: ProjectMessage) -> int:
-    """Room for upper layers: on the scratch, or of a size of its own."""
+    """Return a room for upper layers: on the scratch, or with its own size limit."""
     base = f"{root}/.scratch/view"
     os.mkdir(base)
     if project["room_bytes"]:
@@ -275,13 +275,13 @@ def _room_in_memory(root: str, project: ProjectMessage) -> int:
 
 
 def hide(root: str, project: ProjectMessage, covered: Container[str]) -> None:
-    """Put nothing over the project's secrets, and take special files out of a view of it.
+    """Cover the project's secrets with nothing, and remove special files from a view of it.
 
-    What is in `covered` is left as it is. Another run of the same project may be at work: no link
-    is followed, which it could put in place meanwhile to have a folder of the host shown.
+    Paths in `covered` are left as they are. Another run of the same project may be active: links
+    are not followed, as it could place one during this to have a folder of the host shown.
 
     Raises:
-        StepError: a path leads through a link by now.
+        StepError: a path now goes through a link.
     """
     target = root + project["target"]
     top = os.open(target, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -301,7 +301,7 @@ def hide(root: str, project: ProjectMessage, covered: Container[str]) -> None:
 
 
 def _take_out(top: int, name: str) -> None:
-    """Let a socket, FIFO or device be absent from a view; its folder looks as before."""
+    """Remove a socket, FIFO or device from a view; its folder's times stay the same."""
     above, _, last = name.rpartition("/")
     with contextlib.suppress(FileNotFoundError, StepError):
         place = open_beneath(top, above or ".", os.O_PATH | os.O_DIRECTORY)
@@ -321,16 +321,16 @@ def _cover(place: int, tree: int, attributes: int) -> None:
 
 
 def mount_points() -> frozenset[str]:
-    """The paths on which something is mounted, as this process sees them."""
+    """List the paths on which something is mounted, as this process sees them."""
     with open("/proc/self/mountinfo", "rb") as file:
         paths = [line.split(b" ")[4] for line in file]
-    escaped = re.compile(rb"\\([0-7]{3})")  # blanks and the like
+    escaped = re.compile(rb"\\([0-7]{3})")  # blanks and other special characters
     return frozenset(
         os.fsdecode(escaped.sub(lambda found: bytes([int(found[1], 8)]), path)) for path in paths
     )
 
 
 def _make_empties(root: str) -> None:
-    """What is shown in place of secrets."""
+    """Make the empty file and folder that are shown instead of secrets."""
     os.makedirs(f"{root}/.empty-folder", mode=0o000)
     os.close(os.open(f"{root}/.empty-file", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o000))

@@ -1,8 +1,8 @@
-"""A copy-on-write view of the project: an overlay, whose upper layer holds all that a run wrote.
+"""A copy-on-write view of the project: an overlay whose upper layer has all that a run wrote.
 
-The upper layers lie in a room of their own: a sized tmpfs, or a folder on disk that the server has
-made. A session's view can be renewed: a new overlay is mounted over the earlier one, so that what
-the host has replaced since is seen. What is open goes on in the earlier one.
+The upper layers are in a separate room: a sized tmpfs, or a folder on disk that the server made. A
+session's view can be renewed: a new overlay is mounted over the earlier one, to show the files that
+the host replaced since. Open files stay in the earlier one.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .kernel import (
 )
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# Where the layers are while an overlay of them is mounted; at all other times these are empty.
+# Where the layers are while an overlay of them is being mounted; otherwise these are empty.
 LOWER, ROOM = "/.lower", "/.room"
-# An option string is a page at most, and a layer takes some ten bytes of it.
+# An option string is up to a page long, and a layer takes about ten bytes of it.
 LAYERS_MAX = 200
 OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
 PROBE = "user.overlay.probe"
@@ -42,7 +42,7 @@ class View:
     target: str
     lower: int  # a detached mount
     room: int  # a detached mount
-    # Names in the room of the upper layers below the present one, the newest first.
+    # Names of the upper layers below the present one, in the room; the newest first.
     layers: list[str] = field(default_factory=list)
     number: int = 0
     upper: int = -1
@@ -60,18 +60,18 @@ class View:
             StepError, OSError: this kernel or the file system of the room can't.
         """
         below, room = root + LOWER, root + ROOM
-        # The options name layers by path. Once mounted, nothing else of the cell reaches them.
+        # The options name layers by path. Once mounted, no other path of the cell reaches them.
         with _attach(self, below, room):
             os.makedirs(f"{room}/{self.upper_name}", exist_ok=True)
             os.makedirs(f"{room}/{self.number}/work", exist_ok=True)
             if not self.number:
                 _probe(f"{room}/{self.upper_name}")
-            # Before the mount: an overlay is undefined whose layers are changed beneath it.
+            # Before the mount: changing the layers of a mounted overlay is undefined.
             _take_on(below, f"{room}/{self.upper_name}")
             layers = [*self.layers, *self._stand_ins(below, room)]
             lowers = ":".join([*(f"{room}/{name}" for name in layers), below])
-            # `userxattr` is of Linux 5.11: a user namespace can set no `trusted.` attributes, by
-            # which an overlay marks folders that were made again.
+            # `userxattr` needs Linux 5.11: a user namespace can't set the `trusted.` attributes by
+            # which an overlay marks folders that were created again.
             options = (
                 f"lowerdir={lowers},upperdir={room}/{self.upper_name},"
                 f"workdir={room}/{self.number}/work,userxattr"
@@ -83,7 +83,7 @@ class View:
         self.upper = upper
 
     def _stand_ins(self, below: str, room: str) -> Iterator[str]:
-        """The layer that has them, if any are needed."""
+        """Make the layer of stand-ins, if any are needed, and yield its name."""
         if not self.secrets:
             return
         layer = f"{room}/{stand_ins.NAME}"
@@ -97,20 +97,20 @@ class View:
             yield stand_ins.NAME
 
     def stood_in_at(self, root: str = "") -> frozenset[str]:
-        """The places of the secrets that need no cover."""
+        """Return the places of the secrets that need no cover."""
         return frozenset(f"{root}{self.target}/{path}" for path in self.stood_in)
 
     def renew(self, *, keep: bool) -> None:
-        """Mount a new overlay over this one, by which the host's present files are seen.
+        """Mount a new overlay over this one, to show the host's present files.
 
-        What was written so far stays if it is to `keep`.
+        With `keep`, everything written so far stays.
 
         Raises:
             StepError, OSError: it can't be mounted.
         """
         if keep and os.listdir(self.upper):
             if len(self.layers) >= LAYERS_MAX:
-                raise StepError("the project changed too often for one session")
+                raise StepError("the project changed too often during one session")
             self.layers.insert(0, self.upper_name)
         self.number += 1
         self.mount()
@@ -118,7 +118,7 @@ class View:
 
 @contextlib.contextmanager
 def _attach(view: View, below: str, room: str) -> Iterator[None]:
-    """Both detached mounts in the tree for as long as the block lasts."""
+    """Attach both detached mounts for as long as the block lasts."""
     attach(view.lower, below)
     try:
         attach(view.room, room)
@@ -133,13 +133,13 @@ def _attach(view: View, below: str, room: str) -> Iterator[None]:
 
 
 def read_only(tree: int) -> int:
-    """The same detached mount, read-only."""
+    """Make a detached mount read-only."""
     set_attributes(tree, READ_ONLY)
     return tree
 
 
 def is_opaque(folder: int | str) -> bool:
-    """Whether nothing of the layers below shows through a folder of an upper layer."""
+    """Return whether a folder of an upper layer hides all entries of the layers below."""
     for name in OPAQUE:
         with contextlib.suppress(OSError):
             return os.getxattr(folder, name) == b"y"
@@ -147,20 +147,20 @@ def is_opaque(folder: int | str) -> bool:
 
 
 def _probe(upper: str) -> None:
-    """Without attributes of its user an overlay could not hide a folder that was made anew.
+    """Check for user attributes. Without them an overlay can't hide a folder that was made again.
 
     Raises:
-        StepError: the file system has none.
+        StepError: the file system does not support them.
     """
     try:
         os.setxattr(upper, PROBE, b"y")
         os.removexattr(upper, PROBE)
     except OSError as error:
-        raise StepError(f"attributes of files: {error.strerror}") from error
+        raise StepError(f"cannot set file attributes: {error.strerror}") from error
 
 
 def _take_on(source: str, target: str) -> None:
-    """The project's own folder is shown with the mode and times of the upper layer's."""
+    """Give the upper layer's folder, which is shown, the project folder's mode and times."""
     info = os.stat(source)
     os.chmod(target, stat.S_IMODE(info.st_mode))
     os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))

@@ -1,1 +1,1 @@
-"""Which languages really run here, and what their toolchains keep between compilations."""
+"""The languages that really run here, and the files that toolchains keep between compilations."""

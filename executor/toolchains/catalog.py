@@ -1,4 +1,4 @@
-"""Languages that really run here, each proven in the sandbox, and what their toolchains keep."""
+"""Languages that really run here, proven in the sandbox, and the files that toolchains keep."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ToolchainCaches:
         self._helpers: dict[str, dict[str, bytes]] = {}
 
     def folders(self, candidate: runtimes.Candidate) -> tuple[tuple[str, str], ...]:
-        """What cells are to see of a candidate's folders: (path on the host, path in the cell)."""
+        """Return a candidate's folders for cells: (path on the host, path in the cell)."""
         if not self._serves(candidate):
             return ()
         home = self._folder / _cache_key(candidate)
@@ -56,7 +56,7 @@ class ToolchainCaches:
         return tuple((f"{home}/{name}", f"{Layout().scratch}/{name}") for name in names)
 
     def equip(self, candidate: runtimes.Candidate) -> runtimes.Candidate:
-        """The candidate with what was compiled for it to wait by, if anything was."""
+        """Return the candidate with the parts compiled for it, if there are any."""
         if runtimes.helper(candidate) is None or not self._serves(candidate):
             return candidate
         key = _cache_key(candidate)
@@ -65,7 +65,7 @@ class ToolchainCaches:
         return candidate._replace(compiled=self._helpers[key])
 
     async def fill(self, candidate: runtimes.Candidate) -> None:
-        """Have a candidate's folders filled, unless they are."""
+        """Fill a candidate's folders unless they are filled."""
         key = _cache_key(candidate)
         if not self._serves(candidate) or key in self._busy or (self._folder / key).exists():
             return
@@ -118,7 +118,7 @@ class ToolchainCaches:
         )
 
     def _unpack(self, key: str, bundles: list[Path]) -> None:
-        """Put the folders in their place as a whole; none stands for "tried, to no avail"."""
+        """Put all folders in their place at once; no folder means that filling failed."""
         with contextlib.suppress(OSError, SandboxError):
             partial = Path(tempfile.mkdtemp(dir=self._folder, prefix=".partial-"))
             try:
@@ -148,7 +148,7 @@ def _cache_key(candidate: runtimes.Candidate) -> str:
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    """The files below a folder, by their paths there."""
+    """Return the files below a folder, by their paths there."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
@@ -157,21 +157,21 @@ PROBE_LIMITS = Limits(wall_s=30, cpu_s=60, output_bytes=64 * 1024)
 # The first start of a toolchain reads it from disk; the later ones are what a user waits for.
 PROBE_RUNS = 2
 CACHE_VERSION = 1
-# What a busy machine can cause is not kept: the next start tries again.
+# Failures that a busy machine can cause are not stored: the next start tries again.
 TOO_LATE = "its hello program did not end within"
 
 
 _Answer = tuple[float | None, str, str | None]
-"""What a probe found: how fast it starts, why it does not, its version. It is kept until one of the
-candidate's files changes."""
+"""A probe's finding: start time, why it does not run, version. Stored until one of the candidate's
+files changes."""
 
 
 ProvenToolchain = tuple[runtimes.Candidate, str | None]
-"""A candidate that ran, and the version that it says of itself."""
+"""A candidate that ran, and the version that it reports."""
 
 
 class Toolchains:
-    """Finds, proves and remembers the toolchains of one project."""
+    """The toolchains of one project: found, proven and stored."""
 
     def __init__(
         self,
@@ -197,10 +197,10 @@ class Toolchains:
         interactive: bool = False,
         preparing: Preparing = nullcontext,
     ) -> runtimes.Candidate | LanguageReport:
-        """The candidate to run this language with, or a report that says why there is none.
+        """Return the candidate to run this language with, or a report why none was found.
 
-        For `interactive` use it is one that converses well, where there is any. `preparing` tells
-        what has to be proven first.
+        For `interactive` use, a candidate that converses well is preferred. `preparing` shows what
+        must be proven first.
         """
         if settled := self._chosen.get((language.name, interactive)):
             return settled
@@ -231,15 +231,15 @@ class Toolchains:
         )
 
     def version(self, candidate: runtimes.Candidate) -> str | None:
-        """What a proven toolchain said of itself."""
+        """Return a proven toolchain's own version."""
         return self._answers[_key(candidate)][2]
 
     def describe(self, candidate: runtimes.Candidate) -> ProvenToolchain:
-        """A proven toolchain, as what is made for it depends on it."""
+        """Return a proven toolchain with its version, on which its packages and products depend."""
         return candidate, self.version(candidate)
 
     def forget(self) -> None:
-        """Let every probe run again."""
+        """Make every probe run again."""
         self._answers.clear()
         self._chosen.clear()
 
@@ -282,7 +282,7 @@ class Toolchains:
         return runnable, failed
 
     async def _probe(self, candidate: runtimes.Candidate) -> None:
-        """Run the hello program and record what came of it."""
+        """Run the hello program and record the result."""
         await self._caches.fill(candidate)
         best, reason = None, ""
         for _ in range(PROBE_RUNS):
@@ -319,7 +319,7 @@ class Toolchains:
         return self._job(program, candidate, layout, shown=self._caches.folders(candidate))
 
     async def _version(self, candidate: runtimes.Candidate) -> str | None:
-        """What the toolchain says of itself; a hang or nonsense is no version."""
+        """Return the toolchain's own version; a hang or nonsense counts as none."""
         argv = runtimes.version_argv(candidate)
 
         def make_job(layout: Layout) -> Job:
@@ -347,21 +347,20 @@ class Toolchains:
         )
 
     def _folder(self, candidate: runtimes.Candidate, layout: Layout) -> str:
-        """Where a probe runs: where no files are but its own, which no host has in its place.
+        """Return the folder of a probe: its job folder, unless the candidate is the project's own.
 
-        What a project's files do to an interpreter that starts beside them says nothing of the next
-        project, for which the answer is kept, too.
+        The finding is stored for all projects, so files of this project must not influence it.
         """
         return self._cwd if candidate.project_specific else layout.job
 
 
 def _key(candidate: runtimes.Candidate) -> str:
-    """Candidates with the same key give the same answer."""
+    """Return a key; candidates with the same key have the same finding."""
     return json.dumps([candidate.toolchain.name, candidate.path, candidate.fingerprint])
 
 
 def _load(file: Path) -> dict[str, _Answer]:
-    """The kept answers; a file that can't be read is as good as none: probes run again."""
+    """Read the stored answers; if the file cannot be read, probes run again."""
     try:
         data = read_json(file)
         if data is None or data["version"] != CACHE_VERSION:

@@ -1,5 +1,5 @@
-"""A Dask cluster: its scheduler gives each order to a worker, and files lie where all reach them.
+"""A Dask cluster: its scheduler assigns orders to workers; files are in shared storage.
 
-Whoever reaches the scheduler runs code on every worker, and at each front that asks: all machines
-of one are one domain of trust.
+Anyone who reaches the scheduler can run code on every worker, and on each front that connects: all
+machines of a cluster are one domain of trust.
 """

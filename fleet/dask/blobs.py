@@ -1,4 +1,4 @@
-"""Blobs in a folder that all machines of a cluster reach, by any URL that fsspec knows.
+"""Blobs in a folder that all machines of a cluster reach, by any URL that fsspec supports.
 
 A blob is a file named by its digest. It gets that name when it is whole: by a rename, or where a
 store of objects shows nothing before its end.
@@ -21,11 +21,11 @@ from fleet.model import Open
 from fleet.tree import Digest, digest_of, prove
 
 ANSWER_S: Final = 20.0
-"""How long a store may take for one answer; each MiB of a blob adds a second."""
+"""Time limit for one answer of a store; each MiB of a blob adds a second."""
 _PIECE: Final = 1 << 20
 _AT_ONCE: Final = 8
 _TRIAL: Final = b"context-mode\n"
-# Stores that show an object when it is whole, where a rename would be a copy.
+# Stores that show an object only when it is complete, and in which a rename is a copy.
 _WHOLE: Final = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss", "memory"}
 
 T = TypeVar("T")
@@ -35,18 +35,18 @@ class FileBlobs:
     """The blobs in one folder of a file system."""
 
     def __init__(self, url: str) -> None:
-        """Name the folder; nothing is asked of it.
+        """Set the folder without contacting the store.
 
         Raises:
-            ClusterError: no file system is known by the URL, or what it needs is not installed.
+            ClusterError: no file system matches the URL, or its package is not installed.
         """
-        hint = "cluster.blobs is such as s3://bucket/folder or file:///shared/folder"
+        hint = "Use a URL such as s3://bucket/folder or file:///shared/folder."
         try:
             self._files, self._folder = fsspec.core.url_to_fs(url)
         except ImportError as error:
-            raise ClusterError(f"cluster.blobs: {error}", "install it, here and there") from None
+            raise ClusterError(f"cluster.blobs: {error}", "Install it on all machines.") from None
         except Exception as error:
-            raise ClusterError(f"cluster.blobs can't be used: {error}", hint) from None
+            raise ClusterError(f"cluster.blobs cannot be used: {error}", hint) from None
         protocols = self._files.protocol
         names = {protocols} if isinstance(protocols, str) else set(protocols)
         self._is_whole = bool(names & _WHOLE)
@@ -54,10 +54,10 @@ class FileBlobs:
         self._made: set[str] = set()
 
     async def check(self) -> None:
-        """Keep a blob there, and get it.
+        """Check that a blob can be stored and read.
 
         Raises:
-            ClusterError: that fails.
+            ClusterError: it cannot.
         """
         digest = digest_of(_TRIAL)
         try:
@@ -65,11 +65,11 @@ class FileBlobs:
             await self.get(digest, len)
         except (BlobError, UnreachableError) as error:
             raise ClusterError(
-                f"cluster.blobs can't be used: {error}", "all its machines have to write to it"
+                f"cluster.blobs cannot be used: {error}", "Let all its machines write to it."
             ) from None
 
     async def missing(self, digests: Iterable[Digest]) -> frozenset[Digest]:
-        """Find those that are not there.
+        """Return the digests that are not stored.
 
         Raises:
             UnreachableError: the store does not answer.
@@ -86,11 +86,11 @@ class FileBlobs:
         return frozenset(lacking)
 
     async def put(self, blobs: Mapping[Digest, Open]) -> None:
-        """Keep blobs. Those that are there may be put again.
+        """Store blobs. Storing a blob again is harmless.
 
         Raises:
-            BlobError: a content is not what its digest says, as of a file that changed meanwhile.
-            OSError: a content can't be read.
+            BlobError: a content does not match its digest, such as that of a file that has changed.
+            OSError: a content cannot be read.
             UnreachableError: the store does not answer.
         """
 
@@ -103,7 +103,7 @@ class FileBlobs:
         """Pass a blob to `write`, in pieces of up to 1 MiB. All are void if this raises.
 
         Raises:
-            BlobError: it is absent, or something else.
+            BlobError: the blob is missing, or does not match its digest.
             UnreachableError: the store does not answer.
         """
         pieces = prove(digest, self._pieces(digest))
@@ -114,7 +114,7 @@ class FileBlobs:
             pieces.close()
 
     async def fetch(self, digests: frozenset[Digest], cache: BlobCache) -> None:
-        """Bring blobs into a worker's cache; see `Fetch`."""
+        """Fetch blobs into a worker's cache; see `Fetch`."""
 
         async def fetch_one(digest: Digest) -> None:
             keep = functools.partial(cache.add, digest, self._pieces(digest))
@@ -123,7 +123,7 @@ class FileBlobs:
         await _each(fetch_one, digests)
 
     async def _in_thread(self, function: Callable[[], T], size_bytes: int) -> T:
-        """Do in a thread what asks the store.
+        """Run a call to the store in a thread.
 
         Raises:
             UnreachableError: it takes too long.
@@ -189,14 +189,14 @@ class FileBlobs:
 
 
 class _AbsentError(UnreachableError):
-    """A file, or a folder on the way to it, is not there."""
+    """A file, or a folder on the way to it, is missing."""
 
 
 def _ask(function: Callable[..., Any], *given: object) -> Any:  # noqa: ANN401 - a file system's
-    """Call what is a file system's.
+    """Call a function of the file system.
 
     Raises:
-        UnreachableError: whatever it raises, which may be anything.
+        UnreachableError: for any exception that the call raises.
     """
     try:
         return function(*given)
@@ -207,7 +207,7 @@ def _ask(function: Callable[..., Any], *given: object) -> Any:  # noqa: ANN401 -
 
 
 async def _each(do: Callable[[T], Awaitable[None]], many: Iterable[T]) -> None:
-    """Do something with each of many, some at a time; the first error ends it and is raised."""
+    """Do something with each of many, some at a time; stop at the first error and raise it."""
     with single_error():
         async with trio.open_nursery() as nursery:
             for given in many:

@@ -1,4 +1,4 @@
-"""The client of a Dask cluster, in which certificates say who may speak with whom."""
+"""The client of a Dask cluster, in which certificates decide who may connect to whom."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ ANSWER_S: Final = 10.0
 CONNECT_S: Final = 10.0
 CLOSE_S: Final = 5.0
 QUIET_S: Final = 10.0
-"""After so long without an answer it is seen whether the scheduler is there still."""
+"""After this long without an answer, check whether the scheduler is still there."""
 _DELAYS: Final = {
-    "no-worker": "there is no worker of its kind",
-    "queued": "all workers of its kind are busy",
+    "no-worker": "no worker offers what it needs",
+    "queued": "all workers that offer what it needs are busy",
 }
 _CANCELLED: Final = "cancelled by a front"
-_ENDED: Final = "it ended the connection"
+_ENDED: Final = "the other side closed the connection"
 
 
 @contextlib.asynccontextmanager
@@ -51,7 +51,7 @@ async def open_dask(cluster: Cluster) -> AsyncIterator[DaskRuns]:
     """Open a scheduler's client, and the folder of its cluster's files.
 
     Raises:
-        ClusterError: the credentials or the folder do not do.
+        ClusterError: the credentials or the folder cannot be used.
         UnreachableError: the scheduler does not answer.
     """
     quieten()
@@ -68,8 +68,8 @@ async def open_dask(cluster: Cluster) -> AsyncIterator[DaskRuns]:
 
 
 class DaskRuns:
-    """The runs of a cluster that is open. They go on when this front leaves, and are then dropped
-    unless the next one waits for them. A run's id is its key at the scheduler."""
+    """The runs of an open cluster. They continue when this front leaves, and are then dropped
+    unless the next front waits for them. A run's ID is its key at the scheduler."""
 
     def __init__(
         self, cluster: Cluster, security: Security | None, blobs: FileBlobs, ask: Ask
@@ -83,10 +83,10 @@ class DaskRuns:
         self._client: Any = None  # a `Client`, which is untyped
 
     async def connect(self) -> Any:  # noqa: ANN401
-        """The scheduler's client, opened again where it was lost.
+        """Return the scheduler's client, reconnected if it was lost.
 
         Raises:
-            ClusterError: the certificates do not do.
+            ClusterError: the certificates cannot be used.
             UnreachableError: the scheduler does not answer.
         """
         async with self._lock:
@@ -109,12 +109,12 @@ class DaskRuns:
     async def submit(
         self, run_id: str, sealed: bytes, needs: Iterable[str], timeout_s: float
     ) -> None:
-        """Have an order accepted. To ask again for an equal one joins what is under way.
+        """Submit an order. An equal order joins the one that is running.
 
-        A worker must offer all that it `needs`; `timeout_s` ends it there.
+        A worker must offer all that it `needs`, and ends it after `timeout_s`.
 
         Raises:
-            ClusterError: the cluster will not have it, however often it is asked.
+            ClusterError: the cluster rejects it, and always will.
             UnreachableError: the cluster does not answer; it may have accepted.
         """
         client = await self.connect()
@@ -125,7 +125,7 @@ class DaskRuns:
             sent = (order.hash, order.size_bytes)
 
         async def submit() -> Future[Any]:
-            # Names that every Python knows: a scheduler need not have our modules.
+            # Only names from the standard library: a scheduler may not have our modules.
             future: Future[Any] = client.submit(
                 operator.call,
                 Task("execute", pkgutil.resolve_name, FUNCTION),
@@ -139,26 +139,26 @@ class DaskRuns:
                 fifo_timeout="0 ms",
             )
             keep: Any = fire_and_forget
-            keep(future)  # it goes on without this front, for the next one to join
+            keep(future)  # it continues without this front, for the next one to join
             return future
 
         self._futures[run_id] = await self._ask(submit)
 
     async def wait(self, run_id: str) -> Delivery | Lost:
-        """Wait for an order's end, however long. Cancelling this leaves the order as it is.
+        """Wait for an order's end, without limit. Cancelling this leaves the order unchanged.
 
         Raises:
-            UnreachableError: the cluster does not answer; the order may be under way.
+            UnreachableError: the cluster does not answer; the order may be running.
         """
         future = self._futures.get(run_id) or await self._join(run_id)
         if future is None:
-            return Lost(run_id, Cause.ENGINE, "the scheduler knows no such run")
+            return Lost(run_id, Cause.ENGINE, "the scheduler has no such run")
         try:
             end = await self._wait(run_id, future)
         except UnreachableError:
             self._futures.pop(run_id, None)
             raise
-        self._futures.pop(run_id, None)  # so that it is done again if it is asked for again
+        self._futures.pop(run_id, None)  # so that a new request for it runs again
         return end
 
     async def _wait(self, run_id: str, future: Future[Any]) -> Delivery | Lost:
@@ -179,7 +179,7 @@ class DaskRuns:
             return Lost(run_id, Cause.WORKER, f"{type(error).__name__}: {error}")
 
     async def find_delay(self, run_id: str) -> str:
-        """Say why no worker has begun an order, by its task's state; empty if one has.
+        """Return why no worker has started an order, by its task's state; empty if one has.
 
         Raises:
             UnreachableError: the cluster does not answer.
@@ -188,7 +188,7 @@ class DaskRuns:
         return _DELAYS.get(await self._find_state(client, run_id) or "", "")
 
     async def cancel(self, run_id: str) -> None:
-        """Have the cluster end an order, if it is there and has not ended.
+        """Cancel an order at the cluster if it is there and has not ended.
 
         Raises:
             UnreachableError: the cluster does not answer.
@@ -198,7 +198,7 @@ class DaskRuns:
             await self._ask(partial(future.client.cancel, force=True, reason=_CANCELLED), [future])
 
     async def _join(self, run_id: str) -> Future[Any] | None:
-        """Return the future of a run that the scheduler knows; None if it knows none.
+        """Return the future of a run; None if the scheduler does not know it.
 
         Raises:
             UnreachableError: it does not answer.
@@ -218,7 +218,7 @@ class DaskRuns:
         return future
 
     async def _find_state(self, client: Any, run_id: str) -> str | None:  # noqa: ANN401
-        """Dask's word for where a task stands; None for one that it does not know.
+        """Return Dask's word for the state of a task; None if the scheduler does not know it.
 
         Raises:
             UnreachableError: the scheduler does not answer.
@@ -258,12 +258,12 @@ async def _close(client: Any) -> None:  # noqa: ANN401
 
 
 async def _wait_for_answer(client: Any, future: Future[Any]) -> Any:  # noqa: ANN401
-    """Wait for the answer of a run's task. Dask reports some ends of connections to nobody, so that
-    the client's state is seen now and then.
+    """Wait for the answer of a run's task, and check the client's state now and then: Dask reports
+    some lost connections to nobody.
 
     Raises:
         UnreachableError: the connection to the scheduler is lost.
-        Exception: how the task failed, as Dask says it.
+        Exception: the task failed; this is Dask's own exception.
     """
     answer = asyncio.ensure_future(future.result())
     try:
@@ -279,7 +279,7 @@ async def _wait_for_answer(client: Any, future: Future[Any]) -> Any:  # noqa: AN
 
 
 def _delivery(run_id: str, answer: Any) -> Delivery | Lost:  # noqa: ANN401 - a worker's word
-    """Read what a worker handed back, if it holds; which files may be there is checked later."""
+    """Parse a worker's answer and check its contents; which files it may have is checked later."""
     try:
         worker = str(answer["worker"])[:200]
         if "cause" in answer:
@@ -289,15 +289,15 @@ def _delivery(run_id: str, answer: Any) -> Delivery | Lost:  # noqa: ANN401 - a 
         contents = {}
         for path, content in answer["contents"].items():
             if files.get(path) != digest_of(content):
-                raise OutcomeError(f"the content of {path[:200]!r} is not what its digest says")
+                raise OutcomeError(f"the content of {path[:200]!r} does not match its digest")
             contents[files[path]] = content
     except (OutcomeError, TreeError, TypeError, ValueError, KeyError, AttributeError) as error:
-        return Lost(run_id, Cause.WORKER, f"what it handed back: {error}")
+        return Lost(run_id, Cause.WORKER, f"its answer: {error}")
     return Delivery(files, worker, contents)
 
 
 def security_of(credentials: Credentials | None) -> Security | None:
-    """Make certificates for both sides of every connection.
+    """Build the TLS settings of both sides of every connection from certificates.
 
     Raises:
         ClusterError: a file can't be read or is not PEM, or others may read the key.
@@ -319,10 +319,10 @@ def security_of(credentials: Credentials | None) -> Security | None:
 
 
 async def try_out(cluster: Cluster, security: Security | None) -> None:
-    """Reach a scheduler once, until it greets; Dask itself tries for long, and reports less.
+    """Connect to a scheduler once, until it greets. Dask itself tries for long and reports less.
 
     Raises:
-        ClusterError: one side's certificate is another authority's, or out of date.
+        ClusterError: one side's certificate is from another authority, or expired.
         UnreachableError: nobody answers.
     """
     try:
@@ -333,8 +333,8 @@ async def try_out(cluster: Cluster, security: Security | None) -> None:
                     untyped: Any = security
                     context = untyped.get_connection_args("client")["ssl_context"]
                     stream = trio.SSLStream(connection, context)
-                # A scheduler speaks first. Where it writes to a connection that has ended, Python
-                # with OpenSSL 3.4 or later takes that error for another's, and drops it, too.
+                # A scheduler speaks first. If it writes to a connection that has ended, Python with
+                # OpenSSL 3.4 or later takes that error for another's, and drops it, too.
                 if not await stream.receive_some(1):
                     raise _unreached(cluster, _ENDED)
     except trio.BrokenResourceError as error:
@@ -343,10 +343,10 @@ async def try_out(cluster: Cluster, security: Security | None) -> None:
             raise _unreached(cluster, _ENDED) from None
         if isinstance(cause, ssl.SSLError):
             said = f"{_blame(cluster, cause)}: {cause}"
-            raise ClusterError(said, "see cluster.ca and cluster.certificate") from None
+            raise ClusterError(said, "Check cluster.ca and cluster.certificate.") from None
         raise _unreached(cluster, cause or error) from None
     except trio.TooSlowError:
-        raise _unreached(cluster, f"it says nothing within {CONNECT_S:g} s") from None
+        raise _unreached(cluster, f"no answer within {CONNECT_S:g} s") from None
     except OSError as error:
         raise _unreached(cluster, error) from None
 
@@ -356,13 +356,13 @@ def _unreached(cluster: Cluster, why: object) -> UnreachableError:
 
 
 def _blame(cluster: Cluster, error: ssl.SSLError) -> str:
-    """Say which side a handshake fails at: an alert is the other's word."""
+    """Return which side a handshake fails at: an alert is sent by the other side."""
     if "_ALERT_" in str(error.reason):
         return f"{cluster.target} refuses this connection"
-    return f"the certificate of {cluster.target} does not do"
+    return f"the certificate of {cluster.target} is not valid"
 
 
 def quieten() -> None:
-    """Have Dask write nothing to our stderr: what it meets is raised, or logged by us."""
+    """Keep Dask from writing to stderr: its errors are raised, or logged by us."""
     for name in ("distributed", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

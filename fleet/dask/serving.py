@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 CONNECT_S: Final = 20.0
 FETCHED_S: Final = 20.0
-"""How long a worker that leaves waits for fronts to get its answers, which it alone has."""
+"""Time limit of a leaving worker for fronts to fetch its answers, which no one else has."""
 PAUSE_S: Final = (0.25, 10.0)
-"""Before a scheduler that does not answer is asked again: at first, and at most."""
+"""First and longest pause before a scheduler that does not answer is tried again."""
 _LOOK_S: Final = 0.05
 _CLOSE_S: Final = 5.0
 
@@ -46,29 +46,29 @@ log = logging.getLogger(__name__)
 
 
 SMALL_BYTES: Final = 16 << 10
-"""Of all small files together: Dask's scheduler keeps a thousand answers a front."""
+"""Limit of all small files together: Dask's scheduler keeps a thousand answers a front."""
 Results = tuple[dict[str, Digest], dict[str, bytes]]
 """Digests of all files by path, and the contents of small ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A worker's place in a cluster. When it leaves, it ends after its last order."""
+    """A worker's place in a cluster. A worker that leaves ends after its last order."""
 
     name: str  # no other worker has it
-    at_once: int  # the most orders that it does at a time
+    at_once: int  # limit of orders done at once
     offers: tuple[str, ...]
     folder: Path | None = None  # keeps results until the cluster has them; None: temporary
-    leave: trio.Event = field(default_factory=trio.Event)  # once set, no orders are taken
+    leave: trio.Event = field(default_factory=trio.Event)  # when set, no orders are taken
 
 
 async def serve(cluster: Cluster, doer: Doer, how: Serving) -> None:
-    """Do what a scheduler gives, until this is cancelled or leaves.
+    """Do the scheduler's orders until this is cancelled or the worker leaves.
 
-    One that does not answer is asked again. What is under way when this is cancelled is given back.
+    Cancelling this returns running orders. A scheduler that does not answer is tried again. orders.
 
     Raises:
-        ClusterError: the credentials or the folder of files do not do.
+        ClusterError: the credentials or the folder of files cannot be used.
     """
     quieten()
     security = security_of(cluster.credentials)
@@ -90,15 +90,15 @@ async def serve(cluster: Cluster, doer: Doer, how: Serving) -> None:
 
 
 async def _pause_after(error: UnreachableError, pause_s: float, leave: trio.Event) -> None:
-    """Wait before the scheduler is asked again, or until this worker leaves."""
+    """Wait before the scheduler is tried again, or until this worker leaves."""
     pause_s *= random.uniform(0.5, 1)  # noqa: S311 - so that not all ask at once
-    log.warning("the cluster: %s; asked again in %.1f s", error, pause_s)
+    log.warning("the cluster: %s; retry in %.1f s", error, pause_s)
     with trio.move_on_after(pause_s):
         await leave.wait()
 
 
 async def _serve_once(url: str, terms: dict[str, Any], here: OrderDoer, ask: Ask) -> None:
-    """Be a worker until the scheduler is gone, or it is time to leave.
+    """Be a worker until the scheduler is gone or the worker leaves.
 
     Raises:
         UnreachableError: the scheduler does not answer.
@@ -110,7 +110,7 @@ async def _serve_once(url: str, terms: dict[str, Any], here: OrderDoer, ask: Ask
             name=here.how.name,
             nthreads=here.how.at_once,
             resources=task.count_resources(here.how.offers, here.how.at_once),
-            memory_limit=0,  # a run's memory is the sandbox's business
+            memory_limit=0,  # a run's memory is limited by the sandbox
             dashboard=False,
             dashboard_address="127.0.0.1:0",  # else it answers anybody, there
             plugins=(here,),
@@ -146,7 +146,7 @@ async def _close(worker: Worker) -> None:
     try:
         with contextlib.suppress(Exception):
             await worker.close(timeout=_CLOSE_S / 2, executor_wait=False)
-    finally:  # also where that was cut short, nothing listens on
+    finally:  # nothing keeps listening, even if that was cut short
         with contextlib.suppress(Exception):
             worker.stop()
             worker.http_server.stop()
@@ -165,9 +165,9 @@ async def _until_left(worker: Worker, here: OrderDoer, ask: Ask) -> None:
 
 
 async def _finish(worker: Worker) -> None:
-    """Take no more orders, end those that are there, and wait until fronts have got their answers.
+    """Take no more orders, end the running ones, and wait until fronts have fetched their answers.
 
-    Looked at from another thread, an order that ends may be neither executed nor an answer yet.
+    Seen from another thread, an ending order may be neither executed nor an answer yet.
     """
     worker.status = Status.paused
     while worker.state.executing:  # noqa: ASYNC110 - Dask tells nobody
@@ -178,9 +178,9 @@ async def _finish(worker: Worker) -> None:
 
 
 class OrderDoer(WorkerPlugin):
-    """Does the orders that a Dask worker of this process is given.
+    """The plugin of a Dask worker of this process that does its orders.
 
-    As its plugin it ends what the scheduler has taken back: Dask itself lets it run on.
+    It ends orders that the scheduler has taken back: Dask itself would let them run.
     """
 
     name = task.PLUGIN
@@ -233,12 +233,12 @@ class OrderDoer(WorkerPlugin):
         return bytes(sealed)
 
     def teardown(self, worker: Worker) -> None:
-        """Dask's own name: the worker ends, as one whose scheduler is lost does."""
+        """End all orders; Dask calls this when the worker ends, also after losing its scheduler."""
         with contextlib.suppress(trio.RunFinishedError):
             self.token.run_sync_soon(self.end_all)
 
     def transition(self, key: object, start: str, finish: str, **_: object) -> None:
-        """Dask's own name: a task of this worker is in another state."""
+        """End a task that was taken back; Dask calls this at every change of a task's state."""
         if start == "executing" and finish == "released":
             with contextlib.suppress(trio.RunFinishedError):
                 self.token.run_sync_soon(self._end, str(key))
@@ -248,15 +248,15 @@ class OrderDoer(WorkerPlugin):
             self._scopes[run_id].cancel()
 
     def hold_answers(self) -> None:
-        """End all orders, and say nothing of them until this worker is gone.
+        """End all orders without reporting them until this worker is gone.
 
-        So the scheduler gives them to another, and takes no loss for their answer.
+        The scheduler then gives them to another worker, and does not take the end for their answer.
         """
         self._closed = trio.Event()
         self.end_all()
 
     def release_answers(self) -> None:
-        """Let go of the threads that wait to answer; nobody hears them."""
+        """Release the threads that wait to answer; nobody receives their answers."""
         if self._closed is not None:
             self._closed.set()
         self._closed = None
@@ -268,13 +268,13 @@ class OrderDoer(WorkerPlugin):
 
 
 async def upload_results(out: Path, blobs: FileBlobs) -> Results:
-    """Upload the files of a folder, and return the small ones. Links are passed over.
+    """Upload the files of a folder, and return the small ones. Links are skipped.
 
-    Small files are those that have `SMALL_BYTES` in all at most.
+    Small files are those that have up to `SMALL_BYTES` in all.
 
     Raises:
-        BlobError: a file changed meanwhile.
-        OSError: one can't be read.
+        BlobError: a file changed during the upload.
+        OSError: a file cannot be read.
         UnreachableError: the store does not answer.
     """
     files, contents = await trio.to_thread.run_sync(_look, out)

@@ -1,9 +1,9 @@
-"""What a Dask worker is asked to run: one order. All that comes back is plain data.
+"""The task of a Dask worker: one order. All answers are plain data.
 
-A small order goes in the task, a large one lies among the cluster's files. What came of it is the
-task's answer, with small files in it.
+A small order is part of the task, a large one is among the cluster's files. The outcome is the
+task's answer, which includes small files.
 
-A scheduler that lacks our modules passes it on, for it goes as a name until a worker calls it.
+The task names its function, which only a worker imports: a scheduler need not have our modules.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from anyio.from_thread import start_blocking_portal
 
 _END_S: Final = 5.0
 Ask = Callable[..., Awaitable[Any]]
-"""Calls a function with arguments in the loop, and awaits what it gives. Cancelling this cancels
-that, and waits for nothing; no thread waits either."""
+"""Calls a function with arguments in the loop, and awaits its result. Cancelling this cancels the
+call without waiting for anything; no thread waits either."""
 
 
 @contextlib.asynccontextmanager
 async def open_side_loop(name: str) -> AsyncIterator[Ask]:
-    """Run a loop beside the block; what is left in it is cancelled then."""
+    """Run a loop next to the block; cancel its remaining tasks when the block ends."""
     opened = start_blocking_portal("asyncio", name=name)
     loop = await trio.to_thread.run_sync(opened.__enter__)
     try:
@@ -39,25 +39,25 @@ async def open_side_loop(name: str) -> AsyncIterator[Ask]:
         end = partial(opened.__exit__, None, None, None)
         with trio.move_on_after(_END_S, shield=True):
             with contextlib.suppress(RuntimeError):  # it has ended by itself
-                loop.start_task_soon(loop.stop, True)  # which cancels what is left
+                loop.start_task_soon(loop.stop, True)  # which cancels the rest
             await trio.to_thread.run_sync(end, abandon_on_cancel=True)
 
 
 FUNCTION: Final = f"{__name__}:execute"
 PLUGIN: Final = "context-mode"
-"""The name by which a Dask worker of ours has its `OrderDoer`."""
+"""The name under which our Dask workers have their `OrderDoer`."""
 CARRIED_BYTES_MAX: Final = 16 << 10
-"""Of an order in a task."""
+"""Limit of an order inside a task."""
 SentOrder = bytes | tuple[str, int]
 """The sealed bytes of an order; or their hash and size."""
 
 
 class NoWorkerError(Exception):
-    """The process that was given an order is not a worker of ours."""
+    """The process that received an order is not one of our workers."""
 
 
 def count_resources(offers: Iterable[str], count: int = 1) -> dict[str, float]:
-    """Count a place for each of `count` orders, and that often what they need or a worker offers.
+    """Count the Dask resources of `count` orders: each order's needs, or a worker's offers.
 
     Dask gives an order to a worker that has all of them left, so they run out together.
     """
@@ -71,7 +71,7 @@ def execute(run_id: str, order: SentOrder, timeout_s: float) -> dict[str, Any]:
     or `cause` and `detail`.
 
     Raises:
-        NoWorkerError: this Dask worker is none of ours.
+        NoWorkerError: the Dask worker is not one of ours.
     """
     worker: Any = get_worker()  # untyped
     here: OrderDoer | None = worker.plugins.get(PLUGIN)

@@ -23,7 +23,7 @@ OUTPUT_CHARACTERS = 2000
 
 
 def check(language: str) -> list[dict[str, object]]:
-    """What came of each toolchain of a language that is on this disk."""
+    """Check each toolchain of a language that is on this disk."""
     row = runtimes.language(language)
     found = runtimes.candidates(row, SYSTEM_PATH, None, Path("/nonexistent"))
     return [attempt(candidate) for candidate in found]
@@ -46,7 +46,7 @@ def attempt(candidate: runtimes.Candidate) -> dict[str, object]:
 
 
 def run_hello(candidate: runtimes.Candidate, folder: Path) -> str:
-    """What the hello program prints; what its steps print on both streams if one fails."""
+    """Return the hello program's output; if a step fails, the steps' output on both streams."""
     job, scratch, home = folder / "job", folder / "scratch", folder / "home"
     for path in (job, scratch, home):
         path.mkdir()

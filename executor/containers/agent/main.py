@@ -64,7 +64,7 @@ def _work_as(user: int, group: int) -> None:
 
 
 def _obey(control: socket.socket) -> None:
-    """One order decides what this container is for."""
+    """Read one order, which decides the purpose of this container."""
     order, fds, _, _ = socket.recv_fds(control, 64, 2)
     if order == b"discover":
         found: FromAgent = {"discovered": _discover()}

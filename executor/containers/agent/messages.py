@@ -12,7 +12,7 @@ from executor.spawner.messages import FromSupervisor
 
 
 class Hello(TypedDict):
-    """What an agent says of itself when it has started."""
+    """The first message of an agent after its start."""
 
     protocol: int
     landlock: int
@@ -22,7 +22,7 @@ class Hello(TypedDict):
 
 
 class FoundCandidate(TypedDict):
-    """A toolchain that lies in the image."""
+    """A toolchain in the image."""
 
     toolchain: str
     paths: dict[str, str]
@@ -42,7 +42,7 @@ class FromAgent(FromSupervisor, total=False):
 
 
 class AgentOrder(TypedDict):
-    """An order to an agent. Of a descriptor there is its channel, and what it is or its size."""
+    """An order to an agent. A descriptor is given as its channel, with its kind or its size."""
 
     order: str
     size: int
@@ -76,7 +76,7 @@ FRAME_BYTES_MAX = 1 << 30
 
 
 class BrokenStreamError(Exception):
-    """What came is no frame."""
+    """The received data is not a frame."""
 
 
 def frame(kind: int, channel: int, content: bytes = b"") -> bytes:
@@ -84,16 +84,16 @@ def frame(kind: int, channel: int, content: bytes = b"") -> bytes:
 
 
 def pack(said: FromAgent | AgentOrder, content: bytes = b"") -> bytes:
-    """The content of an ORDER or MESSAGE."""
+    """Return the content of an ORDER or MESSAGE."""
     text = json.dumps(said).encode()
     return LENGTH.pack(len(text)) + text + content
 
 
 def unpack(content: bytes) -> tuple[dict[str, object], bytes]:
-    """What `pack` was given; of what type each field is has to be seen.
+    """Return the arguments of `pack`; the types of the fields are not checked.
 
     Raises:
-        BrokenStreamError: it was not made by `pack`.
+        BrokenStreamError: the content was not made by `pack`.
     """
     try:
         (length,) = LENGTH.unpack_from(content)
@@ -106,7 +106,7 @@ def unpack(content: bytes) -> tuple[dict[str, object], bytes]:
 
 
 def parse_acknowledged(content: bytes) -> int:
-    """How many bytes an ACK is about."""
+    """Return the number of bytes that an ACK is about."""
     return int.from_bytes(content, "big")
 
 
@@ -117,10 +117,10 @@ class Frames:
     _held: bytearray = field(default_factory=bytearray)
 
     def feed(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """(kind, channel, content) of every frame that is complete by now.
+        """Yield (kind, channel, content) of every frame that is complete now.
 
         Raises:
-            BrokenStreamError: this is no stream of frames.
+            BrokenStreamError: this is not a stream of frames.
         """
         self._held += data
         while len(self._held) >= HEADER.size:

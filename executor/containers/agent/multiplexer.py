@@ -59,7 +59,7 @@ class AgentChannel:
 
 
 class Multiplexer:
-    """Runs in a thread of its own, beside the supervisor; neither waits for the other."""
+    """A thread next to the supervisor; neither waits for the other."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -70,7 +70,7 @@ class Multiplexer:
         self._supervised = True
 
     def serve(self) -> None:
-        """Until the supervisor has ended and all is told, or the server is gone."""
+        """Serve until the supervisor has ended and all is sent, or the server is gone."""
         try:
             while self._supervised:
                 self._turn()
@@ -135,7 +135,7 @@ class Multiplexer:
                 channel.room += parse_acknowledged(content)
 
     def _tell(self) -> None:
-        """Pass on what the supervisor says, behind all that programs have written before."""
+        """Pass on the supervisor's messages, after all earlier output of programs."""
         data, fds, _, _ = socket.recv_fds(self._control, MESSAGE_BYTES_MAX, FDS_MAX)
         for channel in list(self._channels.values()):
             if channel.number < AGENT_CHANNELS:
@@ -159,15 +159,15 @@ class Multiplexer:
             os.close(fd)
 
     def _drain(self, channel: AgentChannel) -> None:
-        """All that is in a pipe at this moment; what it holds at most is bounded by the kernel."""
+        """Read the present content of a pipe; the kernel bounds its size."""
         with contextlib.suppress(BlockingIOError):
             while channel.source >= 0:
                 self._read_once(channel)
 
     def _read(self, channel: AgentChannel) -> None:
-        """The next of one channel, behind what was written to those opened before it.
+        """Read the next data of one channel, after data written to channels opened before it.
 
-        A program's output comes ahead of what its interpreter then answers.
+        A program's output comes before its interpreter's answer.
         """
         for earlier in list(self._channels.values()):
             if earlier.number < channel.number < AGENT_CHANNELS:

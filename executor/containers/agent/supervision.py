@@ -30,8 +30,8 @@ NO_CHANGE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl
 
 
 Opened = tuple[list[tuple[int, int]], list[tuple[int, int]], list[tuple[int, socket.socket]]]
-"""The agent's ends of what an order opened: of what the program reads and of what it writes, by
-the numbers of their channels; and listeners by port."""
+"""The agent's ends of an order's descriptors: those that the program reads and writes, by the
+numbers of their channels; and listeners by port."""
 
 
 def carry_out(content: bytes, control: socket.socket) -> Opened:
@@ -95,9 +95,9 @@ HIDDEN = frozenset({"boot", "etc", "media", "mnt", "root", "run", "srv", "sys", 
 
 
 def supervise(control: socket.socket, cell: Description[BoxDescription], files: int = -1) -> None:
-    """Wait for what is to run, run it, report; a session's box serves many runs.
+    """Wait for a run, run it, report; a session's box serves many runs.
 
-    `files` is an archive of the project, where none is mounted.
+    `files` is an archive of the project, if none is mounted.
 
     Raises:
         StepError, OSError: the program could not be started or ended.
@@ -166,7 +166,7 @@ def _unpack(source: int, folder: str) -> None:
 def _hand_over(
     control: socket.socket, folder: str, changed: Sequence[tuple[str, str, object]]
 ) -> None:
-    """Pack and send what a run left at the changed paths. Nothing of it is alive to write on."""
+    """Pack and send the files at the changed paths. No process is alive to write to them."""
     top = open_absolute(folder, FOLDER)
     try:
         paths = (path.rstrip("/") for path, _, _ in changed)

@@ -1,4 +1,4 @@
-"""Applying a plan: contents beside their targets, then all steps; or nothing of it."""
+"""Applying a plan: contents are written next to their targets, then all steps are done, or none."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ PREPARING, READY = ".preparing", ".ready"
 
 
 class Journal:
-    """One commit's steps. While it is not ready they are taken back, afterwards completed."""
+    """The steps of one commit: undone after a crash if they are not ready, otherwise completed."""
 
     def __init__(self, path: Path) -> None:
-        """Use files that are named as `path`, with an end that says how far it is."""
+        """Use files named like `path`, with a suffix for the journal's state."""
         self.path = path
 
     def begin(self, operations: Sequence[Operation]) -> None:
-        """Write the steps down before anything is prepared, and keep the packs that they take.
+        """Write the steps before anything is prepared, and copy the packs that they need.
 
         Raises:
             OSError: the store can't be written.
@@ -52,7 +52,7 @@ class Journal:
                 shutil.copyfile(each.taking.carried.pack, self._pack_of(each))
 
     def ready(self, operations: Sequence[Operation]) -> None:
-        """Note that all of these steps are prepared, and no others.
+        """Record that all of these steps are prepared, and no others.
 
         Raises:
             OSError: the store can't be written.
@@ -61,7 +61,7 @@ class Journal:
         self.path.with_suffix(PREPARING).unlink()
 
     def end(self) -> None:
-        """Forget a commit that is done, or taken back, and the packs last."""
+        """Delete the files of a commit that is done, or undone; the packs last."""
         found = self.path.parent.glob(f"{self.path.name}.*")
         for path in sorted(found, key=lambda one: one.suffix not in (PREPARING, READY)):
             path.unlink()
@@ -70,17 +70,17 @@ class Journal:
         """Return the steps, and whether they are ready.
 
         Raises:
-            OSError: it can't be read.
+            OSError: the journal can't be read.
             ValueError: another version wrote it.
         """
-        for end in (READY, PREPARING, ".jsonl"):  # which earlier versions wrote
+        for end in (READY, PREPARING, ".jsonl"):  # the last one is of earlier versions
             path = self.path.with_suffix(end)
             if path.exists():
                 return decode(list[Operation], path.read_text("ascii")), end == READY
         return (), False
 
     def _write(self, operations: Sequence[Operation], end: str) -> None:
-        """Write a file that is whole, or not there."""
+        """Write a file atomically: it is complete, or missing."""
         noted = [
             replace(each, taking=each.taking.with_pack(self._pack_of(each)))
             if each.taking
@@ -103,21 +103,21 @@ class Journal:
         return self.path.with_suffix(f".pack{operation.unit}")
 
 
-S_MAX = 3.0  # others may have written gigabytes to the same disk
-NOT_WHOLE = "something of its repository can't be applied"
+S_MAX = 3.0  # other programs may have written gigabytes to the same disk
+NOT_WHOLE = "another part of its repository can't be applied"
 
 
 def apply(
     plan: Plan, changes: ChangeSet, journals: Path, *, all_or_nothing: bool
 ) -> tuple[bool, Sequence[LeftOut]]:
-    """Bring the changes of a plan into the project; return whether that was done, and what was left
-    since someone else has changed it.
+    """Apply the changes of a plan; return whether they were applied, and those left out because
+    someone else changed their paths.
 
-    The content of what is left is where it was. With `all_or_nothing` any such conflict leaves
-    everything as it was.
+    The contents of those left out stay where they were. With `all_or_nothing` any such conflict
+    leaves everything as it was.
 
     Raises:
-        CommitError: the project can't be written. Nothing is applied then.
+        CommitError: the project can't be written. Then nothing is applied.
     """
     token = secrets.token_hex(8)
     arrangement = Arrangement(plan, token)
@@ -136,7 +136,7 @@ def apply(
                 _take_back(operations, project, journal)
                 return False, conflicts
             _remove_prepared(others, project)
-            # A start after a crash completes it by what was prepared, which then is whole.
+            # A start after a crash completes the commit from the prepared contents: sync them.
             sync(project.top)
             staging.step()
             journal.ready(ready)
@@ -144,8 +144,8 @@ def apply(
             _take_back(operations, project, journal)
             why = os.strerror(error.errno) if error.errno else str(error)
             raise CommitError(
-                f"the project can't be written ({why}); nothing of the changes is applied",
-                "see to the room and the permissions in the project's folder, and run it again",
+                f"cannot write the project: {why}; no changes were applied",
+                "Check free space and permissions of the project's folder, then run it again.",
             ) from error
         left_out = _complete(ready, plan.project, project, journal)
         preparing.forget_moved()
@@ -153,13 +153,13 @@ def apply(
 
 
 def recover(place: Path, journals: Path) -> None:
-    """Complete or take back what commits to the project at `place` left that died.
+    """Complete or undo commits to the project at `place` that were interrupted.
 
     Raises:
         OSError: the project can't be written.
-        CommitError: a journal can't be read. It stays, and so do others.
+        CommitError: a journal can't be read. It stays, and so do later ones.
     """
-    if not place.is_dir():  # the project is gone: there is nothing to complete
+    if not place.is_dir():  # the project is gone: nothing can be completed
         return
     for path in sorted({found.with_suffix("") for found in journals.glob("*.*")}):
         journal = Journal(path)
@@ -168,9 +168,9 @@ def recover(place: Path, journals: Path) -> None:
                 operations, is_ready = journal.read()
             except ValueError:
                 raise CommitError(
-                    f"a commit was interrupted that another version began: {path} can't be read",
-                    f"delete files named .ctxmode-* in {place}, then that journal, and look at "
-                    "`git diff`",
+                    f"cannot read {path}: it is a commit that another version started",
+                    f"Delete files named .ctxmode-* in {place}, then that journal, and check "
+                    "`git diff`.",
                 ) from None
             if is_ready:
                 _complete(operations, place, project, journal)
@@ -197,18 +197,18 @@ def _complete(
             _remove_prepared([operation], project)
     staging.step()
     if journal.path.parent.stat().st_dev != os.fstat(project.top).st_dev:
-        # Else the disk keeps their order.
+        # On a single disk their order is kept anyway.
         sync(project.top)
     journal.end()
     return left_out
 
 
 def _take(taking: Taking, path: str, place: Path) -> LeftOut | None:
-    """Take what a run left of a repository; why that can't be."""
+    """Apply a run's changes to a repository; return the reason if that fails."""
     try:
         take(taking, HostGit(place / path), "context-mode run")
     except (GitError, OSError, ValueError) as error:
-        why = f"{error}; nothing of this repository is applied"
+        why = f"{error}; no changes to this repository are applied"
         return LeftOut(path or ".", why, "repository")
     return None
 
@@ -216,7 +216,7 @@ def _take(taking: Taking, path: str, place: Path) -> LeftOut | None:
 def _look_again(
     operations: Sequence[Operation], project: Tree, unwritten: Sequence[LeftOut]
 ) -> tuple[Sequence[Operation], Sequence[Operation], Sequence[LeftOut]]:
-    """The steps that can be done by now and those that can't, and why these can't."""
+    """Return the steps that can be done now, those that can't, and why they can't."""
     told = {each.path: each for each in unwritten}
     closed = set(told)
     ready, others = [], []
@@ -232,9 +232,9 @@ def _look_again(
 
 
 def _is_ready(operation: Operation, project: Tree) -> bool:
-    """Return whether the path of a step is as that expects it."""
+    """Return whether the path of a step is in the state that the step expects."""
     is_any = operation.kind == "attributes" and operation.expected is None
-    if is_any or operation.kind == "take":  # refs are moved against what they were
+    if is_any or operation.kind == "take":  # git checks refs against their former values
         return True
     info = project.info(operation.path)
     is_done = info is None and operation.kind == "delete"
@@ -255,10 +255,10 @@ def _remove_prepared(operations: Iterable[Operation], project: Tree) -> None:
 
 
 def sync(folder: int) -> bool:
-    """Write out the file system of an open folder, so that a crash of the machine leaves no empty
-    files; return whether that was done in time.
+    """Write the file system of an open folder to disk, so that a crash leaves no empty files;
+    return whether it finished in time.
 
-    A disk that is slower is not waited for: it goes on with it. One syncfs(2) costs some
+    A slower disk is not waited for: writing continues in the background. One syncfs(2) costs some
     milliseconds, however many files there are; an fdatasync(2) costs as much for each file.
     """
     try:
@@ -268,7 +268,7 @@ def sync(folder: int) -> bool:
 
     def write_out() -> None:
         try:
-            # Not in the os module; an error of the disk is one of reading later, too.
+            # Not in the os module. A disk error would also show at the next read.
             ctypes.CDLL(None).syncfs(own)
         finally:
             os.close(own)

@@ -22,24 +22,24 @@ ANY = -1
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One step on one path."""
+    """A step on one path."""
 
     kind: str  # put, delete, attributes or take
     path: str
     entry: str  # file, folder, link or repository
-    expected: EntryState | None = None  # what has to be there; None: nothing
-    temporary: str = ""  # the name of what is put, in the same folder
-    mode: int = -1  # of attributes; -1: as it is
+    expected: EntryState | None = None  # the path's required state; None: missing
+    temporary: str = ""  # the prepared name of the entry to put, in the same folder
+    mode: int = -1  # for kind attributes; -1: unchanged
     mtime_ns: int = -1
     xattrs: Attributes | None = None
-    unit: int = 0  # of the repository that is taken, or whose working tree this is in
+    unit: int = 0  # the repository that is taken, or whose working tree this is in
     taking: Taking | None = None
 
 
 def expect(info: os.stat_result | None, *, at_any_time: bool = False) -> EntryState | None:
-    """Return what a step expects at its path, where this is now.
+    """Return the state that a step expects at its path, if this is its present one.
 
-    Of one of several hard links any time of change: steps on others of them set it.
+    A file with several hard links may have any time of change: steps on the other links set it.
     """
     if info is None:
         return None
@@ -48,7 +48,7 @@ def expect(info: os.stat_result | None, *, at_any_time: bool = False) -> EntrySt
 
 
 def is_as_expected(info: os.stat_result | None, expected: EntryState | None) -> bool:
-    """Return whether an entry is what it was: a folder whatever is in it."""
+    """Return whether an entry is unchanged; a folder's contents may differ."""
     if info is None or expected is None:
         return info is None and expected is None
     if stat.S_ISDIR(expected.mode):
@@ -57,7 +57,7 @@ def is_as_expected(info: os.stat_result | None, expected: EntryState | None) -> 
 
 
 def execute(operation: Operation, project: Tree) -> LeftOut | None:
-    """Do one step; where someone else has been at its path, leave that and say so."""
+    """Do one step; if someone else changed its path, leave that and report it."""
     folder, name = split(operation.path)
     try:
         descriptor = project.folder(folder)
@@ -67,24 +67,24 @@ def execute(operation: Operation, project: Tree) -> LeftOut | None:
         is_done = _STEPS[operation.kind](operation, descriptor, name)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EBUSY) and operation.kind == "delete":
-            return LeftOut(operation.path, "it holds what the run did not delete", "kept")
+            return LeftOut(operation.path, "it contains files that the run did not delete", "kept")
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR):
             why = os.strerror(error.errno or errno.EIO)
-            return LeftOut(operation.path, f"it can't be written: {why}", "closed")
+            return LeftOut(operation.path, f"cannot write it: {why}", "closed")
         is_done = False
     return None if is_done else left_as_changed(operation)
 
 
 def left_as_changed(operation: Operation) -> LeftOut:
-    """Say that someone else has been at the path of a step."""
-    return LeftOut(operation.path, "it was changed meanwhile by someone else", "conflict")
+    """Report that someone else has changed the path of a step."""
+    return LeftOut(operation.path, "someone else changed it in the meantime", "conflict")
 
 
 def _put(operation: Operation, folder: int, name: str) -> bool:
     info, expected = _info(name, folder), operation.expected
     if _info(operation.temporary, folder) is None:
-        return True  # it is in place already
-    # Folders can't be renamed over, nor over anything else: what is replaced goes before.
+        return True  # it is already in place
+    # Renaming can't replace a folder, nor anything by a folder: remove the former entry first.
     is_folder = operation.entry == "folder"
     makes_way = expected is not None and (is_folder or stat.S_ISDIR(expected.mode))
     if not is_as_expected(info, expected) and not (info is None and makes_way):
@@ -106,7 +106,7 @@ def _delete(operation: Operation, folder: int, name: str) -> bool:
 
 
 def _set(operation: Operation, folder: int, name: str) -> bool:
-    """Set mode, times and attributes of an entry, which is held open: no other can come between."""
+    """Set mode, times and attributes of an entry that is held open: it can't be exchanged."""
     try:
         descriptor = os.open(name or ".", os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
@@ -125,7 +125,7 @@ def _set(operation: Operation, folder: int, name: str) -> bool:
         if operation.mode >= 0 and stat.S_IMODE(info.st_mode) != operation.mode:
             os.chmod(place, operation.mode)
         if operation.mtime_ns >= 0 and info.st_mtime_ns != operation.mtime_ns:
-            # A folder of someone else's who lets us write has its own times, and loses nothing.
+            # Another user's folder that we may write to keeps its own times; nothing is lost.
             with contextlib.suppress(*(PermissionError,) * (operation.entry == "folder")):
                 os.utime(place, ns=times)
     finally:
@@ -152,13 +152,13 @@ def _info(name: str, folder: int) -> os.stat_result | None:
 
 
 class Arrangement:
-    """All that a commit does: contents are written to places of the project, then come the steps.
+    """The actions of a commit: contents are written to places in the project, then come the steps.
 
-    What is in a new folder is prepared within that, and put in place with it.
+    The contents of a new folder are prepared inside it, and put in place with it.
     """
 
     def __init__(self, plan: Plan, token: str) -> None:
-        """Put a plan in order; `token`, which nobody can guess, names what is temporary."""
+        """Order a plan's steps; `token`, which nobody can guess, is part of temporary names."""
         self.preparations: list[tuple[str, Change]] = []
         self._plan = plan
         self._token = token
@@ -166,7 +166,7 @@ class Arrangement:
         self._deletions: list[Operation] = []
         self._attributes: dict[str, Operation] = {}
         self._touched: set[str] = set()  # folders whose entries change
-        self._replaced: set[str] = set()  # folders that give way to something else
+        self._replaced: set[str] = set()  # folders that something else replaces
         top = place = ""
         for change in plan.changes:
             if top and change.path.startswith(top):
@@ -178,9 +178,9 @@ class Arrangement:
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """All steps. Changes come folders first, and deletions the other way round.
+        """Return all steps. Changes come folders first, and deletions in reverse order.
 
-        Repositories are taken before what is in their working trees, new ones after it.
+        Known repositories are taken before the files of their working trees, new ones after them.
         """
         takes, made = (
             [
@@ -194,11 +194,11 @@ class Arrangement:
         last: list[Operation] = []
         for each in reversed(self._deletions):
             (first if is_below(each.path, self._replaced) else last).append(each)
-        # Setting the times of one folder changes no other's: any order does.
+        # Setting the times of one folder changes those of no other: any order works.
         return (*takes, *first, *self._puts, *last, *made, *self._attributes.values())
 
     def _arrange(self, change: Change) -> str:
-        """Arrange one change; where its new folder is prepared, if it makes one."""
+        """Arrange a change; if it makes a folder, return where that is prepared."""
         path, info = change.path, self._plan.present[change.path]
         unit = self._plan.units.get(path, 0)
         make = partial(Operation, path=path, entry=change.kind, expected=expect(info), unit=unit)
@@ -228,7 +228,7 @@ class Arrangement:
         return place if change.kind == "folder" else ""
 
     def _keep_times_of_folders(self) -> None:
-        """Have folders whose entries change show the times that the view's had."""
+        """Give folders whose entries change the times that they had in the view."""
         gone = {each.path for each in self._deletions}
         for path in self._touched - gone - self._attributes.keys():
             was = self._plan.states.get(path)

@@ -1,4 +1,4 @@
-"""Preparing contents in the project, under temporary names beside their targets."""
+"""Preparing contents in the project, under temporary names next to their targets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from executor.project.view.contents import NEW_FILE, copy, remove_layers, set_at
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree, split
 
-# What the kernel says of one path alone; a full disk, say, is a matter of all of them.
+# Errors of one path alone; a full disk, for example, concerns all paths.
 OF_ONE_PATH = frozenset(
     {
         *(errno.EACCES, errno.EPERM, errno.EROFS),
@@ -31,27 +31,27 @@ DEFAULT_ACCESS = "system.posix_acl_default"
 
 
 def step() -> None:
-    """Mark a place between two steps of a commit. Tests end the process at each of them."""
+    """Mark a point between two steps of a commit. Tests end the process at each of them."""
 
 
 class Preparing:
-    """Writes contents under temporary names, as whose they are to be."""
+    """Writes contents under temporary names, with their final owner."""
 
     def __init__(self, plan: Plan, project: Tree, changes: ChangeSet, contents: Tree) -> None:
         self.plan = plan
         self.project = project
         self.contents = contents
         self.may_move = changes.may_move
-        self.moving: list[str] = []  # contents that the project has, too, by now
+        self.moving: list[str] = []  # contents that are now in the project, too
         self.gives = capabilities.holds(capabilities.CHOWN)
-        self.places: dict[int, str] = {}  # of the first of each group of hard links
+        self.places: dict[int, str] = {}  # the first of each group of hard links
         self.aside = Tree(project.top)  # its descriptors don't close those in use
 
     def prepare(self, preparations: Sequence[tuple[str, Change]]) -> Sequence[LeftOut]:
-        """Write all of them, new folders with what is in them; those that can't be are given.
+        """Write all of them, new folders with their contents; return those that can't be written.
 
         Raises:
-            OSError: the project can't be written, or a content not be read.
+            OSError: the project can't be written, or a content can't be read.
         """
         folders, unwritten = [], []
         missing: set[str] = set()
@@ -70,20 +70,20 @@ class Preparing:
                     continue
                 if change.kind == "folder":
                     folders.append((place, change))
-            for place, change in reversed(folders):  # when all is in them
+            for place, change in reversed(folders):  # once their contents are written
                 self._finish(self.project.folder(place), change)
         return unwritten
 
     def forget_moved(self) -> None:
-        """Take the names away by which contents lie where they came from, if the project has them.
+        """Remove the former names of contents that the project now has.
 
-        What was left out stays there.
+        Contents that were left out stay there.
         """
         for path in self.moving:
             folder, name = split(path)
             info = self.contents.info(path)
             if info is not None and info.st_nlink > 1:
-                with contextlib.suppress(OSError):  # it goes with its room anyway
+                with contextlib.suppress(OSError):  # it is deleted with its room anyway
                     os.unlink(name, dir_fd=self.contents.folder(folder))
 
     def _prepare(self, place: str, change: Change) -> None:
@@ -122,14 +122,14 @@ class Preparing:
             os.fchown(target, *self._owner(change))
         if change.xattrs:
             set_attributes(target, change.xattrs)
-        # A folder's group is that of the folder that it lies in, where this has it so.
+        # A new folder inherits its group from the folder that it is in, if that has the bit.
         inherited = os.fstat(target).st_mode & stat.S_ISGID if change.kind == "folder" else 0
         os.fchmod(target, change.mode | inherited)
         os.utime(target, ns=(change.mtime_ns, change.mtime_ns))
 
     def _moves(self, change: Change, source: int, folder: int, name: str) -> bool:
-        """Give a file a further name in the project, where that is as good as a copy: 300 small
-        files take 8 ms so, and 80 to copy."""
+        """Link a file into the project if that is as good as a copy. 300 small files take 8 ms this
+        way, and 80 ms to copy."""
         may_move = self.may_move and change.mode & stat.S_IRUSR
         if not may_move or not _is_as_new(source, folder):
             return False
@@ -143,17 +143,17 @@ class Preparing:
         return True
 
     def _give_up(self, place: str, change: Change, error: OSError) -> LeftOut:
-        """Take away what there is of one; others linked to it are written themselves."""
+        """Remove an incomplete file; others that link to it are then written themselves."""
         folder, name = split(place)
         with contextlib.suppress(OSError):
             remove(name, self.project.folder(folder))
         if self.places.get(change.group) == place:
             del self.places[change.group]
-        why = f"it can't be written: {os.strerror(error.errno or errno.EIO)}"
+        why = f"cannot write it: {os.strerror(error.errno or errno.EIO)}"
         return LeftOut(change.path, why, "closed")
 
     def _owner(self, change: Change) -> tuple[int, int]:
-        """That of what is replaced, else of the nearest folder that was there before."""
+        """Return the owner of the replaced entry, or of the nearest folder that existed before."""
         present = self.plan.present
         info = present.get(change.path)
         if info is None:
@@ -164,7 +164,7 @@ class Preparing:
         return info.st_uid, info.st_gid
 
     def _link_to_known(self, place: str, change: Change, folder: int) -> bool:
-        """Make a hard link to what another change has written, or to an unchanged file."""
+        """Make a hard link to a file that another change wrote, or to an unchanged file."""
         if not change.group:
             return False
         origin = self.places.get(change.group, "")
@@ -177,7 +177,7 @@ class Preparing:
         links = {"src_dir_fd": self.aside.folder(beside), "dst_dir_fd": folder}
         try:
             os.link(first, split(place)[1], **links, follow_symlinks=False)
-        except OSError as error:  # another user's file, or one with too many links: it is copied
+        except OSError as error:  # another user's file, or one with too many links: copied instead
             if error.errno not in NO_LINK:
                 raise
             return False
@@ -188,14 +188,14 @@ class Preparing:
         was = self.plan.states.get(path)
         if info is None or was is None or not stat.S_ISREG(info.st_mode):
             return False
-        return is_as_expected(info, was._replace(ctime_ns=ANY))  # earlier links to it set its time
+        return is_as_expected(info, was._replace(ctime_ns=ANY))  # earlier links to it set this time
 
 
 def remove(name: str, folder: int) -> None:
-    """Remove an entry of an open folder, if it is there, and follow no link.
+    """Remove an entry of an open folder, if it exists; follow no link.
 
     Raises:
-        OSError: this user may not.
+        OSError: this user has no permission.
     """
     try:
         os.unlink(name, dir_fd=folder)
@@ -206,8 +206,8 @@ def remove(name: str, folder: int) -> None:
 
 
 def _is_as_new(source: int, folder: int) -> bool:
-    """Return whether an open file is only what a new one in a folder would be: it has one name, and
-    neither labels nor access lists that it came by elsewhere, nor would it get some there."""
+    """Return whether an open file is just like a new one in a folder: it has one name, neither
+    labels nor access lists from elsewhere, and the folder would not give it any."""
     info = os.fstat(source)
     if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
         return False

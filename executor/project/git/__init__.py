@@ -1,1 +1,1 @@
-"""A run's work in repositories, carried to the host's by git itself."""
+"""A run's work in repositories, transferred to the host's by git itself."""

@@ -1,6 +1,6 @@
-"""Differences between two sets of files, as git tells it in a repository of their own.
+"""Differences between two sets of files, computed by git in a separate repository.
 
-Nothing depends on it: it names renames, shows lines, and merges them.
+Nothing else depends on it: it finds renames, shows lines, and merges them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from executor.project.view.tree import Tree, open_tree
 FILES_MAX = 10_000
 BYTES_MAX = 32 << 20  # of each side
 BEFORE, AFTER = "refs/heads/before", "refs/heads/after"
-# No file of it outlives the question.
+# None of its files is used after the comparison.
 _CONFIGURATION = "[core]\nfsync = none\n[pack]\ncompression = 0\n[fastimport]\nunpackLimit = 0\n"
 _COMPARE = ("diff-tree", "-r", "--raw", "--no-rename-empty", "-l50")
 
 
 Difference = tuple[str, str, Sequence[str]]
-"""A file by its old and new path, "" where it is not; the lines of its hunks, if asked for. A file
-that is not a text has none."""
+"""A file's old and new path, "" if missing; the lines of its hunks, if requested. Binary files have
+none."""
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def _repository() -> Iterator[HostGit]:
 def compare(
     before: Mapping[str, bytes], after: Mapping[str, bytes], *options: str
 ) -> Sequence[Difference] | None:
-    """Compare files by path and content; None if git can't, or is not there.
+    """Compare files by path and content; None if git fails or is not installed.
 
     Options are those of `git diff-tree`: `-M` for renames, `-p` for hunks.
     """
@@ -52,7 +52,7 @@ def compare(
             with open(stream, "wb") as out:
                 for ref, side in ((BEFORE, before), (AFTER, after)):
                     out.write(b"commit %s\ncommitter run <run> 0 +0000\ndata 0\n" % ref.encode())
-                    for number, path in enumerate(paths):  # by its number no name says anything
+                    for number, path in enumerate(paths):  # numbers instead of untrusted names
                         if path in side:
                             size = len(side[path])
                             out.write(b"M 100644 inline %09d\ndata %d\n" % (number, size))
@@ -65,13 +65,13 @@ def compare(
 
 
 def _parse(said: str, paths: Sequence[str]) -> Iterator[Difference]:
-    """Read lines `:… STATUS<tab>NAME`, two names of what is renamed, then a patch of each file."""
+    """Read lines `:… STATUS<tab>NAME`, two names for a rename, then a patch of each file."""
     records: list[str] = []
     hunks: list[list[str]] = []
     for line in said.split("\n")[:-1]:
         if line.startswith(":"):
             records.append(line.rpartition(" ")[2])
-        elif line.startswith("diff --git "):  # no line of a hunk begins so
+        elif line.startswith("diff --git "):  # no line of a hunk starts like this
             hunks.append([])
         elif hunks and (hunks[-1] or line.startswith("@@ ")):
             hunks[-1].append(line)
@@ -83,9 +83,9 @@ def _parse(said: str, paths: Sequence[str]) -> Iterator[Difference]:
 
 
 def find_renames(changes: Sequence[Change], project: Path, contents: int) -> dict[str, str]:
-    """Return new paths to old ones, of files that a run left as they were under another name.
+    """Return new paths with their old ones, for files that a run renamed without changing them.
 
-    Both sides are read where sizes fit, so that it is asked before anything is applied.
+    Both sides are read if sizes match, so call this before anything is applied.
 
     Raises:
         OSError: the project can't be read.
@@ -103,7 +103,7 @@ def find_renames(changes: Sequence[Change], project: Path, contents: int) -> dic
 
 
 def _read(changes: Iterable[Change], sizes: Collection[int], tree: Tree) -> dict[str, bytes]:
-    """Read the files of some sizes, small ones first, as long as there is room."""
+    """Read the files of some sizes, small ones first, up to the limit."""
     found, room = {}, BYTES_MAX
     chosen = sorted((c for c in changes if c.size in sizes), key=lambda each: each.size)
     for change in chosen[:FILES_MAX]:
@@ -115,7 +115,7 @@ def _read(changes: Iterable[Change], sizes: Collection[int], tree: Tree) -> dict
 
 
 def merge(ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
-    """Merge both sides' changes to one text; None where they touch the same lines."""
+    """Merge both sides' changes to one text; None if they change the same lines."""
     try:
         with _repository() as git:
             paths = [git.folder / name for name in ("ours", "base", "theirs")]

@@ -1,7 +1,7 @@
-"""Knowledge of the host's repositories from before a run: contents, and what a commit lacks.
+"""Knowledge of the host's repositories from before a run: contents, and files missing in a commit.
 
-git is asked. What earlier runs brought in does not count: else one could plant what the next checks
-out.
+git is asked. Objects from earlier runs do not count: otherwise a run could plant what the next one
+checks out.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from executor.project.view.tree import Tree, split
 
 OWN = ".git"
 HEAD = "HEAD"
-# gitrepository-layout(5): a folder with a HEAD and one of these is a repository; `commondir` says
-# where objects are. Where file systems fold names, so is one with other spellings of them.
+# gitrepository-layout(5): a folder with a HEAD and one of these is a repository; `commondir` names
+# the place of objects. If a file system folds names, other spellings make a repository, too.
 _PARTS = ("objects", "commondir")
 _MARKS = {name.lower() for name in (HEAD, *_PARTS)}
-# gitrepository-layout(5): of a bare repository's folder, what is git's. Other files may lie beside.
+# gitrepository-layout(5): git's names in a bare repository's folder. Others may be next to them.
 _GITS = re.compile(
     r"(?:[A-Z_]*HEAD|[A-Z_]*MSG|config(?:\.worktree|\.lock)?|description|hooks|info|objects|refs"
     r"|packed-refs|reftable|logs|branches|remotes|modules|worktrees|index|sharedindex\.[0-9a-f]+"
@@ -44,29 +44,29 @@ class Repository:
     """A repository. Paths are relative to the project."""
 
     number: int
-    control: str  # its own folder, "" for the project itself; a submodule's lies in that of another
-    top: str  # where its files are
-    existed: bool  # it was one when the view began
-    exists: bool  # the run left one
+    control: str  # its own folder, "" for the project itself; a submodule's is inside another's
+    top: str  # the folder of its files
+    existed: bool  # whether it existed when the view began
+    exists: bool  # whether it existed after the run
 
     @property
     def prefix(self) -> str:
-        """Return what the paths of its own folder begin with."""
+        """Return the prefix of all paths in its own folder."""
         return f"{self.control}/" if self.control else ""
 
     @property
     def shown(self) -> str:
-        """Its own folder as it is told of."""
+        """Return its own folder for messages."""
         return self.control or "."
 
     def is_gits(self, path: str) -> bool:
-        """Return whether a path in its own folder is git's: beside a bare one's may be others."""
+        """Return whether a path in its own folder is git's: a bare one may have other files."""
         inside = path[len(self.prefix) :]
         return self.top != self.control or bool(_GITS.fullmatch(fold(inside.split("/")[0])))
 
 
 class Repositories:
-    """Tells which repository's own folder a changed path lies in."""
+    """Finds the repository whose own folder contains a changed path."""
 
     def __init__(self, record: Record, changes: Iterable[Change]) -> None:
         self._states = record.states
@@ -78,7 +78,7 @@ class Repositories:
             self.of(path)
 
     def of(self, path: str) -> Repository | None:
-        """The innermost repository in whose own folder a path lies, or that it is itself."""
+        """Return the innermost repository whose own folder contains a path or is that path."""
         known = self._of.get(path, self)
         if not isinstance(known, Repositories):
             return known
@@ -90,7 +90,7 @@ class Repositories:
         return found
 
     def add(self, control: str) -> Repository:
-        """A repository of which a person decides what waits."""
+        """Add a repository whose held changes the user decides on."""
         folder, name = split(control)
         top = folder if name == OWN else control
         is_there = f"{control}/{HEAD}".lstrip("/") in self._states
@@ -98,26 +98,26 @@ class Repositories:
         return self.found[control]
 
     def was_there(self, path: str) -> bool:
-        """Return whether something was at a path when the view began."""
+        """Return whether a path existed when the view began."""
         return path in self._states
 
     def is_there(self, path: str) -> bool:
-        """Return whether the run left something at a path."""
+        """Return whether a path existed after the run."""
         change = self._changed.get(path)
         return path in self._states if change is None else change.change != "deleted"
 
     def is_changed(self, path: str) -> bool:
-        """Return whether the run left something else at a path, or nothing any more."""
+        """Return whether the run changed or deleted a path."""
         change = self._changed.get(path)
         return change is not None and change.change != "times"
 
     def changes_of(self, repository: Repository) -> Iterator[Change]:
-        """The changes in its own folder, but for those of repositories in there."""
+        """Yield the changes in its own folder, except those of repositories inside it."""
         return (c for c in self._changed.values() if self.of(c.path) is repository)
 
     def _at(self, path: str, *, is_inside: bool) -> Repository | None:
         folder, name = split(path)
-        if name != OWN and is_control(name):  # never committed, whatever it holds
+        if name != OWN and is_control(name):  # never committed, whatever is in it
             return None
         existed = _is_repository(path, self.was_there, is_inside=is_inside)
         exists = _is_repository(path, self.is_there, is_inside=is_inside) or path in self._disguised
@@ -135,7 +135,7 @@ class Repositories:
         return path in self._states and stat.S_ISDIR(self._states[path].mode)
 
     def _find_disguised(self, record: Record) -> set[str]:
-        """Find folders that are repositories by other spellings, of which a run left one."""
+        """Find folders that are repositories by other spellings, one of them made by a run."""
         found: dict[str, set[str]] = {}
         for path, change in self._changed.items():
             folder, name = split(path)
@@ -147,7 +147,7 @@ class Repositories:
         for path in {*self._changed, *(path for path, _ in record.kinds())}:
             folder, name = split(path)
             mark = fold(name)
-            # A folder of that name is no HEAD.
+            # A folder of that name is not a HEAD.
             is_mark = mark in _MARKS and (mark != "head" or not self._is_folder(path))
             if folder in found and is_mark and self.is_there(path):
                 found[folder].add(mark)
@@ -155,17 +155,17 @@ class Repositories:
 
 
 def _is_repository(folder: str, there: Callable[[str], bool], *, is_inside: bool) -> bool:
-    """Return whether a folder has what makes a repository; within another's, a working tree's has a
-    `commondir`."""
+    """Return whether a folder has the parts of a repository. Inside another one's folder, that of a
+    working tree has a `commondir`."""
     prefix = f"{folder}/" if folder else ""
     parts = _PARTS[:1] if is_inside else _PARTS
     return there(prefix + HEAD) and any(there(prefix + part) for part in parts)
 
 
 class BroughtObjects:
-    """Names in one file, a line each, for all projects of a user.
+    """Names of objects that runs added, in one file, a line each, for all projects of a user.
 
-    A project may lie in another, get another name, or share a repository with it.
+    A project may be inside another, be renamed, or share a repository with another.
     """
 
     def __init__(self, path: Path) -> None:
@@ -180,7 +180,7 @@ class BroughtObjects:
         return name in self._names
 
     def add(self, names: Iterable[str]) -> None:
-        """Remember more, before they are brought in.
+        """Store more names, before their objects are added.
 
         Raises:
             OSError: the file can't be written.
@@ -190,18 +190,18 @@ class BroughtObjects:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open(self._path, "a", encoding="ascii") as file:
-            # A blank line first: the last name may be half a one, where a writer died.
+            # A blank line first: if a writer died, the last name may be incomplete.
             file.write("".join(f"\n{name}" for name in new) + "\n")
         self._names.update(new)
 
 
-FILE_BYTES_MAX = 64 << 20  # of what may be committed for having been there
+FILE_BYTES_MAX = 64 << 20  # limit for files committed because a repository already had them
 COMMITS_MAX = 256
 
 
 @dataclass(slots=True)
 class _Known:
-    """One of the host's repositories, with a process that says which objects it has."""
+    """One of the host's repositories, with a process that reports which objects it has."""
 
     own: Path
     format: str
@@ -228,23 +228,23 @@ class History:
     project: Tree
     contents: Tree
     brought: BroughtObjects
-    # What a run left, by own folders of working trees: git with its objects, what is checked out.
+    # By own folders of working trees: git with the run's objects, and the commit checked out.
     after: Mapping[Path, tuple[HostGit, str]] = field(default_factory=dict)
     _known: dict[str, _Known | None] = field(default_factory=dict)
     _earlier: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def close(self) -> None:
-        """End the processes that were asked."""
+        """End the git processes."""
         for known in self._known.values():
             if known is not None:
                 known.close()
 
-    def had(self, change: Change) -> bool:
-        """Return whether what a change leaves at its path was in a repository around that path."""
+    def was_known(self, change: Change) -> bool:
+        """Return whether a repository around a path already had the content of its change."""
         return self._find(change.path, lambda kind: self._name(change, kind), but_brought=True)
 
-    def has_present(self, path: str) -> bool:
-        """Return whether the file that a path has now is in a repository around it."""
+    def is_known(self, path: str) -> bool:
+        """Return whether a repository around a path has the file that is there now."""
 
         def name(kind: str) -> str:
             info = self.project.info(path)
@@ -255,7 +255,7 @@ class History:
         return self._find(path, name, but_brought=False)
 
     def was_without(self, path: str) -> bool:
-        """Return whether a commit from before the run, which it went to, has nothing at a path."""
+        """Return whether the run checked out a commit from before it that lacks a path."""
         top = self._top_of(path)
         known = None if top is None else self._repository(top)
         if top is None or known is None or known.own not in self.after:
@@ -270,7 +270,7 @@ class History:
         return False
 
     def _list_earlier(self, top: str, git: HostGit, head: str, known: _Known) -> tuple[str, ...]:
-        """The nearest commits that were there before, from what is checked out now."""
+        """List the nearest commits from before the run, starting at the one checked out now."""
         if top not in self._earlier:
             said = git.ask("rev-list", f"--max-count={COMMITS_MAX}", "--parents", head).decode()
             found = []
@@ -302,7 +302,7 @@ class History:
         return False
 
     def _top_of(self, path: str) -> str | None:
-        """The top of the innermost working tree that a path lies in, but is not."""
+        """Return the top of the innermost working tree that contains a path."""
         while path:
             path, _ = split(path)
             if (f"{path}/.git" if path else ".git") in self.record.states:
@@ -328,12 +328,12 @@ class History:
         return self._known[top]
 
     def _name(self, change: Change, kind: str) -> str:
-        """The name by which git knows a content; "" for what it can't have."""
+        """Return git's name of a content; "" if git can't have it."""
         if change.kind == "link":
             target = os.fsencode(change.target)
             preamble = b"blob %d\0" % len(target)
             return hashlib.new(kind, preamble + target, usedforsecurity=False).hexdigest()
-        # Nearly every repository has the empty content, which no path of it tells from another.
+        # Almost every repository has the empty content, so it says nothing about a path.
         if change.kind == "file" and 0 < change.size <= FILE_BYTES_MAX:
             return digest_file(self.contents, change.path, kind, b"blob %d\0" % change.size)
         return ""

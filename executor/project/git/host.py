@@ -1,4 +1,4 @@
-"""The host's own git, asked and told by plumbing commands alone, each with a deadline."""
+"""The host's own git, used only by plumbing commands, each with a time limit."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from base.plain_files import read_head
 from policy import real_path
 
 SECONDS_MAX: Final = 120.0
-"""Packs of gigabytes are checked in this time; a usual question takes 3 ms."""
+"""Enough to check packs of gigabytes; a usual command takes 3 ms."""
 ERROR_CHARACTERS_MAX: Final = 500
-# The project may be another user's; this is what `safe.directory` asks, and who runs it decides.
+# The project may be another user's: `safe.directory` allows that, as the user chose to run it.
 _SETTINGS = (
     *NEUTRAL_SETTINGS,
     *("safe.directory=*", "gc.auto=0", "core.useReplaceRefs=false"),
-    "protocol.allow=never",  # of what a partial clone lacks nothing is fetched
+    "protocol.allow=never",  # objects that a partial clone lacks are not fetched
 )
 _ENVIRONMENT = {**UNATTENDED, "GIT_NO_LAZY_FETCH": "1"}
 
@@ -38,15 +38,15 @@ _TO_BE_OTHERS = (capabilities.SETUID, capabilities.SETGID, capabilities.CHOWN)
 
 
 class GitError(Exception):
-    """git could not do what it was asked; says so in its words."""
+    """git failed; the text has its own message."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostGit:
-    """One repository's own folder, or that of one of its working trees.
+    """git in one repository's own folder, or in that of one of its working trees.
 
-    With `quarantine`, new objects go into that folder and count as the repository's, beside its
-    own `objects`.
+    With `quarantine`, new objects go into that folder; they are used in addition to the
+    repository's `objects`.
     """
 
     folder: Path
@@ -56,10 +56,10 @@ class HostGit:
     def ask(
         self, *arguments: str, stdin: bytes = b"", also: Iterable[int] = (), **env: str
     ) -> bytes:
-        """Return what a command prints. `also` are exit codes that are answers, besides 0.
+        """Return a command's output. `also` are exit codes besides 0 that are not errors.
 
         Raises:
-            GitError: there is no git, it failed, or it took too long.
+            GitError: git is not installed, failed, or took too long.
         """
         return self._run(arguments, {"input": stdin}, also, env)
 
@@ -95,7 +95,7 @@ class HostGit:
         except subprocess.TimeoutExpired:
             raise GitError(f"git took over {SECONDS_MAX:.0f} s") from None
         except OSError as error:
-            raise GitError(f"git can't be started: {error.strerror}") from None
+            raise GitError(f"cannot start git: {error.strerror}") from None
         if done.returncode and done.returncode not in also:
             said = done.stderr.decode("utf-8", "replace").strip()[-ERROR_CHARACTERS_MAX:]
             raise GitError(f"git {arguments[0]}: {said or f'exit code {done.returncode}'}")
@@ -103,7 +103,7 @@ class HostGit:
 
     @property
     def is_others(self) -> bool:
-        """True if it is another user's, as whom git works then: what it writes is theirs, too."""
+        """True if another user owns it: then git runs as that user, who owns what it writes."""
         is_own = self._find_owner().st_uid == os.geteuid()
         return not is_own and capabilities.holds(*_TO_BE_OTHERS)
 
@@ -118,23 +118,23 @@ class HostGit:
             os.chown(path, owner.st_uid, owner.st_gid)
 
     def _find_owner(self) -> os.stat_result:
-        """The owner of its folder, or of the nearest one above that is there."""
+        """Return the owner of its folder, or of the nearest existing one above."""
         return next(above for above in (self.folder, *self.folder.parents) if above.exists()).stat()
 
     @property
     def command(self) -> list[str]:
-        """The beginning of its command lines."""
+        """Return the start of its command lines."""
         git = shutil.which("git", path=GIT_PATH)
         if git is None:
-            raise GitError("there is no git")
-        # A quarantine does not outlive the question.
+            raise GitError("git is not installed")
+        # A quarantine is not used after the command.
         also = () if self.quarantine is None else ("core.fsync=none",)
         settings = (part for setting in (*_SETTINGS, *also) for part in ("-c", setting))
         return [git, *settings, f"--git-dir={self.folder}"]
 
     @property
     def environment(self) -> dict[str, str]:
-        """The whole environment of its processes."""
+        """Return the whole environment of its processes."""
         env = dict(_ENVIRONMENT)
         if self.quarantine is not None:
             env["GIT_OBJECT_DIRECTORY"] = str(self.quarantine)
@@ -143,14 +143,14 @@ class HostGit:
         return env
 
     def with_quarantine(self, folder: Path, objects: Path) -> HostGit:
-        """The same repository, into which nothing is written: objects go to `folder`.
+        """Return the same repository, read-only: new objects go to `folder`.
 
         Its own are in `objects`.
         """
         return HostGit(self.folder, folder, objects)
 
     def find_objects(self) -> tuple[str, tuple[Path, ...]]:
-        """The kind of its objects' names, and the folders that they are in, its own first.
+        """Return the kind of its objects' names, and the folders with its objects, its own first.
 
         Raises:
             GitError: as `ask`.
@@ -164,7 +164,7 @@ class HostGit:
         return kind, tuple(Path("/", path) for path in paths)
 
     def list_refs(self) -> dict[str, str]:
-        """The objects of all refs by name; symbolic ones are left out.
+        """Return the objects of all refs by name; symbolic refs are left out.
 
         Raises:
             GitError: as `ask`.
@@ -172,7 +172,7 @@ class HostGit:
         return parse_refs(self.ask("for-each-ref", f"--format={REF_FORMAT}"))
 
     def list_stashes(self) -> list[str]:
-        """The commits of the list of stashes, the latest first.
+        """List the commits of all stashes, the latest first.
 
         Raises:
             GitError: as `ask`.
@@ -180,14 +180,14 @@ class HostGit:
         return self.ask("reflog", "show", "--format=%H", "refs/stash", also=(128,)).decode().split()
 
     def head_or_none(self) -> str:
-        """Return what is checked out; "" where there is none."""
+        """Return the ref or object that is checked out; "" without one."""
         try:
             return self.head()
         except GitError:
             return ""
 
     def head(self) -> str:
-        """The name of the ref that is checked out, or the object if none is.
+        """Return the name of the ref that is checked out, or the object if none is.
 
         Raises:
             GitError: as `ask`.
@@ -200,7 +200,7 @@ REF_FORMAT: Final = "%(objectname) %(refname) %(symref)"
 
 
 def parse_refs(said: bytes) -> dict[str, str]:
-    """Read lines of `REF_FORMAT`. No name of a ref holds a space (git-check-ref-format(1))."""
+    """Read lines of `REF_FORMAT`. Names of refs have no spaces (git-check-ref-format(1))."""
     found = {}
     for line in said.decode("utf-8", "surrogateescape").splitlines():
         name, ref, symbolic = line.split(" ", 2)
@@ -213,10 +213,10 @@ LINKED_BOUNDS: Final[Bounds] = (5.0, 1 << 16)
 
 
 def find_linked(project: Path) -> tuple[str, ...]:
-    """Find the repository outside of a project to which a worktree's or submodule's `.git` leads.
+    """Find the repository outside of a project that a worktree's or submodule's `.git` points to.
 
-    Only a repository that knows the project in turn: whoever packed the project up chose what the
-    file says, and could name any repository of the person who unpacks it.
+    Only a repository that also knows the project: the author of a packed project chose the file's
+    content, and could name any repository of the user who unpacks it.
     """
     if not os.path.isfile(project / ".git"):
         return ()
@@ -229,15 +229,15 @@ def find_linked(project: Path) -> tuple[str, ...]:
 
 
 def _knows(folder: Path, project: Path) -> bool:
-    """Return whether a git folder says that this project is its worktree, or its submodule."""
+    """Return whether a git folder names this project as its worktree, or its submodule."""
     places = [f"{place}/.git" for place in _ask(folder, "config", "core.worktree")]
-    with suppress(OSError):  # it has none if it is not that of a worktree
+    with suppress(OSError):  # missing if it is not a worktree's
         places.append(os.fsdecode(read_head(folder / "gitdir")).rstrip("\n"))
     return any(place and real_path(f"{folder / place}") == f"{project}/.git" for place in places)
 
 
 def _ask(own: Path, *arguments: str) -> list[str]:
-    """Return the lines that git prints of a repository; none if it fails."""
+    """Return the lines that git prints about a repository; none if it fails."""
     git = HostGit(own)
     try:
         command = [*git.command, *arguments]

@@ -1,4 +1,4 @@
-"""Outcomes of the repositories that a run changed: taken, kept for a person, or left."""
+"""Outcomes of the repositories that a run changed: taken, held for review, or left."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ONGOING = re.compile(
     rf"{_WORKTREE}(?:rebase-merge|rebase-apply|sequencer|MERGE_HEAD|CHERRY_PICK_HEAD|REVERT_HEAD"
     r"|BISECT_LOG|BISECT_START)(?=/|\Z)"
 )
-# What of it a run may take away, by ending an operation that the host had begun.
+# Of these a run may delete, by ending an operation that the host had started:
 _ENDED = re.compile(
     rf"{_WORKTREE}(?:rebase-merge|rebase-apply|sequencer|MERGE_[A-Z]+|BISECT_[A-Z_]+|AUTO_MERGE"
     r"|SQUASH_MSG|(?:CHERRY_PICK|REVERT|REBASE)_HEAD)(?=/|\Z)"
 )
-# What git writes besides, and nothing obeys: it is carried otherwise, or made again.
+# Other files that git writes and nothing runs: transferred in another way, or made again.
 _SILENT = re.compile(
     rf"(?:objects(?!/info/(?:http-)?alternates\Z)|refs|packed-refs|reftable|info/refs"
     rf"|gc\.[a-z]+|description"
@@ -38,46 +38,46 @@ _SILENT = re.compile(
     r"|addp-hunk-edit\.diff|[^/]+\.lock))(?=/|\Z)|(?:.*/)?[^/]+\.lock\Z",
     re.DOTALL,
 )
-LEADS_ON = "it leads to a repository, whose programs are obeyed"
-TRAVELS = "of a repository, objects, refs and the index travel alone"
-NOTHING = "nothing of this repository is applied"
+LEADS_ON = "it points to a repository, whose programs would run"
+TRAVELS = "only objects, refs and the index of a repository are committed"
+NOTHING = "no changes to this repository are applied"
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryOutcome:
-    """The outcome of a repository."""
+    """A decision on a repository."""
 
     repository: Repository
     taking: Taking | None = None
-    left: LeftOut | None = None  # where there is one, what is to be taken waits
-    told: tuple[LeftOut, ...] = ()  # what does not travel besides
-    top: str = ""  # where its files are
-    after: HostGit | None = None  # the host's with what the run brings
-    # The commits that are checked out then, by the own folders of working trees.
+    left: LeftOut | None = None  # if set, the taking is held
+    others: tuple[LeftOut, ...] = ()  # other changes that are not committed
+    top: str = ""  # the folder of its files
+    after: HostGit | None = None  # the host's with the run's objects
+    # The commits that are then checked out, by the own folders of working trees.
     heads: Mapping[Path, str] = field(default_factory=dict)
 
     @property
     def is_prevented(self) -> bool:
-        """True if its working tree's files wait, too."""
+        """True if its working tree's files are held, too."""
         return self.left is not None and self.left.kind == "repository"
 
 
 @dataclass(slots=True)
 class OutcomeJudge:
-    """A judge of repositories."""
+    """Decisions on repositories."""
 
     changes: ChangeSet
     repositories: Repositories
     project: Tree
     contents: Tree
-    read: Reader  # has git read them
+    read: Reader  # runs git to read them
 
     def decide(self, repository: Repository) -> RepositoryOutcome:
-        """Decide on one that the run changed, which is read in a sandbox."""
+        """Decide on a repository that the run changed, which is read in a sandbox."""
         if repository.existed and not repository.exists:
-            return _left(repository, "a repository is deleted by a person only", "kept")
+            return _left(repository, "only the user may delete a repository", "kept")
         if not repository.exists:
-            return _left(repository, "a new repository waits for a person", "held")
+            return _left(repository, "a new repository is held for your review", "held")
         try:
             outcome = (
                 self._decide(repository) if repository.existed else self._decide_new(repository)
@@ -88,8 +88,8 @@ class OutcomeJudge:
         if ongoing := self._find_ongoing(repository):
             why = (
                 f"the run left an operation in progress ({ongoing}); {NOTHING}: finish or abort it "
-                "in the same run (git rebase --abort, git merge --abort or the like). "
-                "`context-mode changes apply ID` brings commits, index and files without it"
+                "in the same run (for example git rebase --abort or git merge --abort). "
+                "`context-mode changes apply ID` applies commits, index and files without it"
             )
             return _left(repository, why, "repository", outcome.taking)
         return outcome
@@ -107,7 +107,7 @@ class OutcomeJudge:
         heads = dict.fromkeys(carried.trees, "")
         moves = {name: ("", new) for name, new in carried.refs.items()}
         taking = Taking(carried, carried.tips, moves, heads, bool(carried.stashes), True)
-        return _left(repository, "a new repository waits for a person", "held", taking)
+        return _left(repository, "a new repository is held for your review", "held", taking)
 
     def _decide(self, repository: Repository) -> RepositoryOutcome:
         host = HostGit(Path(self.changes.record.project, repository.control))
@@ -118,7 +118,7 @@ class OutcomeJudge:
         after, brought = check(carried, host, objects[0], place)
         touched: dict[str, tuple[str, str]] = {}
         conflicts = []
-        # Where refs are stored that have no file of their own.
+        # The storage of refs that have no file of their own.
         tables = ("packed-refs", *self._list_tables(repository))
         in_tables = any(self._is_changed(repository, name) for name in tables)
         are_moved_on = any(self._differs(repository, name) for name in tables)
@@ -145,14 +145,14 @@ class OutcomeJudge:
         taking = Taking(carried, brought, touched, heads, STASH in touched)
         top = self._find_top(repository, host)
         if conflicts:
-            why = f"{conflicts[0]} was changed meanwhile; {NOTHING}"
+            why = f"{conflicts[0]} was changed in the meantime; {NOTHING}"
             return replace(_left(repository, why, "repository", taking), top=top)
         heads_after = _list_heads(host, carried)
-        told = tuple(_find_replaced(repository, now, carried))
-        return RepositoryOutcome(repository, taking, None, told, top, after, heads_after)
+        others = tuple(_find_replaced(repository, now, carried))
+        return RepositoryOutcome(repository, taking, None, others, top, after, heads_after)
 
     def _find_top(self, repository: Repository, host: HostGit) -> str:
-        """The folder of the files of a repository, which for a submodule's git knows."""
+        """Return the folder of a repository's files; for a submodule's, git is asked."""
         if "/modules/" not in repository.control:
             return repository.top
         said = host.ask("rev-parse", "--show-toplevel", also=(128,)).rstrip(b"\n")
@@ -160,11 +160,11 @@ class OutcomeJudge:
         return repository.top if not said or path.startswith("..") else path
 
     def decide_kept(self, repository: Repository, taking: Taking) -> RepositoryOutcome:
-        """Decide on one that was kept, as the host's is now."""
+        """Decide on a held repository, given the host's present one."""
         host = HostGit(Path(self.changes.record.project, repository.control))
         if taking.is_new:
             if (host.folder / "HEAD").exists():
-                return _left(repository, f"there is one by now; {NOTHING}", "repository", taking)
+                return _left(repository, f"it now exists here; {NOTHING}", "repository", taking)
             return RepositoryOutcome(repository, taking)
         try:
             _, objects = host.find_objects()
@@ -178,13 +178,13 @@ class OutcomeJudge:
         except (GitError, OSError) as error:
             return _left(repository, f"{error}; {NOTHING}", "repository", taking)
         if other:
-            why = f"{other[0]} was changed meanwhile; {NOTHING}"
+            why = f"{other[0]} was changed in the meantime; {NOTHING}"
             return _left(repository, why, "repository", taking)
         heads = _list_heads(host, taking.carried)
         return RepositoryOutcome(repository, taking, None, (), repository.top, after, heads)
 
     def judge(self, repository: Repository, change: Change) -> LeftOut | None:
-        """Return why a change in a repository's own folder does not travel; None if it does."""
+        """Return why a change in a repository's own folder is not committed; None if it is."""
         inside = change.path[len(repository.prefix) :] if change.path != repository.control else ""
         if not inside:
             is_other = change.kind != "folder" and change.change != "times"
@@ -194,14 +194,14 @@ class OutcomeJudge:
             return None
         if not repository.existed or _SILENT.match(inside):
             return None
-        if not repository.exists:  # told as a whole
+        if not repository.exists:  # reported as a whole
             return None
         shown = repository.prefix + _fold(inside)
         kind = "kept" if change.change == "deleted" else "never"
         return LeftOut(shown, TRAVELS, kind)
 
     def is_ended(self, repository: Repository, change: Change) -> bool:
-        """Return whether a change takes away what the host's operation in progress had left."""
+        """Return whether a change deletes a file of the host's operation in progress."""
         inside = change.path[len(repository.prefix) :]
         return change.change == "deleted" and repository.exists and bool(_ENDED.match(inside))
 
@@ -223,14 +223,14 @@ class OutcomeJudge:
         return self.repositories.is_changed(repository.prefix + name)
 
     def _differs(self, repository: Repository, name: str) -> bool:
-        """Return whether something of the host's is not as it was when the view began."""
+        """Return whether an entry of the host has changed since the view began."""
         path = repository.prefix + name
         was, now = self.changes.record.states.get(path), self.project.info(path)
         return was != (None if now is None else state_of(now))
 
 
 def _list_heads(host: HostGit, carried: CarriedRepository) -> dict[Path, str]:
-    """The commits that a run left checked out, by the own folders of working trees."""
+    """Return the commits that a run left checked out, by the own folders of working trees."""
     return {
         host.folder / folder: carried.refs.get(head, head)
         for folder, (head, _) in carried.trees.items()
@@ -240,7 +240,7 @@ def _list_heads(host: HostGit, carried: CarriedRepository) -> dict[Path, str]:
 def _find_replaced(
     repository: Repository, now: Mapping[str, str], carried: CarriedRepository
 ) -> Iterator[LeftOut]:
-    """Return what a run has git show in the place of known objects."""
+    """Yield the refs by which a run replaces known objects, if it changed any."""
     if any(name.startswith(REPLACE) and now.get(name) != new for name, new in carried.refs.items()):
         yield LeftOut(f"{repository.prefix}{REPLACE[:-1]}", TRAVELS, "never")
 
@@ -253,6 +253,6 @@ def _left(
 
 
 def _fold(inside: str) -> str:
-    """Return what is told of a path: `hooks` for all hooks, a working tree by its name."""
+    """Return the reported part of a path: `hooks` for all hooks, a working tree by its name."""
     parts = inside.split("/")
     return "/".join(parts[: 2 if parts[0] in ("worktrees", "modules", "info") else 1])

@@ -1,5 +1,5 @@
-"""The part of a run's repository that travels: objects in one pack, refs, each working tree's HEAD
-and index. It is made by git in a sandbox."""
+"""The transferred part of a run's repository: objects in one pack, refs, each working tree's HEAD
+and index. Git makes it in a sandbox."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from executor.project.store.manifest import ChangeSet
 from executor.project.view.record import Record
 from executor.project.view.tree import Tree, split
 
-# Nothing else of it is there: no configuration, hooks, alternates, grafts or attributes.
+# It has nothing else: no configuration, hooks, alternates, grafts or attributes.
 
-# gitrepository-layout(5): what says which commits are checked out, and where refs are.
+# gitrepository-layout(5): files that define which commits are checked out, and where refs are.
 _TREES = r"(?:worktrees/[^/]+/)?"
 _REFS = re.compile(
     rf"(?:packed-refs|(?:refs|reftable)(?:/.*)?|logs/refs/stash"
@@ -32,12 +32,12 @@ _OBJECTS = re.compile(
     r"objects/(?:[0-9a-f]{2}/[0-9a-f]{38,62}|pack/pack-[0-9a-f]{40,64}\.(?:pack|idx))\Z"
 )
 KNOWN = "known"
-"""The file with the host's tips, which need not travel, each after a `^`."""
+"""The file with the host's tips, which need no transfer, each after a `^`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A repository in a folder of its own."""
+    """A repository in a separate folder."""
 
     folder: Path
     format: str  # the kind of its objects' names
@@ -45,7 +45,7 @@ class Scratch:
     objects: tuple[Path, ...]  # folders of the host with more of its objects
 
     def borrow(self, places: Iterable[str]) -> None:
-        """Have it find the objects of other folders at these places.
+        """Make it find the objects in other folders, at these places.
 
         Raises:
             OSError: it can't be written.
@@ -55,7 +55,7 @@ class Scratch:
 
 
 class ScratchWriter:
-    """Copies what may be read of a repository out of a view."""
+    """Copies the files of a repository that may be read out of a view."""
 
     def __init__(
         self, changes: ChangeSet, repositories: Repositories, project: Tree, contents: Tree
@@ -75,14 +75,14 @@ class ScratchWriter:
         objects: Iterable[Path],
         tips: Iterable[str],
     ) -> Scratch:
-        """Write it into a new folder. The host has a `kind` of names, "" for a new repository,
+        """Write it into a new folder. The host has a `kind` of names ("" for a new repository),
         folders of `objects`, and commits that are `tips`.
 
         Raises:
-            OSError: something can't be read or written.
-            GitError: a link stands for a part of it.
+            OSError: a file can't be read or written.
+            GitError: a part of it is a link.
         """
-        # A run sees no others.
+        # A run sees no other folders.
         objects = [each for each in objects if each.is_relative_to(self._record.project)]
         left = self._find_left(repository)
         if left is not None:
@@ -102,7 +102,7 @@ class ScratchWriter:
         return Scratch(folder, kind, tuple(sorted(trees)), tuple(objects))
 
     def _paths(self, repository: Repository) -> Iterator[str]:
-        """Paths of refs and indexes as the run left them, and of new objects."""
+        """Yield the paths of refs and indexes after the run, and of new objects."""
         prefix = repository.prefix
         for path, kind in self._record.kinds():
             if kind != stat.S_IFREG or not path.startswith(prefix) or path in self._changed:
@@ -129,7 +129,7 @@ class ScratchWriter:
             shutil.copyfileobj(file, out, 1 << 20)
 
     def _find_left(self, repository: Repository) -> Path | None:
-        """The folder of objects that the run left, if it is reached by a path, too."""
+        """Return the run's folder of objects, if it can also be reached by a path."""
         top = self._contents.top
         try:
             path = os.readlink(f"/proc/self/fd/{top}")
@@ -141,7 +141,7 @@ class ScratchWriter:
         return Path(path, f"{repository.prefix}objects")
 
     def _guess_format(self, repository: Repository) -> str:
-        """The kind of names of a new repository, by the length of one."""
+        """Return the kind of names of a new repository, by the length of one."""
         prefix = f"{repository.prefix}objects/"
         names = (path.rpartition("/")[2] for path in self._changed if path.startswith(prefix))
         return "sha256" if any(re.fullmatch("[0-9a-f]{62}", name) for name in names) else "sha1"
@@ -157,12 +157,12 @@ def _write_settings(folder: Path, kind: str) -> None:
 
 
 PACK = "pack"
-OUTPUTS_MAX: Final = 60  # working trees, by files that a run may hand back
+OUTPUTS_MAX: Final = 60  # working trees, by the number of files that a run may return
 
-# $1 is the folder to write to; the others are folders of working trees. A new index is told by what
-# differs from HEAD: most of it does not. `:mode mode object object status` is a line of diff-index,
-# `mode object stage` one of ls-files. Each process takes 2 ms in a sandbox, so there are few.
-# Where objects of a ref lie outside of what is shown, git refuses: then it packs what is there.
+# $1 is the folder to write to; the others are folders of working trees. A new index is stored as
+# its few differences from HEAD. `:mode mode object object status` is a line of diff-index, `mode
+# object stage` one of ls-files. Each process takes 2 ms in a sandbox, so there are few. If objects
+# of a ref are outside of the shown folders, git refuses: then it packs those that are there.
 SCRIPT: Final = (
     Path(__file__)
     .with_name("carried.sh")
@@ -174,25 +174,25 @@ SCRIPT: Final = (
 
 
 class Reader(Protocol):
-    """Has git read a scratch repository, which was written in a folder of `place`."""
+    """A reader of a scratch repository, which was written in a folder of `place`, by git."""
 
     @property
     def place(self) -> Path:
-        """Return where scratch repositories are written, and what is unpacked of them."""
+        """Return where scratch repositories are written, and the unpacked objects."""
 
     def __call__(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
-        """Run a script of a shell that sees the scratch repository as its folder.
+        """Run a shell script that sees the scratch repository as its folder.
 
-        Returns the folder of what it wrote.
+        Returns the folder of its output.
 
         Raises:
-            GitError: it failed; says why.
+            GitError: it failed; with the reason.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedRepository:
-    """One repository as a run left it."""
+    """A repository after a run."""
 
     control: str
     format: str
@@ -206,13 +206,13 @@ class CarriedRepository:
 
 
 def read_repository(control: str, scratch: Scratch, run: Reader) -> CarriedRepository:
-    """Have git read a scratch repository, and take what it says as data.
+    """Run git to read a scratch repository, and treat its output as data.
 
     Raises:
-        GitError: it can't read that, or there is no git.
+        GitError: it can't read the repository, or git is not installed.
     """
     if len(scratch.trees) > OUTPUTS_MAX // 3:
-        raise GitError(f"it has over {OUTPUTS_MAX // 3} working trees")
+        raise GitError(f"the repository has over {OUTPUTS_MAX // 3} working trees")
     out = run(scratch, SCRIPT, [tree or "." for tree in scratch.trees])
 
     def said(name: str) -> bytes:
@@ -240,7 +240,7 @@ def read_repository(control: str, scratch: Scratch, run: Reader) -> CarriedRepos
             out / PACK,
         )
     except (OSError, ValueError, IndexError) as error:
-        raise GitError(f"it can't be read: {error}") from error
+        raise GitError(f"cannot read the repository: {error}") from error
 
 
 def _text(said: bytes) -> str:
@@ -248,7 +248,7 @@ def _text(said: bytes) -> str:
 
 
 def _as_index(raw: bytes, unmerged: bytes) -> bytes:
-    """Lines for `git update-index --index-info` from those of `git diff-index --raw`.
+    """Convert lines of `git diff-index --raw` for `git update-index --index-info`.
 
     A line is `:old-mode new-mode old-object new-object status`, its path follows.
     """

@@ -1,5 +1,5 @@
-"""Taking a carried repository into the host's: checked apart from it, then moved to by one
-transaction of its refs."""
+"""Taking a transferred repository into the host's: checked separately, then applied by one
+transaction of refs."""
 
 from __future__ import annotations
 
@@ -18,56 +18,56 @@ from executor.project.git.repository_export import CarriedRepository
 
 REPLACE: Final = "refs/replace/"
 NOT_CARRIED: Final = (REPLACE, "refs/bisect/", "refs/worktree/", "refs/rewritten/")
-"""Refs that show other objects in the place of known ones, and those of one working tree alone."""
+"""Refs that replace known objects with others, and those of a single working tree."""
 STASH: Final = "refs/stash"
 LOOSE_MAX: Final = 100
-"""Fewer objects than that become files of their own, as `fetch.unpackLimit` has it."""
+"""Fewer objects than this become separate files, as with `fetch.unpackLimit`."""
 LOCKED_BY: Final = "context-mode\n"
 NEW_INDEX: Final = "index.ctxmode"
 LOCKED_S_MAX: Final = 3.0
-"""How long another program's lock of an index is waited for."""
+"""Seconds to wait for another program's lock of an index."""
 _MISSING: Final = " missing"
 
 
 @dataclass(frozen=True, slots=True)
 class Taking:
-    """All that is to happen to one of the host's repositories."""
+    """The changes to apply to one of the host's repositories."""
 
     carried: CarriedRepository
-    objects: tuple[str, ...] = ()  # names of what the pack brings
-    # By name, the objects that a ref goes from and to; "" is none.
+    objects: tuple[str, ...] = ()  # names of the pack's new objects
+    # By name, the old and new object of a ref; "" is none.
     refs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    # By folder, the working trees whose HEAD and index are set: what they had checked out.
+    # By folder, the working trees whose HEAD and index are set: their former HEAD.
     heads: Mapping[str, str] = field(default_factory=dict)
-    stashes: bool = False  # the list of stashes becomes that of the run
-    is_new: bool = False  # the repository is made
+    stashes: bool = False  # whether the list of stashes becomes the run's
+    is_new: bool = False  # whether the repository is to be made
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing is to be done."""
+        """True if there is nothing to do."""
         return not (self.refs or self.heads or self.stashes or self.is_new)
 
     @property
     def trees(self) -> Iterator[tuple[str, str, bytes]]:
-        """The working trees that are set: the folder, HEAD and lines of the index of each."""
+        """Yield the working trees that are set: the folder, HEAD and lines of the index of each."""
         for folder, (head, index) in self.carried.trees.items():
             if folder in self.heads:
                 yield folder, head, index
 
     def with_pack(self, pack: Path) -> Taking:
-        """Return the same, to be taken from another file: a copy, of which the caller sees."""
+        """Return the same with another file for the pack: a copy, for which the caller cares."""
         return replace(self, carried=replace(self.carried, pack=pack))
 
 
 def check(
     carried: CarriedRepository, host: HostGit, objects: Path, folder: Path
 ) -> tuple[HostGit, tuple[str, ...]]:
-    """Unpack what a run brings into `folder`, beside the host's `objects`; the host's repository
-    with it, and the names of all.
+    """Unpack a run's objects into `folder`, in addition to the host's `objects`; return the host's
+    repository with them, and the names of new ones.
 
     Raises:
-        GitError: an object is not what its name says, or one is missing.
-        OSError: there is no room.
+        GitError: an object does not match its name, or one is missing.
+        OSError: there is no space.
     """
     (folder / "pack").mkdir(parents=True)
     for each in (folder, folder / "pack"):
@@ -75,19 +75,19 @@ def check(
     git = host.with_quarantine(folder, objects)
     git.feed(carried.pack, "index-pack", "--stdin", "--fix-thin", "--fsck-objects")
     tips = "".join(f"{tip}\n" for tip in carried.tips).encode()
-    # What the host's refs lead to is whole, or it is the host's own matter.
+    # Objects that the host's refs point to are complete; if not, that is the host's own problem.
     names = git.ask(
         "rev-list", "--objects", "--no-object-names", "--exclude-promisor-objects",
         "--stdin", "--not", "--all", stdin=tips,
     )  # fmt: skip
-    # Among them are some that older commits of the host have, too.
+    # Some of these are also in older commits of the host.
     said = host.ask("cat-file", "--batch-check=%(objectname)", stdin=names).decode()
     lacking = [line[: -len(_MISSING)] for line in said.splitlines() if line.endswith(_MISSING)]
     return git, tuple(lacking)
 
 
 def find_moves(now: Mapping[str, str], carried: CarriedRepository) -> dict[str, tuple[str, str]]:
-    """List the refs that are others in what a run left than they are at the host `now`."""
+    """List the refs that differ between a run's result and the host `now`."""
     return {
         name: (now.get(name, ""), carried.refs.get(name, ""))
         for name in sorted({*now, *carried.refs})
@@ -96,10 +96,10 @@ def find_moves(now: Mapping[str, str], carried: CarriedRepository) -> dict[str, 
 
 
 def take(taking: Taking, host: HostGit, message: str) -> None:
-    """Bring objects in, then move refs, HEAD and indexes. It may be done again after a kill.
+    """Add objects, then set refs, HEAD and indexes. It may be repeated after a kill.
 
     Raises:
-        GitError: a ref was moved by someone else meanwhile; nothing is moved then.
+        GitError: someone else moved a ref in the meantime; then nothing is moved.
         OSError: the pack can't be read.
     """
     if taking.is_new:
@@ -109,7 +109,7 @@ def take(taking: Taking, host: HostGit, message: str) -> None:
         packed = ("index-pack", "--stdin", "--fix-thin")
         host.feed(taking.carried.pack, *(loose if len(taking.objects) < LOOSE_MAX else packed))
     trees = [(HostGit(host.folder / folder), head, index) for folder, head, index in taking.trees]
-    with ExitStack() as held:  # nothing is moved before all indexes can be
+    with ExitStack() as held:  # nothing is moved until all indexes are ready
         for git, head, index in trees:
             at = taking.carried.refs.get(head, head)
             held.enter_context(_hold_new_index(git, at, index))
@@ -122,7 +122,7 @@ def take(taking: Taking, host: HostGit, message: str) -> None:
 
 
 def _make(host: HostGit, carried: CarriedRepository) -> None:
-    """Make a repository as `git init` does, without the templates of anybody."""
+    """Make a repository as `git init` does, without any templates."""
     if (host.folder / "HEAD").exists():
         return
     bare = () if host.folder.name == ".git" else ("--bare",)
@@ -130,10 +130,10 @@ def _make(host: HostGit, carried: CarriedRepository) -> None:
 
 
 def _move_refs(moves: Mapping[str, tuple[str, str]], host: HostGit, message: str) -> None:
-    """Move refs but that of stashes in one transaction, against what they were.
+    """Move refs, except that of stashes, in one transaction that checks their former values.
 
     Raises:
-        GitError: one is another by now.
+        GitError: a ref has another value now.
     """
     now = host.list_refs()
     lines = []
@@ -148,7 +148,7 @@ def _move_refs(moves: Mapping[str, tuple[str, str]], host: HostGit, message: str
 
 
 def _set_stashes(wanted: Iterable[tuple[str, str]], host: HostGit) -> None:
-    """Have the list of stashes be this one, the latest first."""
+    """Set the list of stashes, the latest first."""
     wanted = list(wanted)
     names = {name for name, _ in wanted}
     there = host.list_stashes()
@@ -173,13 +173,13 @@ def _set_head(git: HostGit, head: str, message: str) -> None:
 
 @contextmanager
 def _hold_new_index(git: HostGit, head: str, lines: bytes) -> Iterator[None]:
-    """Have a new index beside that of a working tree, as long as a block lasts: what a commit or
-    ref has, but for the lines that differ. Meanwhile no other program of git changes that one.
+    """Make a new index next to that of a working tree, for one block: a commit's or ref's entries,
+    except for lines that differ. During the block no other git program can change the old one.
 
-    Entries that stay keep what the host's index knows of their files. Flags are the host's own.
+    Entries that stay keep the host's data on their files. Flags are the host's own.
 
     Raises:
-        GitError: an entry can't be, or another program keeps the index locked.
+        GitError: an entry is invalid, or another program keeps the index locked.
         OSError: the repository's folder can't be written.
     """
     index, new, lock = (git.folder / name for name in ("index", NEW_INDEX, "index.lock"))
@@ -195,8 +195,8 @@ def _hold_new_index(git: HostGit, head: str, lines: bytes) -> Iterator[None]:
         if lines:
             ask("update-index", "-z", "--index-info", stdin=lines)
         if before is not None:
-            # A file of the index's own second may have changed since: git looks again at what is no
-            # older than its index (gitformat-index(5), "racy git"), and here it sees no file.
+            # A file may have changed since in the very second of the index: git checks files that
+            # are not older than their index (gitformat-index(5), "racy git"), and sees none here.
             os.utime(new, ns=(before.st_atime_ns, before.st_mtime_ns))
         yield
     finally:
@@ -205,7 +205,7 @@ def _hold_new_index(git: HostGit, head: str, lines: bytes) -> Iterator[None]:
 
 
 def _lock(lock: Path) -> None:
-    """Take the lock of an index; one that a server left which died is ours.
+    """Lock an index; a lock left by a server that died is ours.
 
     Raises:
         GitError: another program keeps it.
@@ -220,5 +220,5 @@ def _lock(lock: Path) -> None:
             if lock.read_text("ascii") == LOCKED_BY:
                 return
         if time.monotonic() > until:
-            raise GitError(f"{lock} is there: another program of git is at work, or has died")
+            raise GitError(f"{lock} exists: another git program is running, or it crashed")
         time.sleep(0.1)

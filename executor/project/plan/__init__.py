@@ -1,1 +1,1 @@
-"""The part of a change set that is applied, decided before anything is touched."""
+"""The part of a change set to apply, decided before anything is changed."""

@@ -1,4 +1,4 @@
-"""A plan's data, and hindrances to a change: missing permissions, and what the host has by now."""
+"""A plan's data, and obstacles to a change: missing permissions, and changes by the host."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from executor.project.view.tree import Tree, split
 
 @dataclass(frozen=True, slots=True)
 class CommitRules:
-    """All that decides on changes.
+    """The rules that decide on changes.
 
     Attributes:
-        names: names that tools obey.
-        shown: paths that links may lead to.
-        consent: a person's, if there is: paths of never ones by exact name, and those of which
-            the run's side is taken. What is held passes with any.
+        names: names of files that tools load.
+        shown: paths that links may point to.
+        consent: the user's, if given: exact paths of never-committed names, and paths of which the
+            run's side is taken. Held changes are applied with any consent.
     """
 
     names: ObeyedNames
@@ -39,20 +39,20 @@ class CommitRules:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Changes to apply, folders first, and what is left out."""
+    """The changes to apply, folders first, and those left out."""
 
     project: Path
     changes: tuple[Change, ...]
-    present: Mapping[str, os.stat_result | None]  # what is at each applied path now
-    states: Mapping[str, EntryState]  # what was at the start
-    # What the project's own folder is to have if its entries change; -1: folders get new times.
+    present: Mapping[str, os.stat_result | None]  # the state of each applied path now
+    states: Mapping[str, EntryState]  # the states at the start
+    # Time of the project's own folder if its entries change; -1: folders get new times.
     top_mtime_ns: int = -1
     left_out: tuple[LeftOut, ...] = ()
-    kept: tuple[Change, ...] = ()  # their contents wait for a person
-    # Numbers of the repositories in whose working trees paths lie, by path.
+    kept: tuple[Change, ...] = ()  # their contents are held for review
+    # By path, the number of the repository whose working tree has it.
     units: Mapping[str, int] = field(default_factory=dict)
     takings: tuple[tuple[int, Taking], ...] = ()  # by number; taken before their files are
-    kept_takings: tuple[Taking, ...] = ()  # those that wait
+    kept_takings: tuple[Taking, ...] = ()  # those held for review
 
 
 FS_IOC_GETFLAGS = 0x80086601  # linux/fs.h: _IOR('f', 1, long)
@@ -62,7 +62,7 @@ LATER = "then `context-mode changes apply ID`"
 
 
 class Permission:
-    """Asks the kernel before anything is touched, so that one closed folder closes no other."""
+    """Checks by the kernel before any change, so that one closed folder does not close others."""
 
     def __init__(self, project: Tree) -> None:
         self._project = project
@@ -72,11 +72,9 @@ class Permission:
         self._known: dict[str, str] = {}
 
     def why_refused(self, change: Change, info: os.stat_result | None) -> str:
-        """Return why a change can't be made to what is there now, and what helps; "" if it can."""
+        """Return why a change can't be made now, and how to fix that; "" if it can."""
         if info is not None and is_set_in_place(change, info):
-            return (
-                "" if self._owns(info) else f"another user's entry; its owner may set it, {LATER}"
-            )
+            return "" if self._owns(info) else f"another user owns it; let them change it, {LATER}"
         folder, _ = split(change.path)
         if folder not in self._known:
             self._known[folder] = self._why_closed(folder)
@@ -88,22 +86,22 @@ class Permission:
     def _why_closed(self, folder: str) -> str:
         try:
             descriptor = self._project.folder(folder)
-        except OSError:  # it is not there any more: no matter of permissions
+        except OSError:  # it no longer exists: not a question of permissions
             return ""
         if os.access(".", os.W_OK | os.X_OK, dir_fd=descriptor, effective_ids=True):
             return ""
         info, shown = os.fstat(descriptor), folder or "."
         if not self._owns(info):
-            return f"{shown} is another user's; let its owner permit to write there, {LATER}"
+            return f"another user owns {shown}; ask them to allow writing there, {LATER}"
         if not self._enters_all and info.st_mode & TO_WRITE != TO_WRITE:
             return f"{shown} is read-only; `chmod u+wx {shown}`, {LATER}"
-        return f"{shown} can't be written, whatever its mode; see `lsattr -d {shown}`, {LATER}"
+        return f"cannot write {shown}, despite its mode; see `lsattr -d {shown}`, {LATER}"
 
     def _why_fixed(self, path: str, folder: str, info: os.stat_result) -> str:
         """Return why an entry can't be replaced or deleted in a folder that can be written."""
         above = os.fstat(self._project.folder(folder))
         if above.st_mode & stat.S_ISVTX and not (self._owns(info) or self._owns(above)):
-            return f"another user's, in a folder where all keep their own; let him do it, {LATER}"
+            return f"another user owns it, where only owners may delete; ask them, {LATER}"
         if self._is_unchanging(path, info):
             return f"it is immutable; `chattr -ia {path}`, {LATER}"
         return ""
@@ -136,7 +134,7 @@ SPECIAL_BITS = 0o7000
 
 @dataclass(frozen=True, slots=True)
 class Conflicts:
-    """Holds changes, whose contents are in one tree, against the project."""
+    """Compares changes, whose contents are in one tree, with the project."""
 
     contents: Tree
     project: Tree
@@ -144,32 +142,32 @@ class Conflicts:
     def find(
         self, change: Change, info: os.stat_result | None, *, is_in_new_folder: bool
     ) -> str | None:
-        """Return why a change can't be made to what is there now, "" where it can.
+        """Return why a change can't be made now; "" if it can.
 
-        None is returned if it was made already.
+        None is returned if it was already made.
         """
         if change.change == "created":
             return self._find_new(change, info, is_in_new_folder=is_in_new_folder)
         if info is not None and self._is_as_before(change, info):
             return ""
         is_gone = change.change == "deleted" and info is None
-        # Times that are others by now say nothing any more.
+        # Times that have changed since no longer matter.
         if is_gone or change.change == "times" or self._is_as_left(change, info):
             return None
         run = "deleted" if change.change == "deleted" else "changed"
         host = "changed" if info else "deleted"
-        return f"the run {run} it; it was {host} meanwhile"
+        return f"the run {run} it, and it was {host} in the meantime"
 
     def _find_new(
         self, change: Change, info: os.stat_result | None, *, is_in_new_folder: bool
     ) -> str | None:
         if info is None:
             has_folder = is_in_new_folder or self._has_folder(change)
-            return "" if has_folder else "the run created it; its folder was removed meanwhile"
+            return "" if has_folder else "the run created it; its folder has since been removed"
         is_made = change.kind == "folder" and is_folder(info)
         if is_made or self._is_as_left(change, info):
             return None
-        return "the run created it; something else came there meanwhile"
+        return "the run created it; something else has since been created there"
 
     def _has_folder(self, change: Change) -> bool:
         try:
@@ -179,7 +177,7 @@ class Conflicts:
         return True
 
     def _is_as_before(self, change: Change, info: os.stat_result) -> bool:
-        """Return whether an entry is what was found; of a folder its mode counts if it was set."""
+        """Return whether an entry is unchanged; a folder's mode counts only if the run set it."""
         before = change.before
         if before is None:
             return False
@@ -189,7 +187,7 @@ class Conflicts:
         return state_of(info) == before or self._has_content_before(change, info, before)
 
     def _is_as_left(self, change: Change, info: os.stat_result | None) -> bool:
-        """Return whether someone else brought about what the run did."""
+        """Return whether someone else made the same change as the run."""
         if info is None or change.change not in ("created", "modified"):
             return False
         if change.kind == "file":
@@ -202,7 +200,7 @@ class Conflicts:
         return is_link and self.project.target(change.path) == change.target
 
     def _has_content_before(self, change: Change, info: os.stat_result, before: EntryState) -> bool:
-        """Return whether what was kept for a person still is what he decides on."""
+        """Return whether the file that the user decides on is unchanged."""
         is_alike = (info.st_mode, info.st_size) == (before.mode, before.size)
         try:
             known = change.before_sha256
@@ -212,12 +210,12 @@ class Conflicts:
 
 
 def is_folder(info: os.stat_result | None) -> bool:
-    """Return whether there is a folder."""
+    """Return whether it exists and is a folder."""
     return info is not None and stat.S_ISDIR(info.st_mode)
 
 
 def replaces_folder(change: Change) -> bool:
-    """Return whether a folder has to give way to something else."""
+    """Return whether a change replaces a folder by something else."""
     before = change.before
     is_other = change.kind != "folder" and change.change != "deleted"
     return before is not None and stat.S_ISDIR(before.mode) and is_other

@@ -1,4 +1,4 @@
-"""Deciding of each change whether it is applied, and why not, before anything is touched."""
+"""Deciding for each change whether it is applied, and why not, before anything is changed."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from executor.project.view.record import is_below
 from executor.project.view.tree import FOLDER_FLAGS, Tree, split, walk
 
 STAND_IN = "user.ctxmode.stand-in"  # as executor/spawner/stand_ins.py marks them
-DECIDED_WITH = ("held", *PREVENTED)  # told with the repository, where all of it waits
-STAYS = "the run replaced a folder in which something stays"
+DECIDED_WITH = ("held", *PREVENTED)  # reported with the repository, if all of it is held
+STAYS = "the run replaced a folder that still has other files"
 Present = dict[str, os.stat_result | None]
 
 
 @dataclass(slots=True)
 class Planning:
-    """Goes through the changes once, folders first."""
+    """One walk through the changes, folders first."""
 
     changes: ChangeSet
     rules: CommitRules
@@ -50,16 +50,16 @@ class Planning:
     named: NamedFiles
     present: Present = field(default_factory=dict)
     left: dict[str, LeftOut | None] = field(default_factory=dict)  # None: with its folder
-    done: set[str] = field(default_factory=set)  # as the run left it already
+    done: set[str] = field(default_factory=set)  # the project has them already
     new_folders: set[str] = field(default_factory=set)
     _hidden: dict[str, bool] = field(default_factory=dict)
 
     def plan(self) -> Plan:
-        """The whole of it."""
+        """Make the whole plan."""
         links = self._links()
         for change in self.changes.changes:
             self._decide(change, links)
-        # Each of these looks at what was left before it; the last finds what that made empty.
+        # Each of these sees what the earlier ones left; the last one finds folders emptied so.
         self._leave_replaced_folders()
         self._leave_led_working_trees()
         self._leave_prevented_repositories()
@@ -75,8 +75,8 @@ class Planning:
             for c in all_changes
             if c.path not in self.left and c.path not in self.done
         )
-        told = dict.fromkeys(left for left in self.left.values() if left is not None)
-        told |= dict.fromkeys(left for one in self.outcomes.values() for left in one.told)
+        reported = dict.fromkeys(left for left in self.left.values() if left is not None)
+        reported |= dict.fromkeys(left for one in self.outcomes.values() for left in one.others)
         waits = tuple(c for c in all_changes if c.path in self.left and self._may_wait(c))
         record = self.changes.record
         top = os.fstat(self.changes.contents).st_mtime_ns
@@ -86,7 +86,7 @@ class Planning:
             {change.path: self.present[change.path] for change in applied},
             record.states,
             -1 if self.rules.consent else top,
-            (*self.changes.refused, *told),
+            (*self.changes.refused, *reported),
             waits,
             self._number_working_trees(applied),
             tuple(self._takings(is_left=False)),
@@ -94,7 +94,7 @@ class Planning:
         )
 
     def _is_own(self, change: Change) -> bool:
-        """Return whether a change lies in a repository's own folder, of which nothing is copied."""
+        """Return whether a change is in a repository's own folder, from which nothing is copied."""
         repository = self.repositories.of(change.path)
         return repository is not None and not self.judge.is_ended(repository, change)
 
@@ -105,7 +105,7 @@ class Planning:
                 yield outcome.repository.number, taking
 
     def _without_obeyed_links(self, change: Change) -> Change:
-        """The change as no hard link where a name is obeyed: who wrote to one wrote to both."""
+        """Return the change without hard links if a name is loaded: one write changes all links."""
         if not change.group:
             return change
         paths = filter(None, (change.path, change.source))
@@ -114,7 +114,7 @@ class Planning:
         return change
 
     def _number_working_trees(self, applied: Sequence[Change]) -> dict[str, int]:
-        """The numbers of the repositories in whose working trees paths lie."""
+        """Return, by path, the number of the repository whose working tree has it."""
         found = self.outcomes.values()
         tops = {one.top: one.repository.number for one in found if one.taking is not None}
         numbers = {}
@@ -126,7 +126,7 @@ class Planning:
         return numbers
 
     def _may_wait(self, change: Change) -> bool:
-        """Return whether a person may still decide on it."""
+        """Return whether the user may still decide on it."""
         left = self.left[change.path]
         if self._is_own(change):
             return False
@@ -171,27 +171,27 @@ class Planning:
             self.new_folders.add(path)
 
     def _is_left_folder(self, folder: str) -> bool:
-        """Return whether what is to be in a folder can't be, as the folder is not made."""
+        """Return whether a folder is not made, so that its contents can't be."""
         return folder in self.left and not is_folder(self.present[folder])
 
     def _why_unseen(self, change: Change) -> LeftOut | None:
         if any(name == STAND_IN for name, _ in change.xattrs):
-            return LeftOut(change.path, "it only stood in for what the view hides", "refused")
+            return LeftOut(change.path, "a stand-in for a file that the view hides", "refused")
         if not self.is_hidden(change.path):
             return None
         if change.change == "deleted":
             return LeftOut(change.path, "the view did not show it", "kept")
         if self._is_of_repository(change):
             return None
-        return LeftOut(change.path, "the view hides what is there", "refused")
+        return LeftOut(change.path, "the view hides the file that is there", "refused")
 
     def _is_of_repository(self, change: Change) -> bool:
-        """Return whether git replaced a secret that it knows by another one: none is lost."""
+        """Return whether git replaced a secret that it knows by another: none is lost."""
         is_file = change.kind == "file" and change.path in self.changes.record.states
-        return is_file and self.history.had(change) and self.history.has_present(change.path)
+        return is_file and self.history.was_known(change) and self.history.is_known(change.path)
 
     def is_hidden(self, path: str) -> bool:
-        """Return whether the view did not show a path, or a folder that it lies in."""
+        """Return whether the view did not show a path, or a folder that contains it."""
         known = self._hidden.get(path)
         if known is None:
             folder, _ = split(path)
@@ -200,7 +200,7 @@ class Planning:
         return known
 
     def _decide_own(self, change: Change, repository: Repository) -> None:
-        """Of a repository's own folder nothing is copied; what does not travel is told."""
+        """Decide on a change in a repository's own folder: not copied; reported if left out."""
         left = self.judge.judge(repository, change)
         if left is None:
             self.done.add(change.path)
@@ -217,7 +217,7 @@ class Planning:
         return self.by_row(change, row) if row else None
 
     def _judge(self, path: str, *, is_link: bool = False) -> NameRow | None:
-        """The row of a path in the table of names, or one for what is told to run it."""
+        """Return a path's row in the table of names, or one for a file that a tool starts."""
         names = self.rules.names
         row = names.judge_link(path) if is_link else names.judge(path)
         row = row or self.environments.judge(path)
@@ -226,19 +226,19 @@ class Planning:
         return row
 
     def by_row(self, change: Change, row: NameRow) -> LeftOut | None:
-        """Return what a row of the table has to say to a change."""
+        """Return how a row of the table applies to a change."""
         consent, is_never = self.rules.consent, row.verdict == "never"
         if consent is not None and (not is_never or change.path in consent[0]):
             return None
-        if is_never:  # a version control system's folder is told once
+        if is_never:  # a version control system's folder is reported once
             path = control_folder(change.path) or change.path
             kind = "never" if self.repositories.is_there(path) else "kept"
             return LeftOut(path, row.why, kind)
-        if change.kind == "folder":  # what is in it is asked about
+        if change.kind == "folder":  # its contents are decided on instead
             return None
-        is_gone = change.change == "deleted"
-        had = self.history.was_without(change.path) if is_gone else self.history.had(change)
-        return None if had else LeftOut(change.path, row.why, "held")
+        is_gone, past = change.change == "deleted", self.history
+        is_old = past.was_without(change.path) if is_gone else past.was_known(change)
+        return None if is_old else LeftOut(change.path, row.why, "held")
 
     def _why_by_link(self, change: Change, links: Links) -> LeftOut | None:
         if change.kind != "link" or change.change in ("deleted", "times"):
@@ -262,7 +262,7 @@ class Planning:
         if path in self.done or self._is_in_new_folder(change):
             return None
         why = self.permission.why_refused(change, info)
-        if why and change.change == "times":  # they say nothing alone
+        if why and change.change == "times":  # times alone do not matter
             self.done.add(path)
             return None
         return LeftOut(path, why, "closed") if why else None
@@ -271,7 +271,7 @@ class Planning:
         return split(change.path)[0] in self.new_folders
 
     def _stays_inside(self, change: Change) -> bool:
-        """Return whether a folder can't give way to a file, as something in it stays."""
+        """Return whether a folder can't be replaced by a file because some of its entries stay."""
         if not replaces_folder(change):
             return False
         goes = {c.path for c in self.changes.changes if c.change == "deleted"} - self.left.keys()
@@ -286,7 +286,7 @@ class Planning:
         return bool(found)
 
     def _leave_replaced_folders(self) -> None:
-        """Leave a folder whole that was to give way to something else, and can't."""
+        """Leave out a whole folder that was to be replaced, if it can't be."""
         replaced = ""
         for change in self.changes.changes:
             if replaces_folder(change):
@@ -297,9 +297,9 @@ class Planning:
                 self.left.setdefault(change.path, None)
 
     def _leave_led_working_trees(self) -> None:
-        """Leave new files beside a new `.git` that leads to a repository, and is not committed.
+        """Leave out new files next to a new `.git` that points to a repository and is left out.
 
-        Of a submodule or worktree they would be in the way where the host makes it.
+        Files of a submodule or worktree would be in the way when the host creates it.
         """
         made = [c for c in self.changes.changes if c.change == "created"]
         gits = (c for c in made if c.kind != "folder" and c.path in self.left)
@@ -309,7 +309,7 @@ class Planning:
                 self.left.setdefault(change.path, None)
 
     def _leave_prevented_repositories(self) -> None:
-        """Leave whole repositories that can't be taken, with the files of their working trees."""
+        """Leave out whole repositories that can't be taken, with their working trees' files."""
         for outcome in self.outcomes.values():
             if outcome.left is None:
                 continue
@@ -325,7 +325,7 @@ class Planning:
                     self.left[change.path] = None
 
     def _leave_hollow_folders(self) -> None:
-        """Leave out new folders that would be empty only because what is in them is left out."""
+        """Leave out new folders that would be empty only because their contents are left out."""
         full, hollow = set(), set()
         for change in reversed(self.changes.changes):
             path, (folder, _) = change.path, split(change.path)
@@ -342,7 +342,7 @@ def _makes_folder(change: Change, info: os.stat_result | None) -> bool:
 
 
 def plan(changes: ChangeSet, rules: CommitRules, brought: BroughtObjects, read: Reader) -> Plan:
-    """Decide on every change. Repositories are read by `read`.
+    """Decide on every change. `read` reads repositories.
 
     Raises:
         OSError: the project or the contents can't be read.

@@ -1,1 +1,1 @@
-"""Names and links that decide on a change."""
+"""Rules on names and links that decide on a change."""

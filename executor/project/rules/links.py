@@ -1,4 +1,4 @@
-"""Links and environments that a run made: where they lead, and what their programs start."""
+"""Links and environments that a run made: the targets, and the programs that they start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from executor.project.view.tree import split
 
 MARKS = ("pyvenv.cfg", "conda-meta")
 _AT_TOP = frozenset({"bin", "scripts", "condabin", "pyvenv.cfg"})
-# At any depth: what Python loads on its start, and what `conda activate` sets or runs.
+# At any depth: files that Python loads when it starts, and those that `conda activate` uses.
 _ON_START = re.compile(
     r"(?:^|/)(?:conda-meta/state|[^/]*\.(?:pth|egg-link)|(?:site|user)customize(?:\.[^/]*)?"
     r"|__editable__[^/]*|_virtualenv\.py|(?:de)?activate\.d)(?=/|$)"
@@ -23,12 +23,12 @@ _ON_START = re.compile(
 STARTED = NameRow(
     "bin",
     ChangeVerdict.HELD,
-    "of an environment that was there before: it is run by whoever uses it",
+    "part of an earlier environment: it runs whenever that is used",
 )
 
 
 class Environments:
-    """Tells what belongs to an environment that was there, and which ones a run made (`made`)."""
+    """Finds files of earlier environments, and environments that a run made (`made`)."""
 
     def __init__(self, record: Record, changes: Collection[Change]) -> None:
         self._states = record.states
@@ -43,7 +43,7 @@ class Environments:
         ]
 
     def judge(self, path: str) -> NameRow | None:
-        """Return the row of what runs whenever an environment that was there is used."""
+        """Return the row for a path that runs whenever an earlier environment is used."""
         parts = path.split("/")
         names = [*map(fold, parts)]
         text = "/".join(names)
@@ -57,13 +57,13 @@ class Environments:
     def leave_torn(
         self, changes: Collection[Change], left: MutableMapping[str, LeftOut | None]
     ) -> None:
-        """Leave whole environments that the run made, if anything of them is left out."""
+        """Leave out whole environments that the run made, if any of their files is left out."""
         for top in self.made:
             below = [change.path for change in changes if is_below(change.path, {top})]
             first = next(filter(None, map(left.get, below)), None)
             if first is not None:
                 left.update(dict.fromkeys(below))
-                why = f"an environment comes as a whole, and {first.path}: {first.reason}"
+                why = f"an environment is committed as a whole; {first.path}: {first.reason}"
                 left[top] = LeftOut(top, why, "held")
 
     def _was_there(self, folder: str) -> bool:
@@ -75,35 +75,35 @@ class Environments:
         return known
 
 
-HOPS_MAX = 40  # as the kernel's own
-# What every view shows for reading only, and no program of a run can have written.
+HOPS_MAX = 40  # like the kernel's limit
+# Every view shows these read-only: no program of a run can have written them.
 SYSTEM_TREES = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt")
 
 
 class Links:
-    """Follows links by name alone: of the project, and of the changes that are to be applied."""
+    """Follows links by name alone: of the project, and of the changes to apply."""
 
     def __init__(
         self, project: str, link_at: Callable[[str], str | None], shown: Sequence[str]
     ) -> None:
-        """Ask `link_at` for the target of a relative path, None where there is no link."""
+        """Ask `link_at` for the target of a relative path, None if it is not a link."""
         self.project = project
         self.link_at = link_at
         self.trees = [os.path.realpath(tree) for tree in (*SYSTEM_TREES, *shown)]
 
     def why_refused(self, path: str, target: str) -> str:
-        """Return why a link of the project must not be made; nothing where it may."""
+        """Return why a link must not be made in the project; "" if it may."""
         if not target or "\0" in target:
-            return "it leads nowhere"
+            return "it points to nothing"
         if _goes_down_and_up(target):
-            # What it goes through may be exchanged for a link by a later run.
+            # A later run may replace the folder by a link.
             return "its target goes into a folder and out of it again"
         if not self._stays(os.path.dirname(os.path.join(self.project, path)), target):
-            return "it leads out of the project"
+            return "it points outside the project"
         return ""
 
     def _stays(self, beside: str, target: str) -> bool:
-        """Return whether a link in the folder `beside` ends in the project, or a system's tree."""
+        """Return whether a link in the folder `beside` points into the project or a shown tree."""
         at = "/" if target.startswith("/") else beside
         left = target.split("/")[::-1]
         hops = 1

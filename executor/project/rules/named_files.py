@@ -1,7 +1,7 @@
-"""Paths of a project that programs which start by themselves are told to run or to read.
+"""Paths in a project that automatically started programs are configured to run or read.
 
-git is asked what it is told, with the person's own environment. Of every value each word counts
-that may be a path, whatever the key. So do commands in the settings of agents, editors, shells.
+git prints its configuration, with the user's environment. Any word of any value counts if it
+may be a path, whatever the key. So do commands in settings of agents, editors, shells.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from executor.project.view.record import Record
 from executor.project.view.tree import find_inside
 from policy import real_path
 
-# What only a shell knows: a variable, what a command prints, braces, a glob.
+# Parts that only a shell can expand: a variable, a command's output, braces, a glob.
 _UNKNOWN = re.compile(
     r"\{\{.*?\}\}|\$\{[^}]*\}|\$\([^()]*\)|`[^`]*`|\$\w+\$?|\$[@*#?]|\{[^{}\s]*,[^{}\s]*\}|[*?]+"
 )
@@ -32,9 +32,9 @@ _BREAK = re.compile(r"[\s;&|<>(){}`]+")
 _QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
 _QUOTE = re.compile(r"[\"']")
 _MODULE = re.compile(r"(?:^|\s)(?:-\w*m|--module|module)[\s=:,]*([^\W\d][\w.]*)")
-_BLANK = "\1"  # one with a backslash before it, which is part of a word
-# In files with commands: comments, keys, what says which files are looked at or where a hook is
-# from, globs and regular expressions, permissions to read or write.
+_BLANK = "\1"  # a blank after a backslash, which is part of a word
+# Parts of files with commands that are not commands: comments, keys, selections of files or of a
+# hook's source, globs and regular expressions, permissions to read or write.
 _NO_COMMAND = re.compile(
     r"""^\s*\#.*$ | "(?!module")[^"\n]*"\s*:
       | ^([ \t]*)(?:-([ ]+))?(?:files|exclude|glob|rev|repo|name)\s*:.*\n?
@@ -45,9 +45,9 @@ _NO_COMMAND = re.compile(
 
 
 def split_words(text: str) -> set[str]:
-    """Return what may be a path, with quotes and escapes taken away, and the whole of the text.
+    """Return the words that may be paths, without quotes and escapes, and the whole text.
 
-    Of a word that is known in part only, the folder before that and each part after it count.
+    Of a partly unknown word, the folder before the unknown part and each part after it count.
     Modules are folders.
     """
     plain = text.replace("\\ ", _BLANK).replace("\\", "")
@@ -69,12 +69,12 @@ def split_words(text: str) -> set[str]:
 
 
 def keep_commands(text: str) -> str:
-    """Return a file's text without what is no command, as `exclude: ^docs/` and keys of JSON."""
+    """Return a file's text without the parts that are not commands, as `exclude: ^docs/`."""
     return _NO_COMMAND.sub(" ", text.replace(":*)", ")").replace("\\n", "\n"))
 
 
 def _parts(word: str) -> Iterator[str]:
-    """A word, an option's value, and the parts of `a=b`, `a:b`, `a,b` and `@a`."""
+    """Yield a word, an option's value, and the parts of `a=b`, `a:b`, `a,b` and `@a`."""
     word = word.strip("[]!,").removeprefix("file://")
     yield from (word, word.lstrip("-"), *re.split("[=:,@]", word))
     if word.startswith("-"):
@@ -82,10 +82,10 @@ def _parts(word: str) -> Iterator[str]:
 
 
 def in_project(names: ObeyedNames, record: Record) -> ObeyedNames:
-    """Return the table of names, with what leads to other names in this project.
+    """Return the table of names, with the names in this project that others point to.
 
-    A `CLAUDE.md` that is a link, a host's folder that a variable moved: whoever changes what they
-    lead to changes what is obeyed.
+    Examples are a link `CLAUDE.md`, or a host's folder that a variable moved: a change to the
+    target changes a file that tools load.
     """
     leads = [
         (link, inside)
@@ -96,7 +96,7 @@ def in_project(names: ObeyedNames, record: Record) -> ObeyedNames:
 
 
 def _leads(record: Record, names: ObeyedNames) -> Iterator[tuple[str, str]]:
-    """Each link that is obeyed, and the absolute path to which it leads."""
+    """Yield each link with a loaded name, and the absolute path of its target."""
     project = str(record.project)
     for path, kind in record.kinds():
         if kind == stat.S_IFLNK and names.judge_link(path):
@@ -105,7 +105,7 @@ def _leads(record: Record, names: ObeyedNames) -> Iterator[tuple[str, str]]:
 
 
 def _by_variables() -> Iterator[tuple[str, str]]:
-    """The names of hosts' folders, and where variables of this process have moved them."""
+    """Yield the names of hosts' folders, and where variables of this process have moved them."""
     for place, _, _ in MOVED:
         target = find_place(place, "", os.environ)
         if os.path.isabs(target):
@@ -114,20 +114,20 @@ def _by_variables() -> Iterator[tuple[str, str]]:
 
 
 BOUNDS: Final[Bounds] = (5.0, 1 << 20)
-"""What one question to git may take; past that nothing is known of its working tree."""
-WORDS_MAX: Final = 20_000  # that git is told
+"""Limits for one call of git; if it exceeds them, its working tree counts as unknown."""
+WORDS_MAX: Final = 20_000  # in git's configuration
 TREES_MAX, FILES_MAX, FOLDERS_MAX, FILE_BYTES_MAX = 256, 256, 16, 1 << 16
 _LIST = words(
     "-c safe.directory=* -c safe.bareRepository=all config -z --list --includes --show-origin"
 )
-# Values that are names of people, refs, places or colours, and no paths of programs or settings.
+# Values that are names of users, refs, places or colours, not paths of programs or settings.
 _PLAIN = re.compile(
     r"(?:user|author|committer|color|column|advice|safe|gui|maintenance|scalar)\..*"
     r"|init\.defaultbranch|core\.worktree|push\.default|merge\.(?:tool|conflictstyle)|diff\.tool"
     r"|branch\..*\.(?:merge|remote|pushremote|rebase)|submodule\..*\.(?:url|branch|active)"
     r"|remote\..*\.(?:fetch|push|url|pushurl)"
 )
-_VALUE = re.compile(r"(?:true|false|auto|[\d.]*)", re.I)  # and so are these
+_VALUE = re.compile(r"(?:true|false|auto|[\d.]*)", re.I)  # these, too
 _MISLEADING = re.compile("GIT_(?!CONFIG_)")  # as GIT_DIR, GIT_CONFIG
 _REFUSED = re.compile(b"not a git repository|invalid gitfile format")
 _INCLUDE = re.compile(r"include(?:if\..*)?\.path", re.DOTALL)
@@ -135,7 +135,7 @@ _VARIABLES = words(
     "GIT_SSH GIT_SSH_COMMAND GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_EXTERNAL_DIFF GIT_ASKPASS"
     " GIT_PROXY_COMMAND GIT_TEMPLATE_DIR GIT_EXEC_PATH EDITOR VISUAL PAGER SSH_ASKPASS BASH_ENV ENV"
 )
-_STARTED = words("git sh bash ssh less vi editor gpg")  # by git, and nobody need name them
+_STARTED = words("git sh bash ssh less vi editor gpg")  # git starts these even if not configured
 _FILES = word_set(
     ".mcp.json .envrc opencode.json opencode.jsonc mise.toml .mise.toml lefthook.yml lefthook.yaml"
     " .lefthook.yml .pre-commit-config.yaml .claude/settings.json .claude/settings.local.json"
@@ -146,20 +146,20 @@ _FILES = word_set(
 _FOLDERS = (".husky", ".run", ".idea/runConfigurations")
 _PACKAGES = word_set("node_modules site-packages dist-packages bower_components")
 _LAST_NAMES = {name.rpartition("/")[2] for name in _FILES}
-_CONTROL = re.compile(r"(?:^|/)\.git(?:/modules/.*)?\Z", re.DOTALL)  # asked of its working tree
+_CONTROL = re.compile(r"(?:^|/)\.git(?:/modules/.*)?\Z", re.DOTALL)  # known by its working tree
 _DATA = re.compile(
     r".*\.(?:md|txt|rst|xml|log|csv|html|css|svg|png|lock|info|jsonc?|toml|ya?ml|ini|cfg|conf)"
 )
-# Of direnv and mise: folders in which programs are searched, and what is read by a shell.
+# Of direnv and mise: folders in which programs are searched, and files that a shell reads.
 _SEARCHED = re.compile(r"\bPATH\b.*|\bPATH_add .*|\bsource(?:_\w+)? .*|_\.(?:path|source) .*")
 _MOVES = re.compile(r"(?:\bcd|\bpushd|-C)\s+([^;&|\n]+)")
-EXACT, SUFFIXED, BELOW = 0, 1, 2  # how far a word reaches: as it is, with a suffix, all below, too
+EXACT, SUFFIXED, BELOW = 0, 1, 2  # the reach of a word: itself; with a suffix; also all below
 Settings: TypeAlias = list[tuple[str, str, str]]  # file ("" for none), key, value
 
 
 @dataclass(slots=True)
 class NamedFiles:
-    """Answers for one project; all is asked for at the first question."""
+    """Named paths in one project; everything is read at the first question."""
 
     record: Record
     made: Iterable[str] = ()  # tops of working trees that a run made
@@ -168,13 +168,13 @@ class NamedFiles:
     _left: int = WORDS_MAX
 
     def why_named(self, path: str) -> str:
-        """Return what names a path, or something below it; "" if nothing does."""
+        """Return which file names a path, or a path below it; "" if none does."""
         if not self._above:
             self._above.add("")
             self._read()
         folded = _fold(path)
-        if folded in self._above:  # a link there would put other files in its place
-            return "what is told to start something below it"
+        if folded in self._above:  # a link there would replace the files below
+            return "a tool is configured to start a file below it"
         parts, name = folded.split("/"), folded.rfind("/") + 1
         reached = [(folded, EXACT), *(("/".join(parts[:n]), BELOW) for n in range(len(parts)))]
         stems = (at for at, character in enumerate(folded) if character == "." and at > name)
@@ -188,21 +188,21 @@ class NamedFiles:
         trees, files = self._find()
         with ThreadPoolExecutor(4) as pool:
             answers = (pool.map if len(trees) > 1 else map)(self._ask, trees[:TREES_MAX])
-            for tree, told in zip(trees, answers, strict=False):
-                if isinstance(told, str):
+            for tree, answer in zip(trees, answers, strict=False):
+                if isinstance(answer, str):
                     self._named[_fold(tree)] = (
-                        f"git, which can't say what it is told: {told}",
+                        f"cannot read git's configuration: {answer}",
                         BELOW,
                     )
                 else:
-                    self._take_settings(tree, told, trees)
+                    self._take_settings(tree, answer, trees)
         if self._left < 0 or len(trees) > TREES_MAX:
-            self._named[""] = "git, which is told too much to look at all of it", BELOW
+            self._named[""] = "git's configuration is too large to check all of it", BELOW
         for file in files[:FILES_MAX]:
             self._take_file(file)
 
     def _find(self) -> tuple[list[str], list[str]]:
-        """The folders in which git is asked, the top first, and files with commands."""
+        """Return the folders in which to ask git, the top first, and the files with commands."""
         trees, files, states = [""], [], self.record.states
         for path, _ in self.record.kinds():
             above, _, name = path.rpartition("/")
@@ -219,9 +219,9 @@ class NamedFiles:
         return list(dict.fromkeys(trees)), files
 
     def _ask(self, tree: str) -> Settings | str:
-        """Return what git is told in a folder; why that can't be known.
+        """Return git's configuration in a folder, or the reason why it can't be read.
 
-        Where git refuses to work it is told nothing: it starts nothing there either.
+        If git refuses to work there, its configuration is empty: it starts no program there.
         """
         project, found, met = str(self.record.project), Settings(), {""}
         env = {k: v for k, v in os.environ.items() if not _MISLEADING.match(k)} | {"LC_ALL": "C"}
@@ -242,7 +242,7 @@ class NamedFiles:
                 file = origin.removeprefix("file:") if origin.startswith("file:") else ""
                 key, _, value = setting.partition("\n")
                 found.append((file, key, value))
-                # One that is not taken in now may be after a switch of branches.
+                # A file that is not included now may be after a switch of branches.
                 place = _join(f"{project}/{tree}", os.path.dirname(file), value)
                 if _INCLUDE.fullmatch(key) and place not in met and os.path.isfile(place):
                     pending.append(place)
@@ -251,7 +251,7 @@ class NamedFiles:
 
     def _take_settings(self, tree: str, settings: Settings, trees: list[str]) -> None:
         folder = self.record.project / tree
-        # Of a project in a larger repository git tells origins from that one's top.
+        # If the project is in a larger repository, git names origins relative to the latter's top.
         tops = [folder] if tree or ".git" in self.record.states else [folder, *folder.parents]
         origins = {os.path.dirname(origin): 0 for origin, _, _ in settings}
         bases = [*map(str, tops), *(_join(str(top), at) for top in tops for at in origins)]
@@ -262,7 +262,7 @@ class NamedFiles:
         for origin, key, value in dict.fromkeys(settings):
             why = f"git: {key} in its configuration"
             for top in tops if origin else ():
-                self._hold(_join(str(top), origin), f"git: it reads {origin}", EXACT)
+                self._hold(_join(str(top), origin), f"git reads {origin}", EXACT)
             is_plain = _PLAIN.fullmatch(key) and "::" not in value
             is_name = key.startswith("credential.") and not {"/", "!"} & {*value}  # on PATH
             if is_plain or is_name or _VALUE.fullmatch(value):
@@ -270,10 +270,10 @@ class NamedFiles:
             self._left -= value.count(" ") + 1
             if self._left < 0:
                 break
-            # What updates a submodule starts in that one.
+            # The command that updates a submodule starts inside that submodule.
             more = [str(folder / tree) for tree in trees] if key.startswith("submodule.") else []
             command = shutil.which((value.lstrip("!").split() or [""])[0])
-            if command:  # which may be a link to here
+            if command:  # it may be a link into the project
                 self._hold(command, why, EXACT)
             is_command = command or key.startswith("alias.") or re.search(r"\s", value)
             lone = EXACT if is_command and not key.endswith(("path", "dir")) else BELOW
@@ -281,11 +281,11 @@ class NamedFiles:
             self._take_text(text, why, bases + more, lone)
 
     def _take_file(self, path: str) -> None:
-        """Take the commands of a file that some tool obeys."""
-        project, why = str(self.record.project), f"what reads {path}, which names it"
+        """Hold files that are named in the commands of a file that a tool loads."""
+        project, why = str(self.record.project), f"named in {path}, which a tool loads"
         try:
             data = read_head(f"{project}/{path}", FILE_BYTES_MAX)
-        except OSError:  # missing by now, a folder, or what never ends
+        except OSError:  # now missing, a folder, or endless
             return
         text = keep_commands(os.fsdecode(data))
         above = os.path.dirname(path)
@@ -295,12 +295,12 @@ class NamedFiles:
             self._take_text(found, why, bases, BELOW)
 
     def _take_text(self, text: str, why: str, bases: list[str], lone: int | None = None) -> None:
-        """Hold what the words of a command may name, in `bases` and in folders among the words.
+        """Hold files that a command's words may name, in `bases` and in folders among the words.
 
-        One without a slash reaches as far as `lone`; without that, only programs are held.
+        A word without a slash has the reach `lone`; if that is None, only programs are held.
         """
         found = split_words(text)
-        # What a run may make a folder, and what is one now: a command may be started in there.
+        # Folders that exist, or that a run may make: a command may be started in them.
         moved = {word for words in _MOVES.findall(text) for word in split_words(words)}
         places = [(word, _join(base, word)) for base in bases for word in found]
         inside = [

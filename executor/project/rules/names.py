@@ -1,7 +1,7 @@
-"""Two classes of names that tools obey: what a run may never change, and what a person looks at.
+"""Two classes of names that tools load: those that a run may never change, and those held.
 
-`names.toml` has the names. Where several rows cover a path, the more exact one counts for its
-place, and of places the strictest: `.cursor/rules/a` is held, `.cursor/rules/.vscode/a` is never
+`names.toml` has the names. If several rows match a path, the most exact row counts for its place,
+and of all places the strictest one: `.cursor/rules/a` is held, `.cursor/rules/.vscode/a` is never
 committed.
 """
 
@@ -19,26 +19,26 @@ from typing import TypeVar
 
 from base.globs import is_made_of
 
-# What NTFS and FAT call `.git` where they keep short names. Of others the long one is unknown.
+# The short name of `.git` in NTFS and FAT. For other short names the long one is unknown.
 _SHORT_OF_GIT = re.compile(r"git~\d+")
 _SHORT = re.compile(r"[^.]{1,7}~\d{1,6}(\.[^.]{0,3})?")
-# Format characters, fillers and selectors: file systems that fold names leave them out.
+# Format characters, fillers and selectors: file systems that fold names ignore them.
 _IGNORABLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
 )
 
 
-@lru_cache(maxsize=16_384)  # names of folders come again with each path below them
+@lru_cache(maxsize=16_384)  # names of folders recur with each path below them
 def fold(name: str) -> str:
-    """Return the form that all spellings of a name have in common.
+    """Return the common form of all spellings of a name.
 
-    Case, characters that show nothing (HFS+, casefolding ext4), compatible characters, streams, and
-    what Windows drops from the end. It is empty for a name of dots and spaces.
+    It drops case, invisible characters (HFS+, casefolding ext4), compatible characters, streams,
+    and endings that Windows drops. It is empty for a name of dots and spaces.
     """
     if name.isascii():
         low = name.lower()
     else:
-        # By upper case first: to some tables dotless i and long s are capitals' other forms.
+        # By upper case first: some tables treat dotless i and long s as other forms of capitals.
         upper = unicodedata.normalize("NFKC", _without_ignorable(name)).upper()
         low = _without_ignorable(unicodedata.normalize("NFKC", upper.casefold()))
     low = low.partition(":")[0].rstrip(". ")
@@ -46,7 +46,7 @@ def fold(name: str) -> str:
 
 
 def is_short(folded: str) -> bool:
-    """Return whether Windows may have made this name of a longer one, whichever that is."""
+    """Return whether Windows may have made this name from some longer one."""
     return "~" in folded and _SHORT.fullmatch(folded) is not None
 
 
@@ -55,7 +55,7 @@ def _without_ignorable(name: str) -> str:
 
 
 class ChangeVerdict(StrEnum):
-    """A verdict on a run's change. Held changes wait until a person takes them."""
+    """A verdict on a run's change. Held changes wait for the user's review."""
 
     NEVER = "never"
     HELD = "held"
@@ -67,11 +67,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class NameRow:
-    """A name, what becomes of changes to what bears it, and why.
+    """A name, the verdict on changes to files with it, and the reason.
 
     Attributes:
         pattern: as in `names.toml`; `parts` are the texts between stars of each name in it.
-        anywhere: it holds also below what tools produce.
+        anywhere: it also applies below folders that tools produce.
         is_whole: tools produce it, with all below.
     """
 
@@ -88,16 +88,16 @@ class NameRow:
         object.__setattr__(self, "parts", tuple(parts))
 
     def rank(self) -> tuple[int, bool, bool, int, int]:
-        """Return how exact it is: of two rows for one place the longer, then that without stars."""
+        """Return how exact it is: of two rows for a place the longer counts, then one without *."""
         text, is_top = self.pattern, self.pattern.startswith("/")
         return len(self.parts), "*" not in text, is_top, strictness(self), len(text)
 
     def spelling(self, given: T, folded: T) -> T:
-        """Return what counts: what passes has one spelling only."""
+        """Return the spelling to compare: committed names are compared unfolded."""
         return given if self.verdict is ChangeVerdict.COMMIT else folded
 
     def matches(self, given: Sequence[str], folded: Sequence[str], end: int) -> bool:
-        """Return whether the names up to an end bear the pattern; the last one is known to."""
+        """Return whether the names up to `end` match the pattern; the last one is known to."""
         start = end - len(self.parts)
         if start < 0 or (start and self.pattern.startswith("/")):
             return False
@@ -106,7 +106,7 @@ class NameRow:
 
 
 def strictness(row: NameRow | None) -> int:
-    """Return how much a row stops; it is the least for no row."""
+    """Return how strict a row is; -1 for no row."""
     return -1 if row is None else ("commit", "held", "never").index(row.verdict)
 
 
@@ -114,7 +114,7 @@ def _read_rows() -> Iterator[NameRow]:
     for group in TABLE["groups"]:
         is_whole = group["class"] == "produced"
         verdict = ChangeVerdict("commit" if is_whole else group["class"])
-        why, anywhere = f"obeyed by {group['who']}", group.get("anywhere", False)
+        why, anywhere = f"loaded by {group['who']}", group.get("anywhere", False)
         yield from (NameRow(p, verdict, why, anywhere, is_whole) for p in group["patterns"].split())
 
 
@@ -124,20 +124,20 @@ ROWS = tuple(_read_rows())
 CONTROLLED = NameRow(
     "CVS",
     ChangeVerdict.NEVER,
-    "of other version control systems nothing is committed, nor of a .git otherwise spelt",
+    "files of other version control systems, or of a .git in another spelling, are not committed",
 )
 UNKNOWN = NameRow(
-    ".*", ChangeVerdict.HELD, "a name in it begins with a dot, and is unknown: a tool may obey it"
+    ".*", ChangeVerdict.HELD, "an unknown name in it begins with a dot: a tool may load it"
 )
-SHORT = NameRow("*~*", ChangeVerdict.HELD, "a short name of Windows: a tool may obey the long one")
+SHORT = NameRow("*~*", ChangeVerdict.HELD, "a short Windows name: a tool may load the long one")
 
 
 @dataclass(frozen=True, slots=True)
 class ObeyedNames:
-    """The table's rows as the user's own file has moved them.
+    """The table's rows, with the changes of the user's own file.
 
-    `links` are paths of the project by which others are obeyed: what `.vscode -> conf/editor` leads
-    to is obeyed as `.vscode` is.
+    `links` maps paths of the project to names that point to them: the target of
+    `.vscode -> conf/editor` is judged like `.vscode`.
     """
 
     rows: tuple[NameRow, ...] = ROWS
@@ -145,13 +145,13 @@ class ObeyedNames:
     _find: Callable[[str], Sequence[NameRow]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Names of folders come again with each path below them.
+        # Names of folders recur with each path below them.
         object.__setattr__(self, "_find", lru_cache(maxsize=16_384)(_make_finder(self.rows)))
 
     def judge(self, path: str) -> NameRow | None:
-        """Return the row that a path of the project falls under; None if it is committed.
+        """Return the row that applies to a path of the project; None if it is committed.
 
-        A `.git` is never: whether it is a repository, which is taken otherwise, is asked before.
+        A `.git` is never committed: repositories are handled before this.
         """
         others = [*self._spellings(path)] if self.links else []
         if "\\" in path:  # a separator on Windows
@@ -159,9 +159,9 @@ class ObeyedNames:
         return max(map(self._judge, (path, *others)), key=strictness)
 
     def judge_link(self, path: str) -> NameRow | None:
-        """Return the row of a symbolic link: its own name's, or what is obeyed through it.
+        """Return the row of a symbolic link: by its name, or by a name below it.
 
-        A link `mise` or `tools` puts other files under the names that a tool looks for.
+        A link `mise` or `tools` puts other files under names that a tool looks for.
         """
         found = self.judge(path)
         names = [*map(fold, path.split("/"))]
@@ -173,7 +173,7 @@ class ObeyedNames:
         return found
 
     def with_links(self, links: Iterable[tuple[str, str]]) -> ObeyedNames:
-        """Return these names, where paths of the project lead to others: (link, real path)."""
+        """Return these names, with links from the project to other paths: (link, real path)."""
         met: dict[str, tuple[str, ...]] = {}
         for link, target in links:
             if self.judge_link(link):
@@ -209,7 +209,7 @@ class ObeyedNames:
 
 
 def _decide(best: Sequence[NameRow | None]) -> NameRow | None:
-    """Return the strictest of the rows that end at each name and that no longer one covers."""
+    """Return the strictest of the rows that end at a name and that no longer one covers."""
     found, covered = None, len(best)
     for at in range(len(best) - 1, -1, -1):
         row = best[at]
@@ -220,13 +220,13 @@ def _decide(best: Sequence[NameRow | None]) -> NameRow | None:
 
 
 def _make_finder(rows: Iterable[NameRow]) -> Callable[[str], Sequence[NameRow]]:
-    """Return a function that finds the rows whose last name a given one bears."""
+    """Return a function that finds the rows whose last name matches a given one."""
     literal: dict[str, list[NameRow]] = {}
     for row in rows:
         name = "*".join(row.parts[-1])
         literal.setdefault("*" if "*" in name else fold(name), []).append(row)
     starred = literal.pop("*", [])
-    # Most names have in them no text of any row with a star.
+    # Most names contain no text of any row with a star.
     texts = {max(row.parts[-1], key=len).lower() for row in starred}
     may_be_starred = re.compile("|".join(map(re.escape, sorted(texts)))).search
 
@@ -239,27 +239,27 @@ def _make_finder(rows: Iterable[NameRow]) -> Callable[[str], Sequence[NameRow]]:
 
 
 def is_control(name: str) -> bool:
-    """Return whether a name is a version control system's own, in any spelling."""
+    """Return whether a name, in any spelling, belongs to a version control system."""
     return name == "CVS" or fold(name) in CONTROL
 
 
 def control_folder(path: str) -> str:
-    """Return the version control system's folder that a path is, or lies in; "" for none."""
+    """Return the version control system's folder that is or contains a path; "" if none."""
     names = path.split("/")
     return "/".join(names[: next((n for n, name in enumerate(names, 1) if is_control(name)), 0)])
 
 
 @lru_cache(maxsize=8)
 def names_after(moves: tuple[tuple[str, str], ...]) -> ObeyedNames:
-    """Return the table as a user moves it: patterns, each with "never", "held" or "commit".
+    """Return the table with a user's changes: patterns, each with "never", "held" or "commit".
 
     Raises:
-        ValueError: a pattern or verdict means nothing, or is of a version control system's files.
+        ValueError: a pattern or verdict is invalid, or is for a version control system's files.
     """
     rows = {row.pattern: row for row in ROWS}
     for given, verdict in moves:
         check_move(given, verdict)
-        # Whoever names a row himself means it wherever it is.
+        # A user who names a row means it wherever it is.
         row = NameRow(_bare(given), ChangeVerdict(verdict), "your configuration names it", True)
         rows[row.pattern] = row
     return ObeyedNames(tuple(rows.values()))
@@ -269,21 +269,21 @@ NAMES = names_after(())
 
 
 def check_move(pattern: str, verdict: object) -> None:
-    """Try one row of `names_after`.
+    """Check one row of `names_after`.
 
     Raises:
         ValueError: as there.
     """
     if verdict not in [*ChangeVerdict]:
-        raise ValueError(f"{verdict!r} is none of {', '.join(ChangeVerdict)}")
+        raise ValueError(f"{verdict!r} is not one of {', '.join(ChangeVerdict)}")
     plain = _bare(pattern).removeprefix("/")
     names = plain.split("/")
     if not fold(names[0].replace("*", "")) or not all(map(fold, names)):
         raise ValueError(f"{plain!r} must be names with / between, and begin with more than a star")
     if any(map(is_control, names)):
-        raise ValueError("files by which a repository is controlled can't be moved")
+        raise ValueError("the verdict on files that control a repository can't be changed")
     if verdict == ChangeVerdict.COMMIT and "*" not in plain and NAMES.judge_link(plain) is None:
-        raise ValueError("no row covers it, so it is committed already")
+        raise ValueError("no row covers it, so it is already committed")
 
 
 def _bare(pattern: str) -> str:

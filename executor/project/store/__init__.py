@@ -1,1 +1,1 @@
-"""Change sets as data and on disk, until a person decides on them."""
+"""Change sets as data and on disk, until the user decides on them."""

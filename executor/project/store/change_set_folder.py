@@ -1,4 +1,4 @@
-"""One kept change set: its folder, the lines it would change, and a person's decision on it."""
+"""One stored change set: its folder, its diff, and the user's decision on it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TEXT_BYTES_MAX = 1 << 20
 
 
 def diff_lines(changes: Sequence[Change], project: Path, contents: int) -> Iterator[str]:
-    """Write lines of unified diffs, without ends; sizes and digests where something is no text.
+    """Yield lines of unified diffs, without line ends; sizes and digests of binary files.
 
     Raises:
         OSError: the project can't be read.
@@ -57,7 +57,7 @@ def diff_lines(changes: Sequence[Change], project: Path, contents: int) -> Itera
                 yield f"Binary: {_describe_now(before, old)} → {_describe_left(change)}"
             elif hunks is None:
                 sizes = texts.sizes(old, change.path)
-                yield f"{sizes}: git, which compares them, is not at hand"
+                yield f"{sizes}: git, which compares them, is not available"
             elif hunks.get(change.path):
                 yield "--- /dev/null" if change.change == "created" else f"--- a/{old}"
                 yield "+++ /dev/null" if change.change == "deleted" else f"+++ b/{change.path}"
@@ -65,7 +65,7 @@ def diff_lines(changes: Sequence[Change], project: Path, contents: int) -> Itera
 
 
 class _Texts:
-    """Texts and targets of links, of both sides."""
+    """Texts and targets of links, from both sides."""
 
     def __init__(self, project: Tree, contents: Tree) -> None:
         self._trees = (project, contents)
@@ -74,7 +74,7 @@ class _Texts:
         self.after: dict[str, bytes] = {}
 
     def add(self, change: Change) -> bool:
-        """Read both sides of a change, if both are texts."""
+        """Read both sides of a change; return whether both are texts."""
         project, contents = self._trees
         path, is_new, is_gone = change.path, change.change == "created", change.change == "deleted"
         try:
@@ -97,7 +97,7 @@ class _Texts:
         return path in self.before or path in self.after
 
     def sizes(self, old: str, new: str) -> str:
-        """Return how many bytes both sides have."""
+        """Return the sizes of both sides."""
         return f"{len(self.before.get(old, b''))} → {len(self.after.get(new, b''))} bytes"
 
 
@@ -128,7 +128,7 @@ def _describe_now(project: Tree, path: str) -> str:
     try:
         return f"{info.st_size} bytes, sha256 {digest_file(project, path)}" if info else "nothing"
     except OSError:
-        return "no regular file"
+        return "not a regular file"
 
 
 def _describe_left(change: Change) -> str:
@@ -138,12 +138,12 @@ def _describe_left(change: Change) -> str:
 
 
 MANIFEST, CONTENTS, BASES, REPOSITORIES = "manifest.json", "contents", "bases", "repositories"
-BASE_BYTES_MAX = 1 << 20  # of what lines can be merged with
+BASE_BYTES_MAX = 1 << 20  # of a former content stored to merge lines
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A change set that is kept."""
+    """A stored change set."""
 
     id: str
     project: Path
@@ -152,7 +152,7 @@ class Kept:
     size: int  # bytes of all contents
     staged: bool
     changes: tuple[Change, ...]
-    left_out: tuple[LeftOut, ...]  # why its paths wait; nothing of staged ones
+    left_out: tuple[LeftOut, ...]  # why its paths are held; empty if staged
     hidden: frozenset[str] = frozenset()
     takings: tuple[Taking, ...] = ()
 
@@ -160,10 +160,10 @@ class Kept:
 def write(folder: Path, kept: Kept, contents: int) -> None:
     """Write a change set into a new folder, its manifest last.
 
-    Digests of both sides go into it, by which a person's later decision is held true.
+    It includes digests of both sides, to check at the user's later decision.
 
     Raises:
-        OSError: the store can't be written, or a content not be read.
+        OSError: the store can't be written, or a content can't be read.
     """
     for name in (CONTENTS, BASES, REPOSITORIES):
         (folder / name).mkdir(mode=0o700, parents=True)
@@ -192,7 +192,7 @@ def write(folder: Path, kept: Kept, contents: int) -> None:
 
 
 def write_manifest(folder: Path, kept: Kept) -> None:
-    """Write, or replace, what says which changes a set has.
+    """Write or replace the list of a set's changes.
 
     Raises:
         OSError: the store can't be written.
@@ -206,12 +206,12 @@ def read_kept(folder: Path) -> Kept:
     """Read a change set as it was written.
 
     Raises:
-        OSError: there is none, or it can't be read.
+        OSError: it is missing, or can't be read.
         ValueError, KeyError, TypeError: another version wrote it.
     """
     text = (folder / MANIFEST).read_text(encoding="ascii")
     fields = json.loads(text)
-    if "id" not in fields:  # as it was written until 2026-11, which may go when that has expired
+    if "id" not in fields:  # format until 2026-11; remove this when such sets have expired
         for change in fields["changes"]:
             own = ((name, bytes.fromhex(value)) for name, value in change["xattrs"])
             change["xattrs"] = [(name, b64encode(value).decode()) for name, value in own]
@@ -224,13 +224,13 @@ def read_kept(folder: Path) -> Kept:
 
 
 def _digest_before(change: Change, project: Tree) -> str:
-    """That of the project's file, if it is still as it was."""
+    """Return the digest of the project's file, if that is unchanged; otherwise ""."""
     info = project.info(change.path)
     if info is None or change.before is None or state_of(info) != change.before:
         return ""
     try:
         return digest_file(project, change.path)
-    except OSError:  # no regular file
+    except OSError:  # not a regular file
         return ""
 
 
@@ -257,10 +257,10 @@ def _make_folder(tree: Tree, path: str) -> int:
 
 
 def find_paths(wanted: str, known: Iterable[str]) -> set[str]:
-    """Find what a person names of some paths: one and all that is below, or all that fit a pattern.
+    """Find the paths that a user names: one and all below it, or all that match a pattern.
 
-    A pattern has `*`, `?` or `[…]`, and `**` for any folders; one without a slash is of names in
-    any folder. A path that is there as it stands is no pattern.
+    A pattern has `*`, `?` or `[…]`, and `**` for any folders; without a slash it matches names in
+    any folder. An existing path is not treated as a pattern.
     """
     known, wanted = tuple(known), os.path.normpath(wanted)
     if wanted == ".":
@@ -273,7 +273,7 @@ def find_paths(wanted: str, known: Iterable[str]) -> set[str]:
 
 
 def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Return whether the names of a path, or of a folder that it is in, fit those of a pattern."""
+    """Return whether the names of a path, or of a folder above it, match those of a pattern."""
     if not pattern:
         return True
     if pattern[0] == "**":
@@ -284,22 +284,22 @@ def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 def make_rules(
     names: ObeyedNames, shown: Sequence[str], paths: Iterable[str], theirs: Iterable[str]
 ) -> CommitRules:
-    """Make rules of what a person said: paths by exact name, and those to take from the run."""
+    """Make rules from the user's choice: exact paths, and paths to take from the run."""
     plain = {*map(os.path.normpath, paths)}
     exactly = frozenset(plain.union(*map(_list_folders, plain)))
     return CommitRules(names, shown, (exactly, frozenset(map(os.path.normpath, theirs))))
 
 
 def _list_folders(path: str) -> set[str]:
-    """The folders that a path lies in."""
+    """Return the folders that contain a path."""
     return {*accumulate(path.split("/")[:-1], "{}/{}".format)}
 
 
 def select(kept: Kept, paths: Sequence[str], *, may_be_empty: bool = False) -> tuple[Change, ...]:
-    """The changes of some paths, of what is below them, and of new folders that they lie in.
+    """Select the changes at some paths, below them, and of new folders that contain them.
 
     Raises:
-        CommitError: the change set has nothing at one of the paths.
+        CommitError: the change set has no change at one of the paths.
     """
     known = [change.path for change in kept.changes]
     wanted: set[str] = set() if paths else set(known)
@@ -307,8 +307,8 @@ def select(kept: Kept, paths: Sequence[str], *, may_be_empty: bool = False) -> t
         found = find_paths(path, known)
         if not found and not may_be_empty:
             raise CommitError(
-                f"the changes {kept.id} have nothing at {path!r}",
-                f"`context-mode changes show {kept.id}` lists what they have",
+                f"no changes at {path!r} in {kept.id}",
+                f"List its changes: context-mode changes show {kept.id}",
             )
         wanted |= found.union(*map(_list_folders, found))
     return tuple(change for change in kept.changes if change.path in wanted)
@@ -316,11 +316,11 @@ def select(kept: Kept, paths: Sequence[str], *, may_be_empty: bool = False) -> t
 
 @contextmanager
 def as_change_set(kept: Kept, folder: Path, paths: Sequence[str]) -> Iterator[ChangeSet]:
-    """Some kept changes as those of a run that ends now.
+    """Yield stored changes as those of a run that ends now.
 
     Raises:
-        CommitError: there is nothing at one of the paths.
-        OSError: what was kept can't be read.
+        CommitError: there are no changes at one of the paths.
+        OSError: the stored files can't be read.
     """
     record = take(kept.project, kept.hidden)
     takings = {one.carried.control: one for one in kept.takings}
@@ -335,7 +335,7 @@ def as_change_set(kept: Kept, folder: Path, paths: Sequence[str]) -> Iterator[Ch
 def merge_conflicts(
     changes: ChangeSet, conflicts: Sequence[LeftOut], kept_in: Path
 ) -> Iterator[tuple[ChangeSet, frozenset[str]]]:
-    """The changes with texts for contents that both sides changed; the paths of these."""
+    """Yield the changes with merged texts where both sides changed a file; and their paths."""
     with (
         open_tree(changes.record.project) as project,
         open_tree(kept_in / BASES) as base,
@@ -359,7 +359,7 @@ def merge_conflicts(
 
 
 def _merge(path: str, *trees: Tree) -> bytes | None:
-    """The changes of two sides to a text: the project's, what it was before both, the run's."""
+    """Merge two sides' changes to a text: the project's, the former one, and the run's."""
     if any(tree.info(path) is None for tree in trees):
         return None
     ours, before, theirs = (read_some(tree, path, BASE_BYTES_MAX) for tree in trees)

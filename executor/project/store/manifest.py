@@ -1,4 +1,4 @@
-"""The changes of a run as data: what each one is, what is left out, and what came of them."""
+"""A run's changes as data: each change, those left out, and the resulting commit."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from executor.project.git.repository_import import Taking
 
 T = TypeVar("T")
-PREVENTED = ("conflict", "closed")  # by what the project is now; it may be otherwise later
-PREVENTING = (*PREVENTED, "repository")  # for which nothing of a person's decision is applied
+PREVENTED = ("conflict", "closed")  # by the project's present state; that may change
+PREVENTING = (*PREVENTED, "repository")  # with these, none of the user's choices is applied
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One entry that is not as it was. Of what is deleted, kind, mode and sizes are what it had."""
+    """One changed entry. For a deleted one, kind, mode and sizes are the former ones."""
 
     path: str
     change: str  # created, modified, deleted, renamed, mode or times
@@ -31,7 +31,7 @@ class Change:
     size: int
     mtime_ns: int
     target: str = ""  # of a link
-    source: str = ""  # what was renamed; of a created hard link, the unchanged file beside it
+    source: str = ""  # former path if renamed; of a new hard link, an unchanged file linked to it
     group: int = 0  # hard links to one another share a number; 0: none
     xattrs: tuple[tuple[str, bytes], ...] = ()
     sha256: str = ""
@@ -41,20 +41,20 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """All that a run changed; a change's content lies under its path in the folder `contents`."""
+    """The changes of a run; the content of each is at its path in the folder `contents`."""
 
     record: Record
     changes: tuple[Change, ...]
     contents: int  # a descriptor, which the caller closes
-    refused: tuple[LeftOut, ...]  # what cannot be brought anywhere
-    may_move: bool = False  # contents are nobody's afterwards: they need not be copied
-    repositories: tuple[Taking, ...] = ()  # what was kept of some; a run's are still to be read
+    refused: tuple[LeftOut, ...]  # changes that can't be committed anywhere
+    may_move: bool = False  # whether contents may be moved instead of copied: nobody needs them
+    repositories: tuple[Taking, ...] = ()  # those already read and stored; a run's are read later
 
 
 class CommitError(OSError):
-    """Nothing was brought in: the project can't be written, or it is too much.
+    """Nothing was committed: the project can't be written, or there are too many changes.
 
-    `hint` says what helps.
+    `hint` is the remedy.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -65,9 +65,9 @@ class CommitError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: what reached the project, what was left out, and the id of what is kept.
+    """A commit: the applied changes, those left out, and the id of those stored.
 
-    `id` is empty where nothing is kept.
+    `id` is empty if none are stored.
     """
 
     changed: tuple[Change, ...]
@@ -76,9 +76,9 @@ class Commit:
 
 
 def list_changes(changes: Sequence[Change], renames: Mapping[str, str]) -> tuple[Change, ...]:
-    """List changes that say something: renames as such, no times of folders whose entries changed.
+    """List the changes for users: with renames, without times of folders whose entries changed.
 
-    `renames` are new paths to old ones.
+    `renames` maps new paths to old ones.
     """
     paths = {change.path for change in changes}
     sources = {new: old for new, old in renames.items() if new in paths and old in paths}
@@ -93,9 +93,9 @@ def list_changes(changes: Sequence[Change], renames: Mapping[str, str]) -> tuple
 
 
 def encode(value: object) -> str:
-    """Write a dataclass as a line of JSON in ASCII; names that are not UTF-8 stay as they are.
+    """Write a dataclass as a line of JSON in ASCII; names that are not UTF-8 are preserved.
 
-    msgspec's own encoder refuses the half characters that stand for their bytes.
+    msgspec's own encoder refuses the surrogates that represent their bytes.
     """
     return json.dumps(msgspec.to_builtins(value, enc_hook=str))
 
@@ -104,6 +104,6 @@ def decode(kind: type[T], text: str) -> T:
     """Read what `encode` wrote.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: it is invalid.
     """
     return msgspec.convert(json.loads(text), kind, dec_hook=lambda inner, value: inner(value))

@@ -1,4 +1,4 @@
-"""Drafts of pages whose text runs brought into projects, until they are pushed as a run's."""
+"""Drafts of pages with texts from runs, recorded until they are pushed as a run's."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from executor.project.store.manifest import Change
 from executor.project.view.contents import digest_file
 from executor.project.view.tree import Tree
 
-DRAFTS_FOLDER = ".contexo"  # as ctxmode/config/file_names.py has it
+DRAFTS_FOLDER = ".contexo"  # as in ctxmode/config/file_names.py
 DRAFT_BYTES_MAX = 1 << 20  # a larger one is not pushed
 
 
 class RunDrafts:
     """Digests by absolute paths, in one file that only grows, for all projects of a user.
 
-    A path without a digest is no longer a run's.
+    A path with an empty digest no longer counts as a run's.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder of the changes that are kept."""
+        """Use the folder of stored changes."""
         self._path = folder / "run-drafts"
 
     def add(self, project: Path, changes: Iterable[Change], contents: Tree) -> None:
-        """Remember the drafts among changes, before they are applied.
+        """Record the drafts among changes, before they are applied.
 
         Raises:
             OSError: the file can't be written.
@@ -44,7 +44,7 @@ class RunDrafts:
         self.remember(found)
 
     def find(self, drafts: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
-        """Yield those that a run wrote, and whether they were edited since.
+        """Yield the drafts that a run wrote, and whether they were edited since.
 
         Raises:
             OSError: the file can't be read.
@@ -58,7 +58,7 @@ class RunDrafts:
                     yield path, not is_same
 
     def forget(self, drafts: Iterable[Path]) -> None:
-        """Take back what is known of drafts: they were pushed, or removed.
+        """Forget drafts that were pushed or removed.
 
         Raises:
             OSError: the file can't be written.
@@ -74,7 +74,7 @@ class RunDrafts:
         """
         if digests:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # A line's end first: the last line may be half a one, where a writer died.
+            # A line end first: if a writer died, the last line may be incomplete.
             text = "".join(f"\n{json.dumps(line)}" for line in digests.items())
             with open(self._path, "a", encoding="ascii") as file:
                 file.write(f"{text}\n")

@@ -1,4 +1,4 @@
-"""Change sets that are kept for a person to decide, and the journals of commits under way."""
+"""Change sets stored for the user's decision, and the journals of commits in progress."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ WAIT_S_MAX = 30.0
 
 
 class UnknownChangesError(LookupError):
-    """No change set has this id, or none that can be read; `candidates` are the nearest."""
+    """No readable change set has this id; `candidates` are the nearest."""
 
     def __init__(self, message: str, candidates: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -55,7 +55,7 @@ class UnknownChangesError(LookupError):
 
 
 class NothingToRead:
-    """A reader that refuses: kept repositories are known already. It is unpacked in `place`."""
+    """A reader that refuses: stored repositories were already read. Unpacks in `place`."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -70,7 +70,7 @@ class NothingToRead:
 
 
 class ChangeStore:
-    """Everything kept, below one folder of the user's state."""
+    """The stored changes, in one folder of the user's state."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -80,19 +80,19 @@ class ChangeStore:
         return self.folder / "kept"
 
     def journals(self, project: Path) -> Path:
-        """The folder of the journals of a project's commits."""
+        """Return the folder of the journals of a project's commits."""
         return self.folder / "journals" / _key_of(project)
 
     def brought(self) -> BroughtObjects:
-        """The names of git's objects that runs brought into any project."""
+        """Return the names of git's objects that runs added to any project."""
         return BroughtObjects(self.folder / "objects" / "all.names")
 
     @contextmanager
     def committing(self, project: Path) -> Iterator[None]:
-        """Be the only one that commits to a project, after those that died were seen to.
+        """Lock a project for one commit, after completing or undoing interrupted ones.
 
         Raises:
-            CommitError: others are at it for too long, or the store can't be written.
+            CommitError: others hold the lock for too long, or the store can't be written.
         """
         lock = self.folder / "locks" / _key_of(project)
         try:
@@ -105,23 +105,23 @@ class ChangeStore:
         except BlockingIOError:
             raise CommitError(
                 f"another run's changes were being committed to this project for over "
-                f"{WAIT_S_MAX:.0f} s; nothing of this one's is applied",
-                "run it again when that is done",
+                f"{WAIT_S_MAX:.0f} s; none of this run's are applied",
+                "Run it again when that is done.",
             ) from None
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
             raise CommitError(
-                f"changes can't be committed ({why}); nothing of them is applied",
-                f"see to the room and the permissions in {self.folder} and {project}",
+                f"cannot commit changes: {why}; none of them are applied",
+                f"Check free space and permissions of {self.folder} and {project}.",
             ) from error
 
     def bring_in(
         self, changes: ChangeSet, planned: Plan, *, all_or_nothing: bool
     ) -> tuple[bool, Sequence[LeftOut]]:
-        """Apply a plan while committing; whether that was done, and what was left (see `apply`).
+        """Apply a plan while committing; return whether that was done, and what `apply` left out.
 
         Raises:
-            CommitError: the project can't be written. Nothing is applied then.
+            CommitError: the project can't be written. Then nothing is applied.
         """
         brought = self.brought()
         for _, taking in planned.takings:
@@ -134,7 +134,7 @@ class ChangeStore:
     def keep(
         self, changes: ChangeSet, left_out: Sequence[LeftOut], *, label: str, staged: bool
     ) -> str:
-        """Keep changes with their contents, and repositories; the id to ask for them.
+        """Store changes with their contents, and repositories; return their id.
 
         Raises:
             OSError: the store can't be written.
@@ -163,28 +163,28 @@ class ChangeStore:
         return name
 
     def list(self, project: Path) -> Sequence[Kept]:
-        """Return what is kept for a project, newest first."""
+        """Return the change sets stored for a project, newest first."""
         place = Path(os.path.realpath(project))
         found = [kept for kept in map(self._read, self._names()) if kept]
         return sorted((k for k in found if k.project == place), key=lambda k: -k.made)
 
     def get(self, id: str) -> Kept:  # noqa: A002 - the usual name
-        """Return what is kept under an id, or under the only one that begins so.
+        """Return the change set with an id, or the only one whose id begins so.
 
         Raises:
-            UnknownChangesError: there is none.
+            UnknownChangesError: it does not exist.
         """
         names = self._names()
         fitting = [id] if id in names else [name for name in names if id and name.startswith(id)]
         if len(fitting) != 1:
             near = fitting or get_close_matches(id, names) or names[:5]
-            more = f"there are: {', '.join(near)}" if near else "none is kept"
-            raise UnknownChangesError(f"no changes are kept under {id!r}; {more}", near)
+            more = f"stored: {', '.join(near)}" if near else "none are stored"
+            raise UnknownChangesError(f"no changes with id {id!r} ({more})", near)
         kept = self._read(fitting[0])
         if kept is None:
             place = self._sets / fitting[0]
             raise UnknownChangesError(
-                f"another version kept the changes in {place}: they stay there", fitting
+                f"another version stored the changes in {place}: they stay there", fitting
             )
         return kept
 
@@ -201,17 +201,17 @@ class ChangeStore:
             return None
 
     def diff(self, kept: Kept, path: str | None) -> Iterator[str]:
-        """Lines of a unified diff against the project as it is now, of all or below one path.
+        """Yield lines of a unified diff against the present project: all, or below one path.
 
         Raises:
-            CommitError: there is nothing at the path.
-            OSError: what was kept can't be read.
+            CommitError: there are no changes at the path.
+            OSError: the stored files can't be read.
         """
         chosen = select(kept, [path] if path else [])
         with open_tree(self._sets / kept.id / change_set_folder.CONTENTS) as contents:
             yield from diff_lines(chosen, kept.project, contents.top)
 
-    def apply(  # noqa: PLR0913 - as a person may say it
+    def apply(  # noqa: PLR0913 - the options of a user
         self,
         id: str,  # noqa: A002
         paths: Sequence[str] = (),
@@ -222,14 +222,14 @@ class ChangeStore:
         merge: bool = False,
         shown: Sequence[str] = (),
     ) -> Commit:
-        """Apply kept changes with a person's consent: all, or some paths and what is below them.
+        """Apply stored changes with the user's approval: all, or some paths and those below them.
 
-        Held ones are applied; never ones where a path names them exactly. Any conflict applies
-        nothing. `theirs` names conflicting paths to take from the run; `merge` merges lines.
+        Held ones are applied; never-committed ones only if a path names them exactly. With any
+        conflict nothing is applied. `theirs` are paths to take from the run; `merge` merges lines.
 
         Raises:
-            UnknownChangesError: there is none of this id.
-            CommitError: the project can't be written, or is busy. Nothing is applied then.
+            UnknownChangesError: the id does not exist.
+            CommitError: the project can't be written, or is busy. Then nothing is applied.
         """
         kept = self.get(id)
         folder = self._sets / kept.id
@@ -268,7 +268,7 @@ class ChangeStore:
         return Commit(list_changes(applied, renames), (*planned.left_out, *late), name)
 
     def _keep_rest(self, kept: Kept, decided: Collection[str]) -> str:
-        """Keep what was not decided on yet; the id, empty where that is nothing."""
+        """Store the changes not yet decided on; return their id, "" without any."""
         rest = tuple(each for each in kept.changes if each.path not in decided)
         takings = tuple(one for one in kept.takings if one.carried.control not in decided)
         if not takings and all(each.kind == "folder" and each.change == "times" for each in rest):
@@ -280,8 +280,8 @@ class ChangeStore:
         return kept.id
 
     def expire(self) -> None:
-        """Forget what is older than seven days, and the oldest while all are over 4 GiB. By a clock
-        that may have leapt nothing is too old: a person has not decided on it yet."""
+        """Delete sets older than seven days, and the oldest while all exceed 4 GiB. If the clock
+        may have jumped, none is too old: the user has not decided on it yet."""
         found = [kept for kept in map(self._read, self._names()) if kept]
         now, room = time.time(), BYTES_MAX
         is_confirmed = clock.is_confirmed(now, AGE_S_MAX, (kept.made for kept in found))
@@ -293,7 +293,7 @@ class ChangeStore:
         self._remove_unfinished()
 
     def _remove_unfinished(self) -> None:
-        """Remove what a writer left that died."""
+        """Remove the folders of writers that died."""
         with contextlib.suppress(OSError):
             for entry in list(os.scandir(self._sets)):
                 age_s = time.time() - entry.stat(follow_symlinks=False).st_mtime
@@ -301,10 +301,10 @@ class ChangeStore:
                     remove(Path(entry.path))
 
     def drop(self, id: str) -> None:  # noqa: A002
-        """Forget a change set.
+        """Delete a change set.
 
         Raises:
-            UnknownChangesError: there is none of this id.
+            UnknownChangesError: the id does not exist.
         """
         self._forget(self.get(id).id)
 
@@ -314,15 +314,15 @@ class ChangeStore:
         remove(gone)
 
     def recover(self, project: Path) -> None:
-        """Complete, or take back, what a commit to this project left when it died.
+        """Complete or undo interrupted commits to this project.
 
         Raises:
-            CommitError: another commit is under way for too long.
+            CommitError: another commit takes too long.
         """
         with self.committing(Path(os.path.realpath(project))):
             pass
 
 
 def _key_of(project: Path) -> str:
-    """A name for what is stored of a project."""
+    """Return a name for files stored about a project."""
     return hashlib.sha256(os.fsencode(os.path.realpath(project))).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""A run's view of the project, and the changes that it left there."""
+"""A run's view of the project, and its changes there."""
 
 from base.lazy_exports import lend_names
 

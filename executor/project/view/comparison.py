@@ -1,4 +1,4 @@
-"""The changes that a run left in a view, an overlay's upper folder or a work copy."""
+"""The changes that a run made in a view: an overlay's upper folder or a work copy."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from executor.project.view.tree import FOLDER_FLAGS, Tree, in_tree_order, walk
 PATH_BYTES_MAX = 4095  # linux/limits.h, of a whole path with its end
 KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 PERMISSIONS = 0o777
-FIRST = "0/upper"  # in a room, of a view that was never renewed
+FIRST = "0/upper"  # in a room, if the view was never renewed
 
 
 def of_upper(upper: int, record: Record, room: str = "") -> ChangeSet:
-    """Read the changes from an overlay's upper folder, an open descriptor, which becomes theirs.
+    """Read the changes from an overlay's upper folder, an open descriptor that they then own.
 
-    What a run that is over has left in a `room` may be moved from there.
+    After a run, its files in a `room` may be moved from there.
 
     Raises:
         CommitError: there are more than can be applied.
-        OSError: it can't be read.
+        OSError: the folder can't be read.
     """
     own = as_the_host_has_it(upper, room) if room else None
     if own is not None:
@@ -47,11 +47,11 @@ def of_upper(upper: int, record: Record, room: str = "") -> ChangeSet:
 
 
 def of_copy(folder: Path, at_start: Mapping[str, EntryState], record: Record) -> ChangeSet:
-    """Read the changes from a work copy; `at_start` says what it was: `take(folder, ()).states`.
+    """Read the changes from a work copy; `at_start` is its first state: `take(folder, ()).states`.
 
     Raises:
         CommitError: there are more than can be applied.
-        OSError: it can't be read.
+        OSError: the copy can't be read.
     """
     with _compare(record, os.open(folder, FOLDER_FLAGS), at_start) as comparison:
         comparison.read_copy()
@@ -59,9 +59,9 @@ def of_copy(folder: Path, at_start: Mapping[str, EntryState], record: Record) ->
 
 
 def as_the_host_has_it(upper: int, room: str) -> int | None:
-    """Open the same folder below `room`, the host's, out of which a file can be renamed.
+    """Open the same folder below the host's `room`, from which a file can be renamed.
 
-    What a sandbox hands over is reached through a mount of its own, which no rename crosses.
+    A folder from a sandbox is on a separate mount, and no rename crosses mounts.
     """
     with contextlib.suppress(OSError):
         opened = os.open(f"{room}/{FIRST}", FOLDER_FLAGS)
@@ -73,7 +73,7 @@ def as_the_host_has_it(upper: int, room: str) -> int | None:
 
 @contextlib.contextmanager
 def _compare(record: Record, view: int, was: Mapping[str, EntryState]) -> Iterator[_Comparison]:
-    """Compare with a view, whose descriptor is closed only after an error."""
+    """Compare with a view; close its descriptor only after an error."""
     try:
         project = os.open(record.project, FOLDER_FLAGS)
         try:
@@ -87,9 +87,9 @@ def _compare(record: Record, view: int, was: Mapping[str, EntryState]) -> Iterat
 
 
 class _Comparison:
-    """Gathers the changes between a view, entry by entry, and a record.
+    """The changes between a view and a record, collected entry by entry.
 
-    `was` says how the view's own entries were at its start: their sizes, modes and times.
+    `was` has the view's own entries at its start: their sizes, modes and times.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class _Comparison:
         self._path_bytes_max = PATH_BYTES_MAX - len(os.fsencode(record.project)) - 2
 
     def read_upper(self) -> None:
-        """Compare all that is in an upper folder."""
+        """Compare everything in an upper folder."""
         gone: list[str] = []
         opaque: list[str] = []
         deep: list[str] = []
@@ -129,7 +129,7 @@ class _Comparison:
             self._delete_below(path)
 
     def read_copy(self) -> None:
-        """Compare all that is in a work copy with what it was."""
+        """Compare everything in a work copy with its first state."""
         seen: set[str] = set()
         deep: list[str] = []
         for prefix, descriptor, entries in walk(self.view.top, lambda _: True, deep.append):
@@ -146,10 +146,10 @@ class _Comparison:
                 self._delete(path)
 
     def _refuse_deep(self, paths: list[str]) -> None:
-        self.refused += [LeftOut(path, "it lies too deep to be read", "refused") for path in paths]
+        self.refused += [LeftOut(path, "it is too deep to be read", "refused") for path in paths]
 
     def _look(self, path: str, info: os.stat_result, place: str) -> None:
-        """Compare one entry of the view, which `place` reaches if it is not a link."""
+        """Compare one entry of the view, which is at `place` unless it is a link."""
         self._present.add(path)
         kind = KINDS.get(stat.S_IFMT(info.st_mode))
         if kind is None:
@@ -160,7 +160,7 @@ class _Comparison:
             return
         if kind == "file" and info.st_nlink > 1:
             self._linked.setdefault(info.st_ino, []).append(path)
-        # Let this user read what its program closed to itself, too.
+        # Let this user also read files that its program made unreadable.
         needed = {"file": 0o400, "folder": 0o700, "link": 0}[kind]
         if info.st_mode & needed != needed and not capabilities.holds(capabilities.DAC_OVERRIDE):
             os.chmod(place, stat.S_IMODE(info.st_mode) | needed)
@@ -183,12 +183,12 @@ class _Comparison:
         if len(self.changes) > CHANGES_MAX or self._bytes > CHANGED_BYTES_MAX:
             raise CommitError(
                 f"the run changed more than {CHANGES_MAX:,} entries or "
-                f"{CHANGED_BYTES_MAX >> 30} GiB; nothing of it is applied",
-                "have it write to a folder outside the project, or in several runs",
+                f"{CHANGED_BYTES_MAX >> 30} GiB; none of its changes are applied",
+                "Write to a folder outside the project, or use several runs.",
             )
 
     def _difference(self, path: str, info: os.stat_result, kind: str, own: Attributes) -> str:
-        """Return what differs: created, modified, mode, times, or nothing."""
+        """Return the kind of difference: created, modified, mode, times, or ""."""
         before, was = self.record.states.get(path), self.was.get(path)
         if before is None or was is None:
             return "created"
@@ -217,7 +217,7 @@ class _Comparison:
             return None
 
     def _has_attributes(self, path: str, kind: str, own: Attributes) -> bool:
-        """Return whether the project's entry has the same, or is gone meanwhile."""
+        """Return whether the project's entry has the same attributes, or is gone."""
         try:
             if kind == "folder":
                 return attributes(self.project.folder(path)) == own
@@ -227,16 +227,16 @@ class _Comparison:
             return True
 
     def _delete(self, path: str) -> None:
-        """Have a path of the record, and all below it, be deleted, unless the view has it."""
+        """Record the deletion of a path and all below it, except entries that the view has."""
         if path in self.record.states:
             self._note_deletion(path)
             self._delete_below(path)
         elif path not in self._present:
-            # It came after the record, or was never shown: that it is gone says nothing of ours.
+            # It came after the record, or was never shown: its absence says nothing about the run.
             self._add(Change(path, "deleted", "file", 0, 0, 0))
 
     def _delete_below(self, path: str) -> None:
-        """Have all that the record has below a folder be deleted, unless the view has it."""
+        """Record the deletion of all entries below a folder, except those that the view has."""
         if not self._sorted:
             self._sorted = sorted(self.record.states)
         first = bisect_left(self._sorted, f"{path}/")
@@ -253,7 +253,7 @@ class _Comparison:
         self.changes[path] = Change(*fields, before=state)
 
     def result(self) -> ChangeSet:
-        """Return all of the changes, folders first."""
+        """Return all changes, folders first."""
         for number, paths in enumerate(self._linked.values(), 1):
             if len(paths) > 1:
                 self._tie(number, sorted(paths))
@@ -261,7 +261,7 @@ class _Comparison:
         return ChangeSet(self.record, tuple(order), self.view.top, tuple(self.refused))
 
     def _tie(self, number: int, paths: list[str]) -> None:
-        """Have hard links to one another share a number, and know an unchanged one among them."""
+        """Give hard links to one file a common number, and an unchanged link as their source."""
         found = [self.changes.get(path) for path in paths]
         linked = [one for one in found if one and one.change in ("created", "modified")]
         others = {*paths} - {one.path for one in linked}

@@ -1,4 +1,4 @@
-"""Contents and attributes of files: compared or copied, whatever is done to them meanwhile."""
+"""Contents and attributes of files: compared or copied, even if they change during that."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from executor.project.view.tree import Tree
 Attributes = tuple[tuple[str, bytes], ...]
 _OVERLAYS = "user.overlay."
 OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
-# An upper layer that lies elsewhere, or is only half there, is none that we can read.
-# What a program calls so itself, the kernel writes with a further `overlay.`.
+# An upper layer that is partly elsewhere, or incomplete, is not one that we can read. If a program
+# uses these names, the kernel adds another `overlay.`.
 UNREADABLE = frozenset(
     f"{space}.overlay.{what}" for space in ("user", "trusted") for what in ("redirect", "metacopy")
 )
 
 
 def attributes(place: int | str) -> Attributes:
-    """Read those of an open file, or of a path that is not a link, in order; () without any."""
+    """Read the attributes of an open file, or of a path that is not a link, sorted by name."""
     try:
         names = os.listxattr(place)
     except OSError:
@@ -32,7 +32,7 @@ def attributes(place: int | str) -> Attributes:
 
 
 def set_attributes(place: int | str, wanted: Attributes) -> None:
-    """Give a file, which is not a link, just these; a file system without them goes without."""
+    """Give a file, not a link, exactly these attributes; ignore file systems without attributes."""
     present = dict(attributes(place))
     with contextlib.suppress(OSError):
         for name, value in wanted:
@@ -43,10 +43,10 @@ def set_attributes(place: int | str, wanted: Attributes) -> None:
 
 
 def remove_layers(descriptor: int) -> None:
-    """Take from a file what an overlay has noted on it for itself.
+    """Remove an overlay's own attributes from a file.
 
     Raises:
-        OSError: it can't be taken.
+        OSError: one can't be removed.
     """
     try:
         names = os.listxattr(descriptor)
@@ -58,10 +58,10 @@ def remove_layers(descriptor: int) -> None:
 
 
 def is_opaque(descriptor: int) -> bool:
-    """Return whether a folder of an upper layer hides all that lies below it.
+    """Return whether a folder of an upper layer hides everything below it.
 
     Raises:
-        OSError: it is more than a plain upper folder.
+        OSError: it is not a plain upper folder.
     """
     try:
         names = os.listxattr(descriptor)
@@ -71,7 +71,7 @@ def is_opaque(descriptor: int) -> bool:
         raise
     values = {os.getxattr(descriptor, name) for name in OPAQUE if name in names}
     if values - {b"y"} or not UNREADABLE.isdisjoint(names):
-        raise OSError(errno.EUCLEAN, "the upper layer is not whole in itself")
+        raise OSError(errno.EUCLEAN, "the upper layer is incomplete")
     return bool(values)
 
 
@@ -79,7 +79,7 @@ CHUNK_BYTES = 1 << 20
 
 
 def same_content(here: Tree, there: Tree, path: str, was: EntryState) -> bool:
-    """Return whether a file has the same bytes in two trees; not if `there` is not as it `was`."""
+    """Return whether a file has the same bytes in two trees; False if `there` it changed."""
     try:
         with here.opened(path) as one, there.opened(path) as other:
             return state_of(os.fstat(other)) == was and have_same_bytes(one, other)
@@ -88,7 +88,7 @@ def same_content(here: Tree, there: Tree, path: str, was: EntryState) -> bool:
 
 
 def have_same_bytes(one: int, other: int) -> bool:
-    """Return whether the same is left to be read from two open files.
+    """Return whether the rest of two open files is the same.
 
     Raises:
         OSError: one can't be read.
@@ -100,10 +100,10 @@ def have_same_bytes(one: int, other: int) -> bool:
 
 
 def read_up_to(descriptor: int, size: int) -> bytes:
-    """Read an open file from where it stands: so many bytes, or fewer at its end.
+    """Read an open file from its position: `size` bytes, or up to its end.
 
     Raises:
-        OSError: as the kernel reports it.
+        OSError: reading failed.
     """
     data = os.read(descriptor, size)
     while len(data) < size and (more := os.read(descriptor, size - len(data))):
@@ -112,7 +112,7 @@ def read_up_to(descriptor: int, size: int) -> bytes:
 
 
 def digest_file(tree: Tree, path: str, kind: str = "sha256", preamble: bytes = b"") -> str:
-    """Compute the digest of a regular file in hexadecimal, of a preamble and its content.
+    """Compute the digest, in hexadecimal, of a preamble and a regular file's content.
 
     Raises:
         OSError: it is not a regular file, or can't be read.
@@ -127,7 +127,7 @@ def digest_file(tree: Tree, path: str, kind: str = "sha256", preamble: bytes = b
 
 
 def read_some(tree: Tree, path: str, bytes_max: int) -> bytes | None:
-    """Read a small regular file: nothing if none is there; None if it is larger, or not a file."""
+    """Read a small regular file: b"" if it is missing; None if it is larger, or not a file."""
     if tree.info(path) is None:
         return b""
     try:
@@ -142,24 +142,24 @@ def read_some(tree: Tree, path: str, bytes_max: int) -> bytes | None:
 SMALL_BYTES = 1 << 17
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# What the kernel says where it can't copy between two files by itself.
+# The kernel's errors if it can't copy between two files by itself.
 _UNABLE = frozenset(
     {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.ETXTBSY}
 )
 
 
 def copy(source: int, target: int) -> None:
-    """Copy all of a file but its holes, sharing blocks where the file system can.
+    """Copy a file except its holes, sharing blocks if the file system can.
 
-    That is what copy_file_range(2) does. To share what was just written the file system first
-    brings it to the disk, so that small files are copied by hand.
+    copy_file_range(2) does that. To share blocks just written, the file system first writes them
+    to disk: so small files are copied by hand.
 
     Raises:
         OSError: it is not a regular file, or can't be read or written.
     """
     info = os.fstat(source)
     if not stat.S_ISREG(info.st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file")
+        raise OSError(errno.EINVAL, "not a regular file")
     at, size = 0, info.st_size
     if 0 < size <= SMALL_BYTES:
         at = os.write(target, os.read(source, size))
@@ -175,7 +175,7 @@ def copy(source: int, target: int) -> None:
 
 
 def _pass_on(source: int, target: int, at: int, end: int) -> int:
-    """Copy the bytes from `at` to `end`; where it came to, as the file may end before."""
+    """Copy the bytes from `at` to `end`; return the end reached, as the file may be shorter."""
     while at < end:
         passed = 0
         try:

@@ -1,8 +1,8 @@
-"""The project as it was when a view of it began.
+"""The project's state when a view of it began.
 
-A whole record has read the state of every entry. Any other has read folders alone, and tells the
-rest from what it is by now: whatever is done to an entry sets its time of change, which no program
-can set back. What changed last before that moment still is what it was then.
+A whole record has read the state of every entry. Any other has read only folders, and derives the
+rest from the present state: every change to an entry sets its time of change, which no program can
+set back. An entry last changed before that moment is still in the same state.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from executor.project.view.search import Folder, ProjectSearch
 
 ENTRIES_MAX = 2_000_000
-# The most that one run may change of a project, and how often that is looked at.
+# Limits on one run's changes to a project, and the interval of checks.
 CHANGED_BYTES_MAX = 4 << 30
 CHANGES_MAX = 1_000_000
 INTERVAL_S = 0.1
 PLAIN = frozenset({stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK})
-# The coarsest time stamps in use are FAT's, of 2 s: a later change could bear the same.
+# The coarsest time stamps in use are FAT's, of 2 s: a later change could have the same one.
 SETTLED_NS = 2_000_000_000
-# File systems of this machine's own clock whose renames, too, set the time of change.
+# File systems that use this machine's clock and set the time of change for renames, too.
 TRUSTED = frozenset({"btrfs", "ext2", "ext3", "ext4", "tmpfs", "xfs"})
-CLOCK_REALTIME_COARSE = 5  # linux/time.h: what most time stamps are taken from
+CLOCK_REALTIME_COARSE = 5  # linux/time.h: the source of most time stamps
 STEP_NS_MAX = 1_000_000
 COARSEST_NS = 1_000_000_000
 WAIT_S = 0.0005
@@ -43,7 +43,7 @@ _STATE = attrgetter("st_mode", "st_size", "st_mtime_ns", "st_ctime_ns", "st_ino"
 
 
 class EntryState(NamedTuple):
-    """One entry as the kernel told of it; whatever is written to it changes one of these."""
+    """The state of one entry; every write to it changes one of these."""
 
     mode: int
     size: int
@@ -53,8 +53,8 @@ class EntryState(NamedTuple):
 
 
 def state_of(info: os.stat_result) -> EntryState:
-    """Return the part of the kernel's record of an entry by which a change shows."""
-    # As its own constructor does, at a third of its price.
+    """Return the parts of the kernel's data on an entry that change with it."""
+    # Like its own constructor, in a third of the time.
     return tuple.__new__(EntryState, _STATE(info))
 
 
@@ -62,8 +62,8 @@ def state_of(info: os.stat_result) -> EntryState:
 class Record:
     """A project at one moment.
 
-    `states` and `hidden` are by relative path. The view does not show what is hidden, nor
-    anything below it: secrets, denied paths, sockets, FIFOs, devices, other mounts.
+    `states` and `hidden` are by relative path. The view does not show hidden paths, nor
+    anything below them: secrets, denied paths, sockets, FIFOs, devices, other mounts.
     """
 
     project: Path
@@ -71,21 +71,21 @@ class Record:
     hidden: frozenset[str]
 
     def kinds(self) -> Iterator[tuple[str, int]]:
-        """List every path, and the kind of what was there (`stat.S_IFMT`)."""
+        """List every path with the kind of its entry (`stat.S_IFMT`)."""
         if isinstance(self.states, Past):
             return self.states.kinds()
         return ((path, stat.S_IFMT(state.mode)) for path, state in self.states.items())
 
     def settle(self) -> None:
-        """Wait, for milliseconds at most, until a program may begin to change the project.
+        """Wait, for some milliseconds, until a program may begin to change the project.
 
-        Without that all that the program changes of what was there is a conflict.
+        Without that, every change by the program to an existing file is a conflict.
         """
         if isinstance(self.states, Past):
             self.states.moment.pass_by()
 
     def close(self) -> None:
-        """Close what was opened to tell what was there; the record can still be used."""
+        """Close descriptors opened to read former states; the record can still be used."""
         if isinstance(self.states, Past):
             self.states.close()
 
@@ -106,7 +106,7 @@ def take(project: Path, hidden: Iterable[str]) -> Record:
             for entry in entries:
                 try:
                     info = entry.stat(follow_symlinks=False)
-                except OSError:  # gone meanwhile
+                except OSError:  # gone in the meantime
                     continue
                 path = prefix + entry.name
                 states[path] = state_of(info)
@@ -120,7 +120,7 @@ def take(project: Path, hidden: Iterable[str]) -> Record:
 
 
 def begin(search: ProjectSearch) -> Record:
-    """Record a project as it is now by its folders alone; to be settled.
+    """Record a project's present state by its folders alone; `settle` must follow.
 
     Raises:
         RequestError: the project has too many entries.
@@ -130,7 +130,7 @@ def begin(search: ProjectSearch) -> Record:
     project = os.path.realpath(search.project)
     found = search.look(everywhere=True)
     unseen = {*found.secrets, *found.special, *mounts_in(project)}
-    unseen.update(  # what is gone meanwhile, or lies too deep
+    unseen.update(  # folders that are gone, or too deep
         path
         for path, folder in found.folders.items()
         if not folder.state.mode or path.count("/") == DEPTH_MAX
@@ -142,7 +142,7 @@ def begin(search: ProjectSearch) -> Record:
 
 
 def is_trusted(project: str) -> bool:
-    """Return whether the file system of a project stamps what changes as `begin` needs it."""
+    """Return whether the project's file system sets times of change as `begin` needs them."""
     try:
         if os.stat(project).st_ctime_ns % COARSEST_NS == 0:  # small inodes have whole seconds
             return False
@@ -153,26 +153,26 @@ def is_trusted(project: str) -> bool:
     above = [
         (len(path), at, kind) for at, (path, kind, _) in mounts if inside(path.rstrip("/") + "/")
     ]
-    return bool(above) and max(above)[-1] in TRUSTED  # of two at one path the later one is seen
+    return bool(above) and max(above)[-1] in TRUSTED  # of two at one path the later is in effect
 
 
 def too_many_entries() -> RequestError:
-    """Return the error of a project that can't be looked through for every run."""
+    """Return the error for a project that is too large to search for every run."""
     return RequestError(
         f"the project has over {ENTRIES_MAX:,} entries: too many to be searched for secrets, and "
-        "to run a program in that may change it",
-        "start in the folder of the project that the program is about",
+        "to run a program that may change it",
+        "Start in the folder of the project that the program is about.",
     )
 
 
 def mounts_in(project: str) -> Iterator[str]:
-    """List what is mounted below a project, by relative path: a view does not show it."""
+    """List the mounts below a project, by relative path: a view does not show them."""
     with contextlib.suppress(OSError):
         yield from (path[len(project) + 1 :] for path in mounts_below(project))
 
 
 def is_below(path: str, tops: frozenset[str] | set[str]) -> bool:
-    """Return whether a path or a folder that it lies in is one of `tops`."""
+    """Return whether a path, or a folder that contains it, is one of `tops`."""
     while path:
         if path in tops:
             return True
@@ -181,27 +181,27 @@ def is_below(path: str, tops: frozenset[str] | set[str]) -> bool:
 
 
 class Moment:
-    """A moment that time stamps are held against, once `pass_by` has returned."""
+    """A moment to compare time stamps with, once `pass_by` has returned."""
 
     def __init__(self) -> None:
-        """Take the time of now."""
+        """Use the present time."""
         self._steps = _offset()
         self._is_over = False
         self.ns = time.time_ns()
 
     def pass_by(self) -> None:
-        """Wait, for about one tick of the clock, until no new stamp can seem to be older."""
+        """Wait about one tick of the clock, until no new stamp can seem older than this."""
         until = time.monotonic() + WAIT_S_MAX
         while time.clock_gettime_ns(CLOCK_REALTIME_COARSE) <= self.ns:
-            if time.monotonic() > until:  # it was set back
+            if time.monotonic() > until:  # the clock was set back
                 return
             time.sleep(WAIT_S)
         self._is_over = True
 
     def is_after(self, stamp_ns: int) -> bool:
-        """Return whether a stamp was certainly taken before this moment, or at it.
+        """Return whether a stamp was certainly made before this moment, or at it.
 
-        One that ends in zeros may be a rounded one, and stands for all that are rounded to it.
+        A stamp that ends in zeros may be rounded; then the latest possible time counts.
         """
         grain = 1
         while grain < COARSEST_NS and stamp_ns % (grain * 10) == 0:
@@ -214,18 +214,18 @@ class Moment:
 
 
 def _offset() -> int:
-    """Return how far the clock is from one that nobody sets; whoever was held up says less."""
+    """Return the distance from a clock that nobody sets; delays only make a result smaller."""
     return max(time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME) for _ in range(5))
 
 
 class Past(Mapping[str, EntryState]):
-    """The entries of a project as they were at a moment, by relative path.
+    """The entries of a project at a moment in the past, by relative path.
 
-    One of which that can't be told any more has a state that no entry has: only its kind is known.
+    If an entry's state is no longer known, it gets one that no entry has: only its kind is known.
     """
 
     def __init__(self, project: str, moment: Moment, folders: Mapping[str, Folder]) -> None:
-        """Look at the project only when asked."""
+        """Read the project only when asked."""
         self.moment = moment
         self._project = project
         self._folders = folders
@@ -234,7 +234,7 @@ class Past(Mapping[str, EntryState]):
         self._is_lost = False
 
     def close(self) -> None:
-        """Close what was opened; what was told stays known."""
+        """Close descriptors; states read so far stay known."""
         if self._tree is not None:
             self._tree.forget()
             os.close(self._tree.top)
@@ -259,7 +259,7 @@ class Past(Mapping[str, EntryState]):
         return self._told[path]
 
     def kinds(self) -> Iterator[tuple[str, int]]:
-        """List every path, and the kind of what was there (`stat.S_IFMT`)."""
+        """List every path with the kind of its entry (`stat.S_IFMT`)."""
         for path, folder in self._folders.items():
             prefix = f"{path}/" if path else ""
             for name, kind in folder.kinds.items():
@@ -271,7 +271,7 @@ class Past(Mapping[str, EntryState]):
         return folder.kinds.get(name) if folder else None
 
     def _state(self, path: str, kind: int) -> EntryState:
-        """Return what an entry is now, if it lies in its folder as before, and did not change."""
+        """Return an entry's present state, if it is in the same folder and did not change."""
         above, name = split(path)
         with contextlib.suppress(OSError):
             if self._tree is None:

@@ -1,7 +1,7 @@
-"""The folders of a project and what of it calls for a guard: read again only where one has changed.
+"""The folders of a project, with their secrets and special files: read again only if changed.
 
-A folder is listed anew when its time of change differs, which no program can set back. So it is
-when that time is so recent that a later change could bear the same.
+A folder is listed again if its time of change differs, which no program can set back. So is one
+whose time is so recent that a later change could have the same one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from base.secrets import is_secret_path
+from base.wording import inflect
 from executor.model import RequestError
 from executor.project.view.record import (
     ENTRIES_MAX,
@@ -32,43 +33,43 @@ from executor.project.view.record import (
 from policy import HiddenPaths, lies_in
 
 SECONDS_MAX = 60.0
-_UNLISTED = EntryState(0, 0, 0, sys.maxsize, 0)  # of a time that is never settled
-# Why a path can't be followed by whoever may enter every folder.
+_UNLISTED = EntryState(0, 0, 0, sys.maxsize, 0)  # with a time that never counts as settled
+# Reasons why not even a user who may enter every folder can follow a path.
 _NOWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
-# Of a repository: what git keeps by digests, and by the names of branches.
+# In a repository: files that git names by digests or branches.
 _GIT_PARTS = frozenset({"objects", "refs", "logs", "lfs", "annex", "modules"})
 _DISTRIBUTION = (".dist-info", ".egg-info", ".libs", ".data")
 _MANIFEST_BYTES_MAX = 64 * 1024
-# Nobody can publish such a package: it is somebody's project.
+# Such a package can't be published: it is the user's project.
 _PRIVATE = re.compile(rb'"private"\s*:\s*true')
 
 
 class Folder(NamedTuple):
-    """A folder as it was, of which kind (`stat.S_IFMT`) each entry was, and what was found in it.
+    """A listed folder: its state, the kind (`stat.S_IFMT`) of each entry, and the paths found.
 
-    Paths are relative to the project. One that can't be listed has a state of mode 0.
+    Paths are relative to the project. A folder that can't be listed has a state of mode 0.
     """
 
     state: EntryState
     device: int
     kinds: dict[str, int]
-    inner: list[str]  # folders to be looked through, too
+    inner: list[str]  # folders to search, too
     installed: list[str]  # folders that are not searched for secrets
-    named: list[str]  # what bears a secret's name
-    denied: list[str]  # what rules deny to read, and what can't be listed
+    named: list[str]  # paths with a secret's name
+    denied: list[str]  # paths that rules deny to read, and folders that can't be listed
     special: list[str]  # sockets, FIFOs, devices
 
     def is_same(self, info: os.stat_result) -> bool:
-        """Return whether this is the folder that was listed, whatever is in it by now."""
+        """Return whether this is the folder that was listed, even if its entries changed."""
         return (info.st_dev, info.st_ino) == (self.device, self.state.inode)
 
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Paths relative to the project that a run does not see, and the folders that were looked at.
+    """Paths relative to the project that a run does not see, and the folders searched.
 
-    `secrets`, files by their names and what rules deny to read, are covered. `special`, sockets,
-    FIFOs and devices, are absent from a view and covered elsewhere.
+    `secrets` (files with secret names, and paths that rules deny to read) are covered. `special`
+    (sockets, FIFOs and devices) are absent from a view and covered elsewhere.
     """
 
     secrets: tuple[str, ...] = ()
@@ -81,27 +82,27 @@ class Guarded:
 
 
 class ProjectSearch:
-    """Looks through one project again and again; any thread may ask."""
+    """Searches one project repeatedly; any thread may ask."""
 
     def __init__(self, project: Path) -> None:
         self.project = project
         self._top = str(project)
         self._denied = HiddenPaths()
         self._private: frozenset[str] = frozenset()
-        # What is installed is apart, as most looks pass it over.
+        # Installed packages are separate, because most searches skip them.
         self._known: dict[bool, Mapping[str, Folder]] = {}
         self._lock = threading.Lock()
         self._deadline = 0.0
 
     def deny(self, denied: HiddenPaths) -> None:
-        """Have what these cover be secret from now on, too."""
+        """Treat the paths that these cover as secret from now on."""
         with self._lock:
             if denied != self._denied:
                 self._denied = denied
                 self._known = {}
 
     def hide(self, folders: Iterable[Path]) -> None:
-        """Have these be secret as a whole from now on, where they lie in the project."""
+        """Treat these whole folders as secret from now on, if they are in the project."""
         below = f"{self.project}/"
         found = (os.path.realpath(folder) for folder in folders)
         with self._lock:
@@ -109,11 +110,11 @@ class ProjectSearch:
             self._known = {}
 
     def denies(self, path: str) -> bool:
-        """Return whether a rule keeps this path, of the project or not, from being read."""
+        """Return whether a rule denies to read this path, in the project or not."""
         return self._denied.covers(path)
 
     def hides(self, path: str) -> bool:
-        """Return whether programs are not shown a path of the project.
+        """Return whether programs do not see a path of the project.
 
         Raises:
             RequestError: as in `look`.
@@ -123,9 +124,9 @@ class ProjectSearch:
         )
 
     def find_guarded(self, sockets: Collection[str] = (), *, everywhere: bool = False) -> Guarded:
-        """Find what to hide of this project; `sockets` are shown all the same.
+        """Find the paths to hide in this project; `sockets` are shown nevertheless.
 
-        Special files among installed packages no view shows; with `everywhere` they are found, too.
+        Special files in installed packages are found only with `everywhere`; no view shows them.
 
         Raises:
             RequestError: as in `look`.
@@ -135,7 +136,7 @@ class ProjectSearch:
         return Guarded(found.secrets, tuple(p for p in found.special if p not in hidden))
 
     def identities(self) -> tuple[tuple[str, int, int], ...]:
-        """Return what tells the guarded files from others that take their names."""
+        """Return identities that distinguish the guarded files from others with their names."""
         known = []
         for name in self.find_guarded().paths:
             with contextlib.suppress(OSError):
@@ -144,10 +145,10 @@ class ProjectSearch:
         return tuple(known)
 
     def look(self, *, everywhere: bool = False) -> Guarded:
-        """Find folders, secrets, and sockets, FIFOs and devices; `everywhere`, in packages too.
+        """Find folders, secrets, and sockets, FIFOs and devices; `everywhere`: in packages, too.
 
-        Secrets are files by their names, what rules deny, and folders that can't be listed. A
-        folder that is denied as a whole stands for all that is in it.
+        Secrets are files with secret names, denied paths, and folders that can't be listed. A
+        folder that is denied as a whole represents all its contents.
 
         Raises:
             RequestError: the project is too large to be searched, or can't be listed.
@@ -167,7 +168,7 @@ class ProjectSearch:
             named += folder.named
             denied += folder.denied
             special += folder.special
-        # What a link leads to is the secret, whatever it is called.
+        # The target of a link is the secret, whatever its name is.
         found = {*self._ends(map(self._absolute, named), stat.S_ISREG)}
         found |= {*self._ends([*map(self._absolute, denied), *literal], lambda _: True)}
         below = f"{self.project}/"
@@ -178,7 +179,7 @@ class ProjectSearch:
         return f"{self._top}/{path}" if path else self._top
 
     def _ends(self, paths: Iterable[str], is_kind: Callable[[int], bool]) -> Iterator[str]:
-        """Return where these lead, of what is there and of a kind.
+        """Yield the real paths of those that exist and are of a kind.
 
         Raises:
             RequestError: it takes too long.
@@ -189,7 +190,7 @@ class ProjectSearch:
                 yield end
 
     def _walk(self, ahead: list[str], *, is_installed: bool, seen: int = 0) -> dict[str, Folder]:
-        """Every folder at these paths and below. What is gone is forgotten.
+        """Return every folder at these paths and below; forget those that are gone.
 
         Raises:
             RequestError: there are too many, it takes too long, or the topmost can't be listed.
@@ -203,7 +204,7 @@ class ProjectSearch:
             if seen > ENTRIES_MAX:
                 raise too_many_entries()
             ahead += folder.inner
-        # Settled when it was listed, not merely by now: a long look would forgive a late change.
+        # Settled at the time of listing, not just now: a long search would miss a late change.
         last = began - SETTLED_NS
         self._known[is_installed] = {p: f for p, f in met.items() if f.state.ctime_ns < last}
         return met
@@ -220,18 +221,17 @@ class ProjectSearch:
             pass
         except OSError as error:
             if not path:
-                raise RequestError(f"the project can't be listed: {error.strerror}") from error
-            # A program could open what it closed before, so that nothing in it was found.
+                raise RequestError(f"cannot list the project: {error.strerror}") from error
+            # Hide the folder: a program could open one that it closed before this search.
             return Folder(_UNLISTED, 0, {}, [], [], [], [path], [])
         return Folder(_UNLISTED, 0, {}, [], [], [], [], [])
 
     def _check_time(self) -> None:
         if time.monotonic() > self._deadline:
-            count = len(self._denied.patterns)
             raise RequestError(
-                f"the project was searched for {SECONDS_MAX:.0f} s for what is to be hidden, by "
-                f"{count:,} patterns of rules, and that was not all of it",
-                "open a folder further down as the project, or have fewer rules that deny to read",
+                f"the search for files to hide did not finish in {SECONDS_MAX:.0f} s, with "
+                f"{inflect(len(self._denied.patterns), 'pattern')} of rules",
+                "Open a subfolder as the project, or use fewer rules that deny reading.",
             )
 
     def _list(self, path: str, at: str, info: os.stat_result, *, is_installed: bool) -> Folder:
@@ -265,10 +265,10 @@ def _kind(entry: os.DirEntry[str]) -> int:
 
 
 def _end(path: str, is_kind: Callable[[int], bool]) -> str | None:
-    """Return where a path leads, if that is of a kind, or may be: programs might open what is shut.
+    """Return a path's target, if it is of a kind or can't be checked: programs might open it.
 
-    The kernel follows the links: what leads in a circle, or on through more than it follows,
-    leads nowhere for anybody.
+    The kernel follows the links: a path with a circle, or with more links than the kernel
+    follows, can't be opened by anyone.
     """
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -282,10 +282,10 @@ def _end(path: str, is_kind: Callable[[int], bool]) -> str | None:
 
 
 def _judge_installed(folder: str) -> Callable[[str], bool] | None:
-    """Return a test whether a name in a folder is installed; None where nothing can be.
+    """Return a test whether a name in a folder is an installed package; None if none can be.
 
-    Below node_modules and its like that is large, and not the project's: it is not searched. What
-    anybody moved beside it is the project's own, so that something has to vouch for a folder.
+    Folders such as node_modules are large, and not the project's: they are not searched. But a
+    folder that a user moved there is the project's own, so the test needs proof of a package.
     """
     above, name = os.path.split(folder)
     if name == ".git":
@@ -305,14 +305,14 @@ def _is_distribution(path: str) -> bool:
 
 
 def _is_package(manifest: str) -> bool:
-    """Return whether a package's manifest is a plain file, and not a private one's."""
+    """Return whether a package's manifest is a plain file, and not private."""
     try:
         file = os.open(manifest, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:
         return _PRIVATE.search(os.read(file, _MANIFEST_BYTES_MAX)) is None
-    except OSError:  # a folder, a FIFO nobody writes
+    except OSError:  # a folder, or a FIFO without a writer
         return False
     finally:
         os.close(file)

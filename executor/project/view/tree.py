@@ -1,4 +1,4 @@
-"""A tree of any names below an open folder: reached, or looked through, never through a link."""
+"""A tree of any names below an open folder: accessed and walked without following links."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _OpenFolder = tuple[str, int, list[os.DirEntry[str]]]
 def walk(
     top: int, enters: Callable[[str], bool], unreadable: Callable[[str], None]
 ) -> Iterator[_OpenFolder]:
-    """Go through every folder from `top` on, before what is in it: the relative path with a slash,
-    or nothing for the top; a descriptor, which is closed afterwards; and the entries.
+    """Yield every folder from `top` on, before its contents: the relative path with a slash, or ""
+    for the top; a descriptor, which is closed afterwards; and the entries.
 
-    Each folder below is asked of by path whether to enter it, after its own one was given out.
-    One that can't be opened, or lies too deep, is told of.
+    `enters` gets the path of each folder below, after the folder that contains it was yielded.
+    `unreadable` gets the paths of folders that can't be opened, or are too deep.
     """
 
     def go_through(descriptor: int, prefix: str) -> Iterator[_OpenFolder]:
@@ -36,7 +36,7 @@ def walk(
                 try:
                     is_near = path.count("/") < DEPTH_MAX
                     inner = os.open(name, FOLDER_FLAGS, dir_fd=descriptor) if is_near else -1
-                except OSError:  # not ours to read; or exchanged for something else meanwhile
+                except OSError:  # no permission; or replaced by something else in the meantime
                     inner = -1
                 if inner < 0:
                     unreadable(path)
@@ -49,7 +49,7 @@ def walk(
 
 
 def in_tree_order(path: str) -> str:
-    """Return a key that sorts folders before what is in them, and that before what is next."""
+    """Return a key that sorts folders before their contents, and those before the next entry."""
     return path.replace("/", "\0")
 
 
@@ -60,14 +60,14 @@ def split(path: str) -> tuple[str, str]:
 
 
 def find_inside(place: str, top: str) -> str:
-    """Return the relative path of an absolute one; "" for the top, and what lies elsewhere."""
+    """Return the relative path of an absolute one; "" for the top and for paths outside."""
     return place[len(top) + 1 :] if place.startswith(f"{top}/") else ""
 
 
 class Tree:
-    """A folder and all below it, by descriptors: a link on the way is an error, wherever it leads.
+    """A folder and all below it, by descriptors: a link on a path is an error, whatever its target.
 
-    The descriptors of the last path's folders stay open, so that paths in order cost little.
+    Descriptors of the last path's folders stay open, so that access in order is fast.
     """
 
     def __init__(self, top: int) -> None:
@@ -82,16 +82,16 @@ class Tree:
         self.forget()
 
     def forget(self, down_to: int = 0) -> None:
-        """Close folders that are open, as what was reached by them may have moved."""
+        """Close open folders, because the entries reached through them may have moved."""
         while len(self._chain) > down_to:
             with contextlib.suppress(OSError):
                 os.close(self._chain.pop()[1])
 
     def folder(self, path: str) -> int:
-        """Return a descriptor of a folder, good until the next call.
+        """Return a descriptor of a folder, valid until the next call.
 
         Raises:
-            OSError: it is missing, not a folder, or a link is on the way.
+            OSError: it is missing, not a folder, or its path has a link.
         """
         if not path:
             return self.top
@@ -108,7 +108,7 @@ class Tree:
         return descriptor
 
     def info(self, path: str) -> os.stat_result | None:
-        """Return the kernel's record of an entry itself; None if there is none to be reached."""
+        """Return the state of an entry, not of a link's target; None if it can't be reached."""
         folder, name = split(path)
         try:
             return os.stat(name, dir_fd=self.folder(folder), follow_symlinks=False)
@@ -116,7 +116,7 @@ class Tree:
             return None
 
     def open(self, path: str) -> int:
-        """Open a regular file for reading; what waits for another end does not hold this up.
+        """Open a regular file for reading; do not wait for a FIFO's other end.
 
         Raises:
             OSError: it is missing, a link, or can't be read.
@@ -127,7 +127,7 @@ class Tree:
 
     @contextlib.contextmanager
     def opened(self, path: str) -> Iterator[int]:
-        """Have a file open as `open` does, until the block ends."""
+        """Open a file as `open` does, until the block ends."""
         descriptor = self.open(path)
         try:
             yield descriptor
@@ -135,7 +135,7 @@ class Tree:
             os.close(descriptor)
 
     def target(self, path: str) -> str:
-        """Return where a link leads, as it is written there.
+        """Return the target of a link, as written.
 
         Raises:
             OSError: it is not a link.
@@ -146,7 +146,7 @@ class Tree:
 
 @contextlib.contextmanager
 def open_tree(folder: Path) -> Iterator[Tree]:
-    """Open a folder as a tree, as long as a block lasts.
+    """Open a folder as a tree, for as long as a block lasts.
 
     Raises:
         OSError: it can't be opened.

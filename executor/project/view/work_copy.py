@@ -1,6 +1,6 @@
-"""A copy of the project to work on, where no view of it can be mounted, or none renewed.
+"""A copy of the project to work on, if no view of it can be mounted or renewed.
 
-That is in tier B, with remote engines, and in containers' sessions.
+That is the case in tier B, with remote engines, and in containers' sessions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from executor.spawner.stand_ins import stand_in
 COPY_BYTES_MAX = GIB
 COPY_ENTRIES_MAX = 200_000
 BLOCK_BYTES = 4096
-# What the kernel says where something else has come into an entry's place, or nothing.
+# The kernel's errors if an entry was replaced or removed.
 _EXCHANGED = frozenset(
     {errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.EINVAL}
 )
@@ -40,24 +40,24 @@ class WorkCopy:
     folder: Path
     at_start: Mapping[str, EntryState]
     record: Record
-    owner: tuple[int, int]  # who works in it
-    closed: frozenset[str] = frozenset()  # what this user may not read: not in the copy
+    owner: tuple[int, int]  # the user who works in it
+    closed: frozenset[str] = frozenset()  # paths that this user may not read: not in the copy
 
     def changes(self) -> ChangeSet:
-        """Read what a run has changed in the copy.
+        """Read a run's changes in the copy.
 
         Raises:
-            CommitError, OSError: there is too much, or it can't be read.
+            CommitError, OSError: there are too many changes, or the copy can't be read.
         """
         return of_copy(self.folder, self.at_start, self.record)
 
     def size(self) -> tuple[int, int]:
-        """Return how many bytes on disk at most, and entries, it had when both sides agreed."""
+        """Return an upper limit of its bytes on disk, and its entries, when both sides agreed."""
         used = sum(-(-s.size // BLOCK_BYTES) * BLOCK_BYTES for s in self.at_start.values())
         return used, len(self.at_start)
 
     def record_agreed(self, record: Record) -> WorkCopy:
-        """Return the same once all that changed in the copy is in the project, too: in `record`.
+        """Return the same after all changes in the copy were applied to the project: in `record`.
 
         Raises:
             OSError: the copy can't be read.
@@ -69,13 +69,13 @@ class WorkCopy:
         return replace(self, at_start=take(self.folder, ()).states, record=record)
 
     def renew(self, record: Record) -> WorkCopy:
-        """Have the copy be what the project is by now; no program may be at work in it.
+        """Update the copy to the project's present state; no program may be running in it.
 
-        What neither side has changed since they agreed stays the file that it was.
+        A file that neither side has changed since they agreed is kept.
 
         Raises:
-            RequestError: the project has become too large to copy.
-            OSError: the project can't be read, or the copy not be written.
+            RequestError: the project is now too large to copy.
+            OSError: the project can't be read, or the copy can't be written.
         """
         record = without_secrets(record)
         wanted = _list_shown(record)
@@ -86,14 +86,14 @@ class WorkCopy:
             with Tree(top) as project:
                 copying = _Copying(project, self.folder, self.owner)
                 copying.fill(wanted, stays)
-            # A secret that git misses would be a deletion, and be committed as one.
+            # For git a missing secret would be a deletion, and be committed as one.
             stand_in(top, str(self.folder), record.hidden, self.owner)
         finally:
             os.close(top)
         return replace(self, closed=frozenset(copying.closed))._agree(record)
 
     def _take_out_others(self, wanted: Mapping[str, EntryState]) -> set[str]:
-        """Remove what the project has not, or not so; return what is left, which is as wanted."""
+        """Remove entries that the project lacks or has changed; return the remaining ones."""
         now = take(self.folder, ()).states
         stays = {path for path, state in wanted.items() if self._stays(path, state, now.get(path))}
         removed: set[str] = set()
@@ -111,23 +111,23 @@ class WorkCopy:
         if now is None:
             return False
         if stat.S_ISDIR(wanted.mode):
-            # One that its program has locked is made again.
+            # A folder that its program has locked is made again.
             return stat.S_ISDIR(now.mode) and now.mode & 0o700 == 0o700
         return self.record.states.get(path) == wanted and self.at_start.get(path) == now
 
 
 def make(record: Record, folder: Path, owner: tuple[int, int]) -> WorkCopy:
-    """Copy a project, but for what is hidden of it, into an empty folder, for `owner`.
+    """Copy a project, except its hidden paths, into an empty folder, for `owner`.
 
     Raises:
         RequestError: it is too large to copy for every run.
-        OSError: it can't be read, or `folder` not be written.
+        OSError: it can't be read, or `folder` can't be written.
     """
     return WorkCopy(folder, {}, record, owner).renew(record)
 
 
 def without_secrets(record: Record) -> Record:
-    """Return the same, with files of a secret's name hidden wherever they lie."""
+    """Return the same, with all files hidden that have a secret's name."""
     secret = {
         path
         for path, state in record.states.items()
@@ -137,7 +137,7 @@ def without_secrets(record: Record) -> Record:
 
 
 def _list_shown(record: Record) -> dict[str, EntryState]:
-    """The folders, files and links that are not hidden, folders before what they hold.
+    """List the folders, files and links that are not hidden, folders before their contents.
 
     Raises:
         RequestError: they are too many, or too large.
@@ -155,26 +155,26 @@ def _list_shown(record: Record) -> dict[str, EntryState]:
         raise RequestError(
             f"the project is too large to be copied: over {COPY_ENTRIES_MAX:,} entries or "
             f"{COPY_BYTES_MAX // GIB} GiB",
-            "profile build needs tier A for it: see `context-mode doctor`",
+            "Profile build needs tier A for it: context-mode doctor shows how to get it.",
         )
     return shown
 
 
 class _Copying:
-    """Copies entry by entry what a project shows, reached through no link."""
+    """Copies the shown entries of a project one by one, without following links."""
 
     def __init__(self, project: Tree, folder: Path, owner: tuple[int, int]) -> None:
         self.project = project
         self.folder = folder
         self.owner = owner
-        self.closed: set[str] = set()  # which this user may not read
+        self.closed: set[str] = set()  # paths that this user may not read
         self.linked: dict[tuple[int, int], Path] = {}  # the first of each group of hard links
 
     def fill(self, wanted: Mapping[str, EntryState], present: Collection[str]) -> None:
-        """Copy what is wanted and not `present`. All folders get their modes and times.
+        """Copy all wanted entries that are not `present`. All folders get their modes and times.
 
         Raises:
-            OSError: the project can't be read, or the copy not be written.
+            OSError: the project can't be read, or the copy can't be written.
         """
         copied = [
             path
@@ -190,7 +190,7 @@ class _Copying:
                 self._finish_folder(path, state, target)
 
     def _copy(self, path: str, mode: int) -> bool:
-        """Return whether it was still there to be copied, and might be read."""
+        """Copy an entry; return whether it still existed and could be read."""
         target = self.folder / path
         try:
             if stat.S_ISDIR(mode):
@@ -233,7 +233,7 @@ class _Copying:
     def _finish_folder(self, path: str, state: EntryState, target: Path) -> None:
         try:
             own = attributes(self.project.folder(path))
-        except OSError:  # gone meanwhile
+        except OSError:  # gone in the meantime
             own = ()
         set_attributes(str(target), own)
         os.chmod(target, stat.S_IMODE(state.mode) & 0o777)

@@ -1,1 +1,1 @@
-"""What a run was refused: by what, how certain that is, and what grants it."""
+"""Refusals of a run: what refused it, how certain that is, and what grants it."""

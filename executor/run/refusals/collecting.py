@@ -1,4 +1,4 @@
-"""All refusals of one run put together: the exact ones first, each target once, bounded."""
+"""The refusals of one run: the exact ones first, each target once, bounded."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ STATUS_LIMITS = {
     Status.OUTPUT_LIMIT: "output_bytes",
     Status.DISK_LIMIT: "scratch_bytes",
 }
-# What a shell says of a child that was ended by a signal.
+# A shell's message about a child that was ended by a signal.
 SHELL_SIGNAL_BASE = 128
 SIZE_SIGNALS = frozenset({signal.SIGXFSZ, SHELL_SIGNAL_BASE + signal.SIGXFSZ})
 
 REFUSALS_MAX = 50  # in a result; the others are counted
 TARGET_CHARACTERS_MAX = 300
-HOST_S_MAX = 1.0  # for what is asked of this machine's files
+HOST_S_MAX = 1.0  # for looks at this machine's files
 COMPILED_APART = "nothing grants it while a program is compiled"
 COMMIT = "commit"
 ENDED_WELL = frozenset((Status.OK, Status.CANCELLED))
@@ -52,7 +52,7 @@ VISIBLE = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What a run was given, for judging what it was refused."""
+    """The properties of a run's box, for judging its refusals."""
 
     profile: Profile
     layout: Layout
@@ -63,7 +63,7 @@ class RunFacts:
 
     @property
     def project(self) -> str:
-        """Where the program sees the project."""
+        """Return the project's path as the program sees it."""
         return self.layout.inside(self.layout.project)
 
     @property
@@ -75,7 +75,7 @@ class RunFacts:
 
 
 RunEnd = tuple[Result, Exit | None, Consumption | None]
-"""How a run ended, and what its supervisor and its control group counted, if they lived."""
+"""A run's result, and the reports of its supervisor and its control group, if they lived."""
 
 
 def _has_failed(result: Result) -> bool:
@@ -83,7 +83,7 @@ def _has_failed(result: Result) -> bool:
 
 
 async def with_refusals(run: RunEnd, facts: RunFacts) -> Result:
-    """The result with what the run was refused. Most were refused nothing, and wait for nothing."""
+    """Return the result with its refusals. Most runs have none, and wait for nothing."""
     result, end, _ = run
     if not _may_be_refused(run):
         return result
@@ -99,7 +99,7 @@ async def with_refusals(run: RunEnd, facts: RunFacts) -> Result:
 
 
 def bounded(result: Result, found: Iterable[Refusal], omitted: int) -> Result:
-    """The result with so many refusals as it may have, each target once."""
+    """Return the result with up to the limit of refusals, each target once."""
     merged: dict[tuple[str, str, str], Refusal] = {}
     for one in found:
         short = replace(one, target=_cut(one.target), by=_cut(one.by), remedy=_cut(one.remedy))
@@ -112,14 +112,14 @@ def bounded(result: Result, found: Iterable[Refusal], omitted: int) -> Result:
 
 
 def with_commit_refusals(result: Result) -> Result:
-    """The result of a run elsewhere with what of its changes was refused here, and that alone."""
+    """Add to the result of a run elsewhere those of its changes that were refused here."""
     others = (one for one in result.refusals if one.kind != COMMIT)
     found = (refusal for source, refusal in of_commit(result) if not source.if_failed)
     return bounded(result, (*found, *others), result.refusals_omitted)
 
 
 def of_compiling(result: Result) -> tuple[Refusal, ...]:
-    """What a program that is compiled by itself was refused: no profile reaches that cell."""
+    """Return the refusals of a separate compilation: no profile applies to that cell."""
     return tuple(
         replace(one, remedy=COMPILED_APART) if one.kind in ("network", "socket") else one
         for one in result.refusals
@@ -127,7 +127,7 @@ def of_compiling(result: Result) -> tuple[Refusal, ...]:
 
 
 def with_earlier(result: Result, compiling: Result) -> Result:
-    """The result with what compiling its program by itself was refused before."""
+    """Add to the result the refusals of the separate compilation before it."""
     if not compiling.refusals:
         return result
     omitted = compiling.refusals_omitted + result.refusals_omitted
@@ -135,7 +135,7 @@ def with_earlier(result: Result, compiling: Result) -> Result:
 
 
 def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[FoundRefusal]:
-    """What all sources say, the exact ones first."""
+    """Return what all sources report, the exact refusals first."""
     result, end, consumed = run
     exact = [
         *of_connections(result),
@@ -169,7 +169,7 @@ def _of_notices(
     from executor.engine.seccomp import name_denied_calls  # noqa: PLC0415 - loads a library
 
     homes = (facts.project, facts.layout.home, os.path.expanduser("~"))
-    # A program's connections to itself are many; what they led to matters where it failed.
+    # A program's connections to itself are many; they matter if the program failed.
     seen = end.refused if _has_failed(result) else filter(_leads_out, end.refused)
     return of_notices(seen, facts.profile.network, name_denied_calls(), homes, host)
 
@@ -179,7 +179,7 @@ def _leads_out(notice: Notice) -> bool:
 
 
 def _of_errors(text: str, known: list[FoundRefusal], shown: Shown) -> Iterator[FoundRefusal]:
-    """What errors speak of, but for what is known better."""
+    """Return refusals from error texts, except those known exactly."""
     kinds = {refusal.kind for _, refusal in known}
     targets = {refusal.target for _, refusal in known}
     better = {"network": "network", "privilege": "call", "call": "call"}
@@ -210,7 +210,7 @@ def _shown(result: Result, facts: RunFacts, host: HostLooks) -> Shown:
 def _find_secrets(search: ProjectSearch) -> frozenset[str]:
     try:
         return frozenset(search.look().secrets)
-    except RequestError:  # it has grown too large to be searched, which the next run says
+    except RequestError:  # it has grown too large to be searched, which the next run reports
         return frozenset()
 
 
@@ -225,7 +225,7 @@ def _cut(text: str) -> str:
 
 
 def of_connections(result: Result) -> Iterator[FoundRefusal]:
-    """Those of the proxy, each host and port once."""
+    """Return the refusals of the proxy, each host and port once."""
     refused = Counter(
         (c.host, c.port, c.reason)
         for c in result.connections
@@ -238,10 +238,10 @@ def of_connections(result: Result) -> Iterator[FoundRefusal]:
 
 
 def of_commit(result: Result) -> Iterator[FoundRefusal]:
-    """What did not reach the project.
+    """Return the changes that did not reach the project.
 
-    A conflict is none, since there the host was first, and neither is what a deletion left alone,
-    which the run did not see.
+    Conflicts are excluded, since there the host was first, and so are entries below a deleted
+    folder that the run did not see.
     """
     for left in result.not_committed:
         if left.kind in SOURCES:
@@ -249,7 +249,7 @@ def of_commit(result: Result) -> Iterator[FoundRefusal]:
 
 
 def of_limits(result: Result, consumed: Consumption | None) -> Iterator[FoundRefusal]:
-    """The limits that the run met, or one of its processes."""
+    """Return the limits that the run, or one of its processes, reached."""
     counts: dict[str, int] = {}
     if result.status in STATUS_LIMITS:
         counts[STATUS_LIMITS[result.status]] = 1

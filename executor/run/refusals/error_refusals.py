@@ -1,4 +1,4 @@
-"""Refusals that only a program's error output names: read there, and checked against its box."""
+"""Refusals that only a program's error output names, checked against its box."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from executor.engine import box
 from executor.run.refusals.notices import SOURCES, TABLE, FoundRefusal
 
-# Every language prints the kernel's own words, and most of them the path. It is a guess all the
-# same: any program can print anything, so nothing here is called exact.
+# Every language prints the kernel's own words, and most of them the path. It is still a guess: any
+# program can print anything, so nothing here is called exact.
 
-LINES_MAX = 400  # of what is looked at, the last of them
+LINES_MAX = 400  # the end of the output, which alone is searched
 LINE_CHARACTERS_MAX = 2000
 CANDIDATES_MAX = 24
 
 WORDS = {getattr(errno, name): tuple(words) for name, words in TABLE["words"].items()}
-# Of a line that speaks of something that was to be made.
+# Words of a line about something that was to be made.
 MAKING_WORDS = ("creat", "touch", "mkdir", "cp:", "mv:", "tee:", "directory nonexistent", "write")
 _LEFT, _RIGHT = "\N{LEFT SINGLE QUOTATION MARK}", "\N{RIGHT SINGLE QUOTATION MARK}"
 _QUOTED = re.compile(
@@ -30,12 +30,12 @@ _WORD = re.compile(rf"[^\s:,;()='\"`<>\[\]{_LEFT}{_RIGHT}]{{1,1024}}")
 
 
 ErrorText = tuple[int, tuple[str, ...], bool]
-"""One line that speaks of an error: its number, what may be a path, the likeliest first, and
-whether something was to be made."""
+"""One line with an error: its number, possible paths, the likeliest first, and whether something
+was to be made."""
 
 
 def find_errors(text: str) -> Iterator[ErrorText]:
-    """The lines that speak of an error that a sandbox may have caused."""
+    """Yield the lines with an error that a sandbox may have caused."""
     for line in text.splitlines()[-LINES_MAX:]:
         short = line[:LINE_CHARACTERS_MAX]
         lower = short.lower()
@@ -55,10 +55,10 @@ def _candidates(line: str) -> tuple[str, ...]:
     return tuple(found)[:CANDIDATES_MAX]
 
 
-HOST_PATHS_MAX = 10  # of which it is told in one run that the host has them
+HOST_PATHS_MAX = 10  # limit of paths of the host reported in one run
 NAMED_MAX = 2  # of a line
 PATH_ERRORS = (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOENT)
-# Targets of errors that name none: news only where nothing of that kind has a name.
+# Targets of errors that name none: reported only if no error of that kind has a name.
 A_FILE, A_SOCKET = "a file", "a socket of another protocol"
 AN_OPERATION, THE_NETWORK = "a privileged operation", "the network"
 A_KEY = "a key to sign with"
@@ -68,7 +68,7 @@ PATHLESS = {
     errno.EPROTONOSUPPORT: ("protocol", A_SOCKET),
     errno.ENOKEY: ("key", A_KEY),
 }
-# What runs may write wherever they are.
+# Folders that runs may always write.
 SCRATCH_FOLDERS = (box.SCRATCH, "/var/tmp", box.SHARED_MEMORY, "/dev")
 PROC_FOLDERS = ("/proc", "/sys")
 # A limit that an error names.
@@ -82,10 +82,10 @@ ERROR_LIMITS = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a box showed a program, for judging the paths that its errors name.
+    """The content of a program's box, for judging the paths that its errors name.
 
-    Paths of the project are as the box has them. `find_secrets` gives what is covered,
-    relative to the project. `host_has` says whether the host has a path that boxes do not show.
+    Paths of the project are as in the box. `find_secrets` returns the hidden paths, relative to the
+    project. `host_has` returns whether the host has a path that boxes do not show.
     """
 
     project: str
@@ -93,17 +93,17 @@ class Shown:
     home: str
     scratch: str
     job: str
-    is_writable: bool  # whether the project is the program's to change
-    visible: tuple[str, ...]  # what else of the host is shown, where it lies
-    limits_memory: bool  # whether an allocation fails at the limit, in place of a kill
+    is_writable: bool  # whether the program may change the project
+    visible: tuple[str, ...]  # other paths of the host that are shown
+    limits_memory: bool  # whether an allocation fails at the limit, instead of a kill
     host_home: str
     host_has: Callable[[str], bool]
     find_secrets: Callable[[], frozenset[str]]
-    denies: Callable[[str], bool]  # whether a path is a secret, or a rule keeps it from being read
+    denies: Callable[[str], bool]  # whether a path is a secret, or a rule forbids reading it
 
 
 def of_errors(text: str, shown: Shown) -> Iterator[FoundRefusal]:
-    """The refusals that an error output speaks of, in its order, doubles included."""
+    """Yield the refusals named in an error output, in its order, with duplicates."""
     asked: set[str] = set()
     kinds: set[str] = set()
     for found in find_errors(text):
@@ -147,7 +147,7 @@ def _judge_paths(found: ErrorText, shown: Shown, asked: set[str]) -> FoundRefusa
 def _unwritable(
     error: int, named: list[str], paths: list[str], shown: Shown
 ) -> FoundRefusal | None:
-    """What a refused write was for; None where the run, or the file itself, forbade it."""
+    """Return the source of a refused write; None if the run, or the file itself, forbade it."""
     source, target = "", ""
     for target in named:
         if _is_below(target, shown.project):
@@ -169,13 +169,13 @@ def _unwritable(
 
 
 def _find_relative(paths: list[str], shown: Shown) -> str:
-    """The first file of the project among words: what has no dot is more likely a word."""
+    """Return the first file of the project among words; one without a dot is more likely a word."""
     files = (path for path in paths if "." in os.path.basename(path))
     return next((path for path in files if _is_below(path, shown.project)), "")
 
 
 def _absent(path: str, shown: Shown, asked: set[str]) -> FoundRefusal | None:
-    """Whether the host has what a box did not show; asked of few paths a run, never of secrets."""
+    """Return a path that the host has and the box does not; few paths a run, and never secrets."""
     own = (shown.project, shown.scratch, *SCRATCH_FOLDERS, *PROC_FOLDERS)
     if _is_below(path, *own, *shown.visible):
         return None
@@ -192,7 +192,7 @@ def _absent(path: str, shown: Shown, asked: set[str]) -> FoundRefusal | None:
 
 
 def _lacking(path: str, shown: Shown, asked: set[str]) -> FoundRefusal | None:
-    """Whether the host has the folder in which something was to be made, and the box has not."""
+    """Return the host's folder in which something was to be made, if the box does not have it."""
     folder = os.path.dirname(path)
     here = (shown.project, shown.scratch, shown.home, *shown.visible)
     if any(_is_below(place, folder) for place in here):
@@ -202,12 +202,12 @@ def _lacking(path: str, shown: Shown, asked: set[str]) -> FoundRefusal | None:
 
 
 def _is_of_process(path: str) -> bool:
-    """Whether a path is what the kernel shows of a process by its number."""
+    """Return whether the kernel shows a process by its number at this path."""
     return path.startswith("/proc/") and path.split("/", 3)[2].isdigit()
 
 
 def _secret(path: str, shown: Shown) -> str:
-    """The covered path at or above this one, relative to the project; empty if none is."""
+    """Return the hidden path at or above this one, relative to the project, or ""."""
     if not path.startswith(f"{shown.project}/"):
         return ""
     secrets = shown.find_secrets()

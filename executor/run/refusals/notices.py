@@ -1,4 +1,4 @@
-"""Refusals that a box's supervisor saw, and what this machine has of the things asked for."""
+"""Refusals that a box's supervisor saw, and whether this machine has the requested things."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from executor.network import Allowlist
 from executor.spawner.messages import Notice
 from executor.spawner.refusal_counts import LOOKED_UP
 
-# What a program tries and copes with is not news: a row that is told `if_failed` shows only if the
-# run did not end well. The others say what a run that ended well was kept from, too.
+# Failed attempts that a program handles itself are not reported: a row with `if_failed` appears
+# only if the run did not end well. The other rows also appear for a run that ended well.
 
 EXACT, TOLD, INFERRED = "exact", "told", "inferred"
 NOTHING = "nothing grants it"
-BY_NAME = 'by name: network = ["HOST"] in a profile of yours, then through HTTPS_PROXY'
+BY_NAME = 'by name: network = ["HOST"] in one of your profiles, then through HTTPS_PROXY'
 
 
 class Source(NamedTuple):
-    """One way to learn of refusals. `{target}` in a remedy stands for what was tried."""
+    """One way to detect refusals. `{target}` in a remedy stands for the refused thing."""
 
     kind: str
     by: str
     certainty: str
     remedy: str
     if_failed: bool = False
-    if_error: int = 0  # of which the program's errors speak, too: it does not stand by itself
+    if_error: int = 0  # which the program's errors name, too: not reported alone
 
     def found(self, target: str, count: int = 1, why: str = "") -> FoundRefusal:
-        """One refusal of this row; `why` is what refused it said besides."""
+        """Return one refusal of this row; `why` is the additional reason of the refusing part."""
         by = f"{self.by}: {why}" if why else self.by
         remedy = self.remedy.replace("{target}", target)
         return self, Refusal(self.kind, target, by, self.certainty, count, remedy)
 
 
 FoundRefusal = tuple[Source, Refusal]
-"""A refusal, and before it the row that it is of."""
+"""A refusal, and before it its row."""
 
 
 TABLE = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text("utf-8"))
@@ -69,18 +69,18 @@ class HostLooks:
         return os.path.lexists(path)
 
     def has_socket(self, path: str) -> bool:
-        """Whether a socket is there: of any other file nothing is told by way of a connection."""
+        """Return whether a socket is there; other files are never reported through a connection."""
         try:
             return stat.S_ISSOCK(os.stat(path).st_mode)
         except (OSError, ValueError):
             return False
 
     def has_abstract(self, name: str) -> bool:
-        """Whether a socket has this abstract name, `@` in front."""
+        """Return whether a socket has this abstract name, with `@` in front."""
         return any(line.endswith(f" {name}") for line in _lines("/proc/net/unix"))
 
     def listens(self, port: int) -> bool:
-        """Whether something listens on a port of the loopback, or of every interface."""
+        """Return whether something listens on a port of the loopback, or of every interface."""
         for path in ("/proc/net/tcp", "/proc/net/tcp6"):
             for line in _lines(path):
                 fields = line.split()
@@ -92,7 +92,7 @@ class HostLooks:
 
 
 class NoLooks(HostLooks):
-    """Looks at nothing: it took too long."""
+    """No looks: a look took too long."""
 
     def has_path(self, path: str) -> bool:
         del path
@@ -127,7 +127,7 @@ LIBRARY_SOCKETS = tuple(TABLE["library_sockets"])
 
 
 Homes = tuple[str, str, str]
-"""Where the box's program sees the project and its home, and where this user's home is."""
+"""The project and the home as the box's program sees them, and this user's home."""
 
 
 def of_notices(
@@ -137,9 +137,9 @@ def of_notices(
     homes: Homes,
     host: HostLooks,
 ) -> Iterator[FoundRefusal]:
-    """The refusals among what a supervisor counted; `names` has the calls by number.
+    """Yield the refusals among a supervisor's counts; `names` has the calls by number.
 
-    A port of the loopback is one where the host listens there, which takes milliseconds to see.
+    A port of the loopback counts if the host listens there, which takes milliseconds to check.
     """
     for number, target, count in notices:
         if number == LOOKED_UP:
