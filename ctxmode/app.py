@@ -1,6 +1,6 @@
-"""The composition root: one project's rules, sandbox and kept outputs, behind a few operations.
+"""The composition root: one project's rules, sandbox and store, with a few operations.
 
-The command line and the MCP server are two skins over `App`; neither knows the rooms below.
+The command line and the MCP server both use `App`, and no room below it.
 """
 
 from __future__ import annotations
@@ -45,20 +45,19 @@ T = TypeVar("T")
 
 DONE = object()
 QUOTA_OF_ALL_EVERY_S = 10.0
-"""How often a server looks at what is kept of all projects: the sizes of their files."""
+"""Interval in which a server checks the file sizes of all projects' stores."""
 
-SESSIONS_FIRST_S = 2.0  # not beside the first calls
+SESSIONS_FIRST_S = 2.0  # not during the first calls
 DRAIN_S_MAX = 0.5
-"""How long closing may go on indexing what is queued; the next process takes up the rest."""
+"""Time to index queued output while closing; the next process indexes the rest."""
 
 LAST_CALLS_S_MAX = 1.5
-"""Seconds for which a server that ends may write calls: hosts kill it two seconds after closing
-stdin."""
+"""Time for an ending server to write calls: hosts kill it two seconds after closing stdin."""
 
 
 class App:
-    """One open project, made by `open_app` only. It raises ContextModeError for what a caller can
-    mend; how a program fares is a value."""
+    """One open project, created by `open_app`. ContextModeError is raised for errors that a caller
+    can fix; a program's ending is a value."""
 
     def __init__(  # noqa: PLR0913 - what is open
         self,
@@ -73,9 +72,9 @@ class App:
     ) -> None:
         self.config = config
         self.fleet = fleet
-        """The sender of runs to other machines; None where all are done here."""
+        """The sender of runs to other machines; None if all run here."""
         self.calls = SessionCalls(str(config.project))
-        """The calls that are recorded of clients whose hosts write no transcript."""
+        """Recorded calls of clients whose hosts write no transcript."""
         self._engine = engine
         self._keep = keep
         self._backgrounds = backgrounds
@@ -84,35 +83,34 @@ class App:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """List what a person should know of the store and the settings, as far as it has come
-        up."""
+        """The notices of the store and the settings so far."""
         return (*self._keep.notices, *(self.fleet.notices if self.fleet else ()), *self._refused)
 
     @cached_property
     def library(self) -> Library:
-        """Open what is kept of the project."""
+        """The project's stored sources."""
         from ctxmode.operations.library import Library  # noqa: PLC0415
 
         return Library(self.config, self._keep.store, _rules(self.config), is_indexed_behind=True)
 
     @cached_property
     def recorder(self) -> Recorder:
-        """Open what counts the project's calls."""
+        """The counter of the project's calls."""
         return self._recorder or _open_recorder(self.config)
 
     def close(self) -> None:
-        """Close what was opened besides the sandbox and the store."""
+        """Close everything except the sandbox and the store."""
         if self._recorder or "recorder" in self.__dict__:
             self.recorder.close()
 
     @property
     def at_once(self) -> int | None:
-        """Return how many runs other machines take at once; None where there is no other."""
+        """The number of simultaneous runs on other machines; None if there are none."""
         return self.fleet.settings.at_once if self.fleet else None
 
     @property
     def tier(self) -> str:
-        """Name the tier of isolation in use."""
+        """The isolation tier in use."""
         return self._engine.isolation.tier
 
     async def execute(
@@ -124,16 +122,15 @@ class App:
         always_keep: bool = False,
         caller: Caller | None = None,
     ) -> Answer:
-        """Run one program; cancelling ends everything that it started. Its output is kept under
-        `name`: a large one, or any with `always_keep`."""
+        """Run one program; cancelling ends all its processes. Large output is stored under `name`,
+        with `always_keep` all output."""
         with translate_errors():
             completed = await self._engine.run(request, on_output=on_output, caller=caller)
             answer = await self._keep.answer(completed, request, name=name, always=always_keep)
         return await _record(self.config, self._recorder, request, answer)
 
     async def check(self, request: Request, name: str) -> None:
-        """Refuse what `execute` would refuse of a request as such, and run nothing. The UsageError
-        begins with `name`."""
+        """Raise the UsageError that `execute` would raise for a request, with `name` in front."""
         try:
             with translate_errors():
                 await self._engine.check(request)
@@ -143,49 +140,47 @@ class App:
     async def packages(
         self, request: Request, caller: Caller, *, fetch: bool = True, fresh: bool = False
     ) -> PackagesAnswer:
-        """Lock a request's packages, and `fetch` them; `fresh` locks them anew. Nothing is run."""
+        """Lock a request's packages, and `fetch` them; `fresh` locks them again. Nothing is run."""
         with translate_errors():
             return await self._engine.have_packages(request, caller, fetch=fetch, fresh=fresh)
 
     async def interrupt(self, session: str) -> bool:
-        """Tell what runs in a session to stop, as Ctrl-C does; return whether any does."""
+        """Interrupt a session's program, as Ctrl-C does; return whether one was running."""
         with translate_errors():
             return await self._engine.interrupt(session)
 
     async def start(self, request: Request, caller: Caller | None = None) -> Background[Answer]:
-        """Start a program that nobody waits for; closing the project ends it."""
+        """Start a program in the background; closing the project ends it."""
         with translate_errors():
             return await self._backgrounds.start(request, caller)
 
     async def background(
         self, handle: str, *, wait_s: float, stop: bool, owner: str = ""
     ) -> Background[Answer]:
-        """Return how a program in the background stands, after `wait_s` or at its end; `stop` ends
-        it."""
+        """Return a background program's state after `wait_s` or when it ends; `stop` ends it."""
         with translate_errors():
             if stop:
                 return await self._backgrounds.stop(handle, owner)
             return await self._backgrounds.look(handle, wait_s, owner)
 
     def backgrounds(self, owner: str = "") -> tuple[Background[Answer], ...]:
-        """List all programs in the background of one owner that are still known."""
+        """List the known background programs of one owner."""
         return self._backgrounds.all(owner)
 
     async def read(self, look: Callable[[Library], T]) -> T:
-        """Look something up in the library, in a thread."""
+        """Read from the library in a thread."""
         with translate_errors():
             return await trio.to_thread.run_sync(look, self.library, abandon_on_cancel=True)
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
-        """Search what is kept. What another process left queued of it is indexed behind the
-        answer."""
+        """Search the store. Output queued by other processes is indexed after the answer."""
         answer = await self.read(lambda library: library.search(request))
         if answer.incomplete_sources:
             self._keep.wake()
         return answer
 
     async def write(self, change: Callable[[Library], T]) -> T:
-        """Change the library, in a thread, one change at a time."""
+        """Change the library in a thread, one change at a time."""
         try:
             return await trio.to_thread.run_sync(
                 change, self.library, limiter=self._keep.writing, abandon_on_cancel=True
@@ -196,7 +191,7 @@ class App:
     async def fetch(
         self, wanted: Sequence[Wanted], *, concurrency: int, ttl_s: float, force: bool
     ) -> tuple[PageAnswer, ...]:
-        """Fetch pages into what is kept; one that fails is a value."""
+        """Fetch pages into the store; failures are values."""
         from ctxmode.web import http  # noqa: PLC0415 - only who fetches pays for it
         from ctxmode.web.model import Network  # noqa: PLC0415
         from ctxmode.web.pages import PageFetcher  # noqa: PLC0415
@@ -212,8 +207,8 @@ class App:
     async def doctor(
         self, *, refresh: bool = False, on_progress: OnProgress = ignore_progress
     ) -> Diagnosis:
-        """Find out what works here; `refresh` forgets what earlier probes of languages found.
-        `on_progress` gets how many languages are proven."""
+        """Diagnose what works here; `refresh` discards earlier tests of languages.
+        `on_progress` gets the number of tested languages."""
         from ctxmode.doctor import diagnosis  # noqa: PLC0415 - few ask
 
         diagnosed = await diagnosis.diagnose(
@@ -226,7 +221,7 @@ class App:
         return replace(diagnosed, notices=(*self.notices, *warnings), cluster=cluster)
 
     async def toolchain(self, language: str) -> tuple[str | None, str | None, str | None]:
-        """Find what runs a language here: the toolchain's name, its path and its version."""
+        """Return the name, path and version of a language's toolchain."""
         with translate_errors():
             report = await self._engine.language(language)
         return report.toolchain, report.path, report.version
@@ -300,8 +295,8 @@ def _open_recorder(config: Config) -> Recorder:
 async def _record(
     config: Config, recorder: Recorder | None, request: Request, answer: Answer
 ) -> Answer:
-    """Write the verdict to the audit log, and the run into the table of the latest. A single run is
-    listed there where it was refused something."""
+    """Write the verdict to the audit log and the run to the table of the latest runs. A single run
+    is listed only if the sandbox blocked something."""
     refusals = answer.result.refusals
     if recorder or refusals:
         from ctxmode.operations.run_records import make_run_record  # noqa: PLC0415 - as above
@@ -316,21 +311,21 @@ async def _record(
 async def _keep_answer(
     config: Config, keep: Keep, recorder: Recorder | None, request: Request, completed: Completed
 ) -> Answer:
-    """Keep all that a run in the background printed, since its handle is soon forgotten."""
+    """Store all output of a background run, since its handle expires soon."""
     answer = await keep.answer(completed, request, always=True)
     return await _record(config, recorder, request, answer)
 
 
 async def _keep_all_to_quota(config: Config) -> None:
-    """Keep all projects to their quota, every few seconds."""
+    """Enforce the quota of all projects every few seconds."""
     while True:
         await _step_to_quota_of_all(config)
         await trio.sleep(QUOTA_OF_ALL_EVERY_S)
 
 
 async def _step_to_quota_of_all(config: Config) -> None:
-    """Drop the oldest of all projects where too much is kept, in short steps. The report that
-    `stats` shows names what cannot be dropped."""
+    """Delete the oldest sources of all projects over quota, in short steps. `kept stats` lists
+    what cannot be deleted."""
     from ctxmode.operations.quotas import load_quotas  # noqa: PLC0415 - after the first answer
     from kb.all_stores import keep_to_quota  # noqa: PLC0415
 
@@ -342,8 +337,8 @@ async def _step_to_quota_of_all(config: Config) -> None:
 
 
 async def _track_sessions(config: Config, keep: Keep, calls: SessionCalls) -> None:
-    """Keep up with agents' sessions: when their transcripts grow, and every few seconds. A defect
-    there is reported and ends that alone."""
+    """Track agents' sessions when transcripts grow, and every few seconds. A defect is reported and
+    ends only the tracking."""
     from ctxmode.operations.session_watch import News, read_poll_s  # noqa: PLC0415 - after the first answer
 
     news = News()
@@ -361,8 +356,8 @@ async def _track_sessions(config: Config, keep: Keep, calls: SessionCalls) -> No
 
 
 async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> tuple[str, ...]:
-    """Do one step of it; `sessions status` names what fails, and the next step tries again.
-    Return the folders that are to be watched."""
+    """Track once and return the folders to watch. `sessions status` reports failures; the next step
+    tries again."""
     from ctxmode.operations.session_tracking import track_step  # noqa: PLC0415 - after the first answer
     from kb import StoreError  # noqa: PLC0415
     from memory.errors import MemoryRoomError  # noqa: PLC0415
@@ -375,7 +370,7 @@ async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> tuple[
 
 
 async def _end_calls(config: Config, calls: SessionCalls) -> None:
-    """Write the calls that wait, also where all is cancelled."""
+    """Write the waiting calls, even when cancelled."""
     if not calls.is_empty:
         from ctxmode.operations.session_tracking import end_calls  # noqa: PLC0415 - as above
 
@@ -384,7 +379,7 @@ async def _end_calls(config: Config, calls: SessionCalls) -> None:
 
 
 async def _index_behind(keep: Keep) -> None:
-    """Index what is queued. A defect there is reported and costs later indexing, not the runs."""
+    """Index queued output. A defect is reported and stops indexing, not the runs."""
     try:
         await keep.index_behind()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The entry of the command `context-mode`: a hook with nothing to do ends before anything loads."""
+"""The entry point of `context-mode`: a hook with nothing to do ends before modules load."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; no exception leaves it. Without `argv` this
-    process is the command's own, and ends behind it."""
+    process runs only the command and ends after it."""
     if argv is None and sys.argv[1:2] == ["hook"]:
         from ctxmode.hosts.hooks import capture_skips  # noqa: PLC0415 - hooks start with every turn
 

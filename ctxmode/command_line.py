@@ -1,7 +1,7 @@
-"""The command line: finds the verb, hands over, and is the one boundary for errors.
+"""The command line: finds the verb, runs it, and reports all errors.
 
-Verbs are a table of modules, imported only when asked for, so that `--version` and what runs
-inside other programs' loops start in milliseconds.
+Verbs are a table of modules, imported on use, so that `--version` and hooks start in
+milliseconds.
 """
 
 from __future__ import annotations
@@ -18,47 +18,43 @@ from ctxmode.errors import ContextModeError, UsageError, unwrap
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
-def open_what_is_closed() -> None:
-    """Open the null device for each standard stream that the caller has closed."""
+def open_closed_streams() -> None:
+    """Open the null device for each standard stream that the caller closed."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            # The lowest free descriptor is taken, which is the one that is missing.
+            # The lowest free descriptor is used: the missing one.
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
-def give_up_output() -> None:
-    """Drop what is not written yet, so that the interpreter's own flush at its end does not
-    fail."""
+def discard_output() -> None:
+    """Discard unwritten output, so that the interpreter's last flush does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def no_space(error: OSError) -> str:
-    """Word that nothing more can be written."""
+    """Return the message for a full disk."""
     where = f" ({error.filename})" if error.filename else ""
-    return (
-        f"nothing more can be written: {error.strerror}{where}\n"
-        "  Free some space, or write to another place."
-    )
+    return f"cannot write: {error.strerror}{where}\n  Free some space, or write to another place."
 
 
-# Modules stay loaded, so collecting among them is wasted: it takes a tenth of a start. Only a
-# process that is the command's own may pause the collector.
+# Modules stay loaded, so collecting them is wasted: it takes a tenth of a start. Only the command's
+# own process may pause the collector.
 
 
 def pause_collection() -> None:
-    """Stop collecting, before modules are loaded."""
+    """Stop the garbage collector before modules are loaded."""
     gc.disable()
 
 
 def resume_collection() -> None:
-    """Collect again, among objects made from now on; does nothing where it was not paused."""
+    """Resume the collector for new objects; does nothing if it is not paused."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
 
 def end_collection() -> None:
-    """Exempt all objects from the collection that ends the process."""
+    """Exempt all objects from the last collection of the process."""
     gc.freeze()
 
 
@@ -71,9 +67,9 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code; no exception leaves it. Without `argv` this
-    process is the command's own, and ends behind it."""
-    open_what_is_closed()
+    """Run one command line and return its exit code; no exception leaves it. Without `argv`, this
+    process runs only the command and ends after it."""
+    open_closed_streams()
     if argv is not None:
         return _main(list(argv))
     pause_collection()
@@ -87,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         end_collection()
     if arguments[:1] == ["hook"]:
-        os._exit(code)  # a host waits: taking apart what was loaded is a twentieth of its time
+        os._exit(code)  # a host waits: unloading modules takes a twentieth of its time
     return code
 
 
@@ -130,7 +126,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _rename(arguments: list[str]) -> list[str]:
-    """Put the words of today for those that a verb had before, and say so once."""
+    """Replace the former name of a verb, and report the new one."""
     from ctxmode.commands.table import FORMER, find_former  # noqa: PLC0415
 
     former = find_former(arguments)
@@ -144,10 +140,11 @@ def _unknown(words: list[str]) -> UsageError:
     verb = words[0]
     if verb.startswith("-"):
         return UsageError(
-            f"{verb} stands before the verb",
-            "Options come behind it, for example: context-mode doctor --json",
+            f"option {verb} comes before the command",
+            "Put options after it, for example: context-mode doctor --json",
         )
-    from ctxmode import errors  # noqa: PLC0415 - only a mistake pays for it
+    from base.wording import list_choices  # noqa: PLC0415 - only a mistake pays for it
+    from ctxmode import errors  # noqa: PLC0415
     from ctxmode.commands.table import SECTIONS, list_verbs  # noqa: PLC0415
 
     known = [one.name.removeprefix(f"{verb} ") for one in list_verbs(verb)]
@@ -156,7 +153,7 @@ def _unknown(words: list[str]) -> UsageError:
         instead = errors.command(f"{verb} {same}") if same else ""
         return errors.unknown_action(verb, words[1], known, instead)
     groups = [name for names, _ in SECTIONS.values() for name in names]
-    return UsageError(f"unknown verb {verb!r}", errors.or_all(verb, groups, "Verbs"))
+    return UsageError(f"unknown command {verb!r}", list_choices(verb, groups))
 
 
 def _run_verb(verb: Verb, rest: list[str]) -> int:
@@ -201,8 +198,8 @@ def _overview() -> argparse.ArgumentParser:
     codes = "\n".join(f"  {code:>3}  {text}" for code, text in exit_codes.MEANINGS.items())
     parser = argparse.ArgumentParser(
         prog="context-mode",
-        usage="context-mode VERB [options]   (context-mode VERB --help tells more)",
-        description=f"Runs code where the data lives, and hands back only the answer.\n\n{verbs}",
+        usage="context-mode VERB [options]   (options and examples: context-mode VERB --help)",
+        description=f"Runs code next to your data and returns only the answer.\n\n{verbs}",
         epilog=f"exit codes:\n{codes}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -220,11 +217,11 @@ def _report(raised: BaseException) -> int:
         return raised.exit_code
     if isinstance(raised, KeyboardInterrupt):
         return exit_codes.INTERRUPTED
-    if isinstance(raised, BrokenPipeError):  # the reader of our output has left
-        give_up_output()
+    if isinstance(raised, BrokenPipeError):  # the reader closed the pipe
+        discard_output()
         return exit_codes.OK
     if isinstance(raised, OSError) and raised.errno in NO_SPACE:
-        give_up_output()
+        discard_output()
         sys.stderr.write(f"context-mode: {no_space(raised)}\n")
         return exit_codes.ERROR
     from ctxmode import crash_report  # noqa: PLC0415 - only a defect pays for it

@@ -1,6 +1,6 @@
-"""Completion scripts for shells, made of the verbs' own parsers by shtab.
+"""Completion scripts for shells, built from the verbs' parsers by shtab.
 
-A script holds every verb, option and fixed word, so that completing starts no program. It asks
+A script contains every verb, option and fixed word, so that completing starts no program. It asks
 `context-mode doctor completion sources|profiles` for labels and profiles alone, since these change.
 """
 
@@ -24,20 +24,19 @@ from images import GROUPS
 from runtimes import LANGUAGES
 
 _LANGUAGES = tuple(row.name for row in LANGUAGES)
-# Words with other characters stay out: a shell could run parts of them, and programs name labels.
+# Words with other characters are skipped: a shell could run parts of them, and programs set labels.
 _HARMLESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+@-]*")
 
 Completer = dict[str, Any]
 
 
 def harmless(words: Iterable[str]) -> Iterator[str]:
-    """Yield those words that no shell changes, each once."""
+    """Yield the words that no shell changes, without duplicates."""
     return (word for word in dict.fromkeys(words) if _HARMLESS.fullmatch(word))
 
 
 def script(shell: str, verbs: Iterable[Verb]) -> str:
-    """Build the completion script for a shell, of these verbs in this order: a group before what it
-    has."""
+    """Build the completion script for a shell from verbs; a group comes before its verbs."""
     root = argparse.ArgumentParser(prog="context-mode", add_help=False)
     groups = root.add_subparsers()
     for verb in verbs:
@@ -50,14 +49,14 @@ def script(shell: str, verbs: Iterable[Verb]) -> str:
             continue
         below = _find_words(groups.choices[group]) if group else groups
         if below is not None:
-            below.add_parser(word, help=word)  # what has no help is left out
+            below.add_parser(word, help=word)  # words without help are skipped
             below.choices[word] = parser
     made: str = shtab.complete(root, shell)
     return made
 
 
 def _find_words(group: argparse.ArgumentParser) -> argparse._SubParsersAction[Any] | None:
-    """Return where a group's verbs are put; None if it takes words of another kind."""
+    """Return the place for a group's verbs; None if it has no verbs."""
     places = [action for action in group._actions if not action.option_strings]
     if not places:
         return group.add_subparsers()
@@ -65,7 +64,7 @@ def _find_words(group: argparse.ArgumentParser) -> argparse._SubParsersAction[An
 
 
 def _build_completer(kind: str) -> Completer:
-    """Complete words for which the script asks this program when they are needed."""
+    """Return the completion of words that the script requests from this program."""
     name, command = f"_context_mode_{kind}", f"context-mode doctor completion {kind} 2>/dev/null"
     return {
         "bash": name,
@@ -114,7 +113,7 @@ _FILES = re.compile(r"FILE|PATH")
 
 
 def _complete(action: argparse.Action) -> None:
-    """Set how an option's value, or a word, is completed; a new label is not."""
+    """Set the completion of an option's value or a word; new labels have none."""
     if action.choices is not None or action.nargs == 0:
         return
     metavar = str(action.metavar or "")

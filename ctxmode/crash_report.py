@@ -1,4 +1,4 @@
-"""The report of a defect of ours: one sentence for the user, and a log with the rest."""
+"""The report of a defect in this program: one sentence, and a log with the details."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _write(error: BaseException) -> Path:
 
 
 def _mask(text: str) -> str:
-    """Return a text without secrets; where the defect is in looking for them, nothing of it."""
+    """Return a text without secrets; empty if the search for secrets fails."""
     try:
         from base.secrets import redact  # noqa: PLC0415 - it may be what is broken
 

@@ -1,70 +1,65 @@
-"""Errors a caller can act on: a message says what is wrong, a hint says what to do."""
+"""Errors that a caller can fix: a message with the problem, a hint with the remedy."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from base.wording import list_choices
+from ctxmode import exit_codes
 
-def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """Find the nearest known word; empty where none is near."""
-    import difflib  # noqa: PLC0415 - only a mistake pays for it
-
-    return next(iter(difflib.get_close_matches(word, tuple(known), n=1, cutoff=cutoff)), "")
-
-
-def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """Write `Did you mean X? `, or nothing."""
-    meant = nearest(word, known, cutoff)
-    return f"Did you mean {meant}? " if meant else ""
-
-
-def or_all(word: str, known: Iterable[str], what: str = "Choose from", cutoff: float = 0.6) -> str:
-    """Write the whole hint: what was probably meant, and all that there is."""
-    names = tuple(known)
-    return f"{did_you_mean(word, names, cutoff)}{what}: {', '.join(names)}."
-
+if TYPE_CHECKING:
+    from policy import RuleFileError
 
 OUT_OF_ROOM_OR_RIGHTS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 class ContextModeError(Exception):
-    """Something expected went wrong outside the program that was run. A person sees `message` and,
-    on a line of its own, `hint`; never a traceback."""
+    """An expected failure outside the program that was run. It is shown without a traceback.
 
-    exit_code = 1
+    Attributes:
+        message: the problem.
+        hint: the remedy, shown on a second line.
+        exit_code: the exit code of the command line.
+    """
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    exit_code = exit_codes.ERROR
+
+    def __init__(self, message: str, hint: str = "", exit_code: int | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if exit_code is not None:
+            self.exit_code = exit_code
 
     def __str__(self) -> str:
         return f"{self.message}\n{self.hint}" if self.hint else self.message
 
 
 def why(error: Exception) -> str:
-    """Say what was wrong: a system's error without its number and its path."""
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+    """Return the reason of an error: a system's error in lower case, without number and path."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    reason = error.strerror if isinstance(error, OSError) else ""
+    return f"{reason[0].lower()}{reason[1:]}" if reason else str(error)
 
 
 def unwrap(raised: BaseException) -> BaseException:
-    """Return the one exception inside the groups that nurseries wrap it in, or the first of
-    several."""
+    """Return the first exception inside the groups in which nurseries wrap it."""
     while isinstance(raised, BaseExceptionGroup):
         raised = raised.exceptions[0]
     return raised
 
 
 class UsageError(ContextModeError):
-    """What was asked for is malformed; asking again in the same way cannot succeed."""
+    """An invalid request: the same request cannot succeed."""
 
-    exit_code = 2
+    exit_code = exit_codes.USAGE
 
 
-# The one place where messages get commands from: by kind of thing, what lists all of them, and what
-# makes the first.
+# Commands in messages, by kind: the one that lists all, and the one that creates the first.
 LISTS: dict[str, str] = {
     "output": "kept outputs",
     "source": "kept ls",
@@ -97,30 +92,30 @@ SAME_ACTIONS = (
     ("add", "write", "remember", "new", "create", "put"),
     ("diff", "compare"),
 )
-"""Words for the same action, of which a verb knows one."""
+"""Words for the same action; a verb has one of them."""
 
 
 def command(words: str) -> str:
-    """Write a command as it is typed."""
+    """Return a command as the user types it."""
     return f"context-mode {words}"
 
 
 def find_same_action(word: str, known: Iterable[str]) -> str:
-    """Find the known action that does what another word asks for; empty where there is none."""
+    """Find the known action with the meaning of another word; empty if there is none."""
     names = tuple(known)
     alike = next((row for row in SAME_ACTIONS if word in row), ())
     return next((name for name in alike if name in names), "")
 
 
 def unknown_action(verb: str, word: str, known: Iterable[str], instead: str = "") -> UsageError:
-    """Name the known actions of a verb, or the whole command that `word` is known by here."""
+    """Return the error with a verb's actions, or with the command that replaces `word`."""
     names = tuple(known)
-    hint = f"Use: {instead}" if instead else or_all(word, names)
+    hint = f"Use: {instead}" if instead else list_choices(word, names)
     return UsageError(f"{verb} has no action {word!r}", hint)
 
 
 def unknown_id(kind: str, wanted: str, found: Iterable[str] = (), *, is_empty: bool) -> UsageError:
-    """Say that nothing, or more than one thing, has an id, and how to list what is there.
+    """Return the error for an ID that nothing has, or several things have.
 
     Args:
         kind: a key of LISTS.
@@ -139,25 +134,25 @@ def unknown_id(kind: str, wanted: str, found: Iterable[str] = (), *, is_empty: b
 
 
 def nothing_kept(kind: str, wanted: str = "") -> UsageError:
-    """Say that nothing of a kind is there, and what makes one."""
-    message = f"no {kind} {wanted!r}: there are none yet" if wanted else f"no {kind} is there yet"
+    """Return the error for a kind of which nothing is stored."""
+    message = f"no {kind} {wanted!r}: there are none yet" if wanted else f"no {kind}s yet"
     return UsageError(message, describe_making(kind))
 
 
 def describe_making(kind: str) -> str:
-    """Write what makes the first of a kind."""
+    """Return the remedy that creates the first of a kind."""
     done, words = MAKES[kind]
     return f"{done}: {command(words)}"
 
 
 def describe_empty(kind: str) -> str:
-    """Write an empty list: what is empty, and the next command."""
+    """Return the text for an empty list, with the next command."""
     return f"No {kind}s here yet. {describe_making(kind)}"
 
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Raise errors of the rooms below that a caller can mend as errors of the front door."""
+    """Raise errors of the other rooms that a caller can fix as ContextModeError."""
     try:
         yield
     except Exception as error:
@@ -168,22 +163,31 @@ def translate_errors() -> Iterator[None]:
         raise translation from error
 
 
+def explain_rule_file(error: RuleFileError) -> ContextModeError:
+    """Return the error for a rule file, with the exit code of errors in config.toml."""
+    problem = f"{error.path}:{error.line}: {error.problem}"
+    return ContextModeError(problem, error.remedy, exit_codes.USAGE)
+
+
 def _translate(error: Exception) -> ContextModeError | None:
-    """Word the error for the front door; None if it is a defect."""
+    """Return the error as a ContextModeError; None if it is a defect."""
     from executor import (  # noqa: PLC0415 - only errors pay
         PackagesError,
         RequestError,
         SandboxUnavailableError,
+        UnknownRuntimeError,
     )
     from kb import StoreError  # noqa: PLC0415
     from policy import RuleFileError  # noqa: PLC0415
 
     if isinstance(error, RuleFileError):
-        return ContextModeError(f"{error.path}:{error.line}: {error.problem}", error.remedy)
+        return explain_rule_file(error)
     if isinstance(error, RequestError):
         return UsageError(error.message, error.hint)
     if isinstance(error, SandboxUnavailableError):
-        return ContextModeError(f"no sandbox is available: {error.reason}", error.remedy)
+        is_choice = isinstance(error, UnknownRuntimeError)
+        problem = error.reason if is_choice else f"no sandbox is available: {error.reason}"
+        return ContextModeError(problem, error.remedy, exit_codes.NO_SANDBOX)
     if isinstance(error, StoreError | PackagesError):
         return ContextModeError(str(error), getattr(error, "hint", ""))
     if isinstance(error, OSError) and error.errno in OUT_OF_ROOM_OR_RIGHTS:

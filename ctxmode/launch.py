@@ -1,4 +1,4 @@
-"""From a parsed command line to an open `App`: the one place that starts trio for a verb."""
+"""Start of verbs: opens an `App` for a parsed command line; only here trio starts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ T = TypeVar("T")
 def with_app(
     args: argparse.Namespace, action: Callable[[App], Awaitable[T]], *, sole_language: str = ""
 ) -> T:
-    """Open the App of the project that the arguments name, do one thing with it, and close it.
-    `open_app` explains `sole_language`."""
+    """Open the App of the arguments' project, run one action with it, and close it. `sole_language`
+    is described in `open_app`."""
     config = replace(
         load_config(args.project),
         isolation=getattr(args, "isolation", None) or "",
@@ -43,7 +43,7 @@ def with_app(
 def with_app_of(
     config: Config, action: Callable[[App], Awaitable[T]], sole_language: str = ""
 ) -> T:
-    """Do as `with_app`, of a project whose configuration is known."""
+    """Run as `with_app`, for a known configuration."""
     from ctxmode.app import open_app  # noqa: PLC0415
 
     async def act() -> T:
@@ -57,7 +57,7 @@ def with_app_of(
 
 
 def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
-    """Open what is kept of the project that the arguments name, and nothing else of it."""
+    """Open only the store of the arguments' project and run one action with it."""
     from ctxmode.operations.library import open_library  # noqa: PLC0415
 
     with open_library(load_config(args.project)) as library:
@@ -66,14 +66,14 @@ def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
 
 
 def tell(notices: Iterable[str]) -> None:
-    """Print what a person should know besides, on stderr, behind what stdout was given before."""
+    """Print notices on stderr, after all earlier output on stdout."""
     for notice in notices:
-        sys.stdout.flush()  # it waits in a buffer where it goes into a pipe
+        sys.stdout.flush()  # pipes are buffered
         sys.stderr.write(f"context-mode: {harmless(notice)}\n")
 
 
 def ask_person(question: str) -> bool:
-    """Ask whoever sits at the terminal, and return whether they agree; nobody there does not."""
+    """Ask the user at the terminal; return whether they agree, False without a terminal."""
     if not sys.stdin.isatty():
         return False
     sys.stderr.write(f"{question} [y/N] ")
@@ -82,7 +82,7 @@ def ask_person(question: str) -> bool:
 
 
 def run_in_trio(action: Callable[[], Awaitable[T]]) -> T:
-    """Run it under trio. SIGTERM and SIGHUP close everything in good order and raise SystemExit
+    """Run an action under trio. SIGTERM and SIGHUP close everything in order and raise SystemExit
     with 128 plus their number."""
     import trio  # noqa: PLC0415
 
@@ -122,7 +122,7 @@ async def _watch(task_status: trio.TaskStatus[None]) -> None:
 
 
 def print_answer(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
-    """Print the data where --json asks for it, else the text."""
+    """Print the data with --json, else the text."""
     if args.json:
         print_json(data)
     else:
@@ -130,7 +130,7 @@ def print_answer(args: argparse.Namespace, data: Mapping[str, Any], text: str) -
 
 
 def print_text(text: str) -> None:
-    """Print a text on stdout, which in the log of a CI runner commands nothing."""
+    """Print a text on stdout; in a CI runner's log it contains no commands."""
     sys.stdout.write((disarm(text) if is_runner_log(sys.stdout) else text) + "\n")
 
 
@@ -138,5 +138,5 @@ def print_json(data: Mapping[str, Any], *, indent: int | None = 2) -> None:
     """Print one JSON document on stdout, with its keys in the documented order."""
     text = json.dumps(data, indent=indent, ensure_ascii=False)
     if is_runner():
-        text = text.replace("##", "\\u0023#")  # the same text, and no command of a CI runner
+        text = text.replace("##", "\\u0023#")  # the same text, but not a command of a CI runner
     sys.stdout.write(f"{text}\n")

@@ -1,40 +1,38 @@
-"""Parsers of the verbs' arguments: their mistakes name the remedy, and what was probably meant.
+"""Parsers of the verbs' arguments. Their errors suggest the remedy and the nearest word.
 
-Loaded only by verbs that have options: what must start in milliseconds parses nothing.
+Loaded only by verbs with options: commands that start in milliseconds parse nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from base.wording import list_choices, suggest_nearest
 from ctxmode.commands.table import Verb, list_verbs
-from ctxmode.errors import (
-    UsageError,
-    did_you_mean,
-    find_same_action,
-    or_all,
-    unknown_action,
-    why,
-)
+from ctxmode.errors import UsageError, find_same_action, unknown_action, why
 
 HELP = Path(__file__).parent / "commands" / "help"
-"""What `--help` says of each verb before its options: `WORDS.txt`, joined by dashes."""
+"""The help text of each verb before its options: `WORDS.txt`, with dashes between words."""
 
 BUDGET = "answer_bytes"
-"""Where a command line's budget for the whole answer is, if it has one."""
+"""The attribute with the size limit of the whole answer."""
+
+NUMBERS = {"int": "whole number", "float": "number"}
+_INVALID = re.compile(r"argument (\S+): invalid (.*?number.*|int|float) value: (.*)")
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose mistakes are `UsageError`s with a hint, in place of a screen of usage."""
+    """A parser that raises `UsageError` with a remedy instead of printing the usage."""
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401 - argparse's own
         given.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -42,11 +40,11 @@ class Parser(argparse.ArgumentParser):
         self._is_mixing = False
         self.takes_program_arguments = False
         self.other_words: Mapping[str, str] = {}
-        """What people know some choices by, and what those are here."""
+        """Actions' names in other systems, and their names here."""
         self.verb: Verb | None = None  # not that of an action
 
         self.default_action = ""
-        """The action that is meant if no word is given; options may stand before actions then."""
+        """The action if no word is given; then options may come before actions."""
 
     def format_help(self) -> str:
         if self.verb is not None:
@@ -54,17 +52,24 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def _list_siblings(self) -> list[str]:
-        """List further verbs of the group that this is the name of."""
+        """List the other verbs of the group with this name."""
         return [one.name.split()[1] for one in list_verbs(self.verb.name)] if self.verb else []
 
     def error(self, message: str) -> NoReturn:
         start, _, missing = message.partition(": ")
         if start == "the following arguments are required":
             raise UsageError(f"{self._verb}: missing {missing}", self._hint_at_missing(missing))
-        raise UsageError(f"{self._verb}: {message}", f"See {self.prog} --help")
+        if found := _INVALID.fullmatch(message):
+            names, kind, value = found.groups()
+            name = max(names.split("/"), key=len)
+            word = next((one.metavar for one in self._actions if name in one.option_strings), None)
+            remedy = f"Use {name}{f' {word}' if word else ''}: a {NUMBERS.get(kind, kind)}."
+            raise UsageError(f"{self._verb}: invalid {name} {value}", remedy)
+        problem = f"{self._verb}: {_reword(message)}"
+        raise UsageError(problem, f"List the options: {self.prog} --help")
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
-        (file or sys.stdout).write(self.format_help())  # argparse hides that a disk is full
+        (file or sys.stdout).write(self.format_help())  # argparse ignores a full disk
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
         # Options may stand between words, also behind an action, whose parser is called here.
@@ -90,31 +95,28 @@ class Parser(argparse.ArgumentParser):
 
     def _refuse(self, word: str, parsed: argparse.Namespace) -> NoReturn:
         if not word.startswith("-"):
-            meant = did_you_mean(word, self._list_siblings())
-            raise UsageError(
-                f"{self._verb}: {word!r} is one word too many", self._build_hint(meant)
-            )
+            meant = suggest_nearest(word, self._list_siblings())
+            raise UsageError(f"{self._verb}: unexpected word {word!r}", self._build_hint(meant))
         option = word.split("=", 1)[0]
         parsers = list(_list_chosen(self, parsed))
         known = [name for parser in parsers for name in _options(parser)]
-        hint = parsers[-1]._build_hint(did_you_mean(option, known))
+        hint = parsers[-1]._build_hint(suggest_nearest(option, known))
         if self.takes_program_arguments:
-            hint += f" If the program is to have it: … -- {word}"
-        raise UsageError(f"{parsers[-1]._verb} has no option {option}", hint)
+            hint += f". To pass it to the program: … -- {word}"
+        raise UsageError(f"{parsers[-1]._verb}: unknown option {option}", hint)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401
         if action.choices is None or value in (*action.choices, action.default):
             return
-        given = "/".join(action.option_strings) or action.metavar or action.dest
         known, word = [str(one) for one in action.choices], str(value)
         if action.dest == "action":
             known += self._list_siblings()
             raise unknown_action(self._verb, word, known, self._find_instead(word, known))
-        hint = or_all(word, known)
-        raise UsageError(f"{self._verb}: {given} cannot be {value!r}", hint)
+        hint = list_choices(word, known)
+        raise UsageError(f"{self._verb}: invalid {_name_argument(action)} {value!r}", hint)
 
     def _find_instead(self, word: str, known: Sequence[str]) -> str:
-        """Write the command that other programs call `word`; empty where there is none."""
+        """Return the command that other programs call `word`; empty if there is none."""
         meant = self.other_words.get(word, "") or find_same_action(word, known)
         if meant.startswith("context-mode "):
             return meant
@@ -124,7 +126,7 @@ class Parser(argparse.ArgumentParser):
 
     @property
     def usage_line(self) -> str:
-        """The shortest command line that is complete: without what may be left out."""
+        """The shortest complete command line: without optional words."""
         words = [self.prog]
         for action in self._actions:
             if action.required or action.nargs == argparse.ZERO_OR_MORE:
@@ -144,7 +146,7 @@ class Parser(argparse.ArgumentParser):
         return self.prog.removeprefix("context-mode ")
 
     def _build_hint(self, meant: str) -> str:
-        return f"{meant}{self.prog} --help shows what there is."
+        return f"{meant}List the options: {self.prog} --help"
 
 
 def verb_parser(verb: Verb) -> Parser:
@@ -158,7 +160,7 @@ def verb_parser(verb: Verb) -> Parser:
 
 
 def describe_verb(verb: Verb) -> str:
-    """Return what `--help` says before the options: the verb's text, and what its group has."""
+    """Return the help text before the options: the verb's text and the verbs of its group."""
     text = f"{verb.summary}\n"
     with suppress(FileNotFoundError):
         name = "-".join(verb.name.replace("-", " ").split())
@@ -169,7 +171,7 @@ def describe_verb(verb: Verb) -> str:
 
 
 def _add_arguments(parser: Parser, verb: Verb) -> Parser:
-    """Add what a verb's module takes; return the parser of one action, if the verb is that."""
+    """Add a verb's arguments; return the parser of one action if the verb is an action."""
     module = verb.load()
     parser.other_words = getattr(module, "OTHER_WORDS", {})
     table = Path(str(module.__file__)).with_suffix(".json")
@@ -199,7 +201,7 @@ def _add_arguments(parser: Parser, verb: Verb) -> Parser:
 
 
 def _put_first(parser: Parser, first: str) -> Parser:
-    """Take an action or an option as given; return the parser of what may follow."""
+    """Preset an action or an option; return the parser of the other words."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction) and first in action.choices:
             chosen: Parser = action.choices[first]
@@ -213,7 +215,7 @@ def _put_first(parser: Parser, first: str) -> Parser:
 
 
 def add_actions(parser: Parser, table: Mapping[str, Any]) -> None:
-    """Add the actions of a verb, each with its arguments, from its table."""
+    """Add the actions of a verb from its table, with their arguments."""
     parser.default_action = table.get("default_action", "")
     actions = parser.add_subparsers(
         dest="action", required=not parser.default_action, metavar="ACTION"
@@ -227,8 +229,8 @@ def add_actions(parser: Parser, table: Mapping[str, Any]) -> None:
 
 
 def _add_rows(to: argparse._ActionsContainer, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Add arguments: each row is what argparse is given. A `type` that is a number takes whole
-    numbers from there on; of the rows of `one_of` one alone may be given; a `group` has a title."""
+    """Add arguments from rows of argparse's parameters. A number as `type` is the minimum of whole
+    numbers; rows in `one_of` exclude each other; a `group` has a title."""
     for row in rows:
         if "one_of" in row:
             group = to.add_mutually_exclusive_group(required=row.get("required", False))
@@ -240,24 +242,42 @@ def _add_rows(to: argparse._ActionsContainer, rows: Sequence[Mapping[str, Any]])
         given = {key: value for key, value in row.items() if key != "flags"}
         if "type" in given:
             kind = given["type"]
-            given["type"] = {"int": int, "float": float}.get(kind) or count_from(kind)
+            given["type"] = {"int": int, "float": float}.get(kind) or CountFrom(kind)
         to.add_argument(*row["flags"], **given)
 
 
-def count_from(least: int) -> Callable[[str], int]:
-    """Make what reads whole numbers from `least` on."""
+class CountFrom:
+    """A type of arguments: whole numbers from `least` on."""
 
-    def count(text: str) -> int:
-        if not text.isdecimal() or len(text) > 12 or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
+    def __init__(self, least: int) -> None:
+        self.least = least
+        self.__name__ = f"whole number, {least} or more"  # shown in argparse's error
+
+    def __call__(self, text: str) -> int:
+        if not text.isdecimal() or len(text) > 12 or int(text) < self.least:
+            raise ValueError(text)
         return int(text)
 
-    return count
+
+def _reword(message: str) -> str:
+    """Word an error of argparse as this program does."""
+    found = re.fullmatch(r"argument (?:\S*/)?(\S+): (.*)", message)
+    if found is None:
+        return message
+    name, problem = found.groups()
+    if problem.startswith("ignored explicit argument"):
+        return f"{name} takes no value"
+    if other := re.fullmatch(r"not allowed with argument (?:\S*/)?(\S+)", problem):
+        return f"{name} and {other[1]} exclude each other"
+    return f"{name} needs a value" if problem.startswith("expected ") else f"{name}: {problem}"
+
+
+def _name_argument(action: argparse.Action) -> str:
+    return max(action.option_strings, key=len, default="") or str(action.metavar or action.dest)
 
 
 def _add_budget(parser: Parser) -> None:
-    """Add an option that bounds the answer, also to each action; where one has a budget of its own,
-    that stays."""
+    """Add --budget to the verb and each action, unless it has its own."""
     for each in (parser, *subparsers(parser).values()):
         if "--budget" not in _options(each):
             each.add_argument(
@@ -266,14 +286,17 @@ def _add_budget(parser: Parser) -> None:
                 type=int,
                 metavar="BYTES",
                 default=argparse.SUPPRESS,
-                help="at most so much of the answer: its two ends",
+                help="limit output to BYTES, keeping both ends",
             )
 
 
 def parse(verb: Verb, arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line. `program_args` is what follows `--`, where a verb runs programs; for
-    the others it only ends the options. UsageError: a word means nothing or lacks; SystemExit: help
-    was printed."""
+    """Parse a command line. If the verb runs programs, `program_args` has the words after `--`.
+
+    Raises:
+        UsageError: a word is unknown or missing.
+        SystemExit: help was printed.
+    """
     parser = verb_parser(verb)
     own, program_args = list(arguments), []
     if parser.takes_program_arguments and "--" in own:
@@ -287,8 +310,7 @@ def parse(verb: Verb, arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _put_action_first(parser: Parser, own: Sequence[str]) -> list[str]:
-    """Move the first word that is not an option's value to the front; without one, put the default
-    action there."""
+    """Move the first word that is not an option's value to the front, else add the default."""
     takes_value = {
         name
         for below in subparsers(parser).values()
@@ -306,15 +328,15 @@ def _put_action_first(parser: Parser, own: Sequence[str]) -> list[str]:
 
 
 def read_input(name: str, hint: str) -> bytes:
-    """Read a file that an argument names, or stdin for `-`; a UsageError says why it cannot."""
+    """Read the file of an argument, or stdin for `-`; raise UsageError if that fails."""
     try:
         return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except (OSError, ValueError) as error:
-        raise UsageError(f"{name!r} cannot be read: {why(error)}", hint) from error
+        raise UsageError(f"cannot read {name}: {why(error)}", hint) from error
 
 
 def subparsers(parser: Parser) -> dict[str, Parser]:
-    """Return the parsers of a verb's actions, by name; none where it has no actions."""
+    """Return the parsers of a verb's actions by name."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)

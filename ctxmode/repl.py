@@ -1,4 +1,4 @@
-"""One session: read a program, run it, tell what went wrong, and go on."""
+"""Interactive sessions: read programs, run them, report errors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import trio
 
+from base.wording import inflect
 from ctxmode import exit_codes
 from ctxmode.app import App
-from ctxmode.errors import ContextModeError, UsageError, unwrap
+from ctxmode.errors import ContextModeError, UsageError, unwrap, why
 from ctxmode.render.highlight import harmless
 from ctxmode.render.live_output import LiveOutput, waiting
 from ctxmode.render.results import ending, refusal_text
@@ -36,9 +37,9 @@ _TAGS = {"php": "<?php "}
 
 
 def is_complete(text: str, row: Language) -> bool:
-    """Tell whether a program is ready to run; a wrong one is, for its language to say so. It is not
-    while a bracket, a quote or a block is open, nor where each program starts anew. An empty line
-    ends it in any case."""
+    """Return whether a program is ready to run: no bracket, quote or block is open. Programs with
+    other syntax errors are ready, as their language reports them. Languages that start a new
+    process per program, and all others too, end programs with an empty line."""
     if not text.rsplit("\n", maxsplit=1)[-1].strip():
         return True
     if row.conversation is None:
@@ -50,7 +51,7 @@ def is_complete(text: str, row: Language) -> bool:
 
 
 def _is_complete_python(text: str) -> bool:
-    """Apply the rules of Python's own console: a block goes on until an empty line."""
+    """Apply the rules of Python's own console: a block continues until an empty line."""
     last = text.rsplit("\n", maxsplit=1)[-1]
     try:
         with warnings.catch_warnings():
@@ -88,7 +89,7 @@ def _is_open(text: str, parser: Parser, grammar: str) -> bool:
 
 
 def _find_troubles(node: Node) -> Iterator[Node]:
-    """Yield the nodes that say where the text does not fit the grammar."""
+    """Yield the nodes at which the text does not fit the grammar."""
     if node.is_error or node.is_missing:
         yield node
     elif node.has_error:
@@ -97,7 +98,7 @@ def _find_troubles(node: Node) -> Iterator[Node]:
 
 
 def _opens(trouble: Node, end: int) -> bool:
-    """Tell whether something is still to come, rather than too much or wrong."""
+    """Return whether the text is incomplete, not wrong."""
     leaves = [leaf.type for leaf in _find_leaves(trouble)]
     if not _QUOTES.isdisjoint(leaves):
         return True  # what follows a quote that is not closed is taken for something else
@@ -114,49 +115,49 @@ def _find_leaves(node: Node) -> Iterator[Node]:
 
 
 COMMANDS = {
-    ".help": "tell these",
-    ".load FILE": "run a program of the project here, and keep what it defines",
-    ".save FILE": "write what was typed so far to a new file",
-    ".reset": "start anew: variables and files of the session are gone",
-    ".quit": "leave, as Ctrl-D does",
+    ".help": "list these commands",
+    ".load FILE": "run a program file of the project in this session",
+    ".save FILE": "write the programs typed so far to a new file",
+    ".reset": "restart the session: variables and files are deleted",
+    ".quit": "quit, as Ctrl-D does",
 }
 _TAKES_FILE = {form.split()[0]: " " in form for form in COMMANDS}
 
 
 def is_command(text: str) -> bool:
-    """Tell whether a text is meant for the session itself; all else is a program."""
+    """Return whether a text is a command of the session, not a program."""
     return "\n" not in text and text.split(" ", maxsplit=1)[0].rstrip() in _TAKES_FILE
 
 
 def parse(text: str) -> tuple[str, str]:
-    """Read a command and its file, empty if it takes none; a UsageError says that it lacks one, or
-    has one that means nothing."""
+    """Split a command from its file, which is empty if the command takes none. Raise UsageError if
+    the file is missing, or the command takes none."""
     name, _, file = text.strip().partition(" ")
     if bool(file.strip()) != _TAKES_FILE[name]:
         form = next(form for form in COMMANDS if form.split()[0] == name)
-        raise UsageError(f"{text.strip()!r} is not understood", f"Say {form}.")
+        raise UsageError(f"invalid command {text.strip()!r}", f"Use {form}.")
     return name, file.strip()
 
 
 def help_text() -> str:
     """List all commands, a line each, and the keys."""
     lines = [f"{form:<12} {meaning}" for form, meaning in COMMANDS.items()]
-    keys = "Ctrl-C stops a program, an empty line ends one, Alt-Enter breaks a line."
+    keys = "Ctrl-C stops a program, an empty line ends one, Alt-Enter inserts a line break."
     return "\n".join([*lines, keys])
 
 
 def save(programs: Sequence[str], file: Path) -> str:
-    """Write programs to a new file and return what to say of it; a UsageError says that it exists,
-    or cannot be written."""
+    """Write programs to a new file and return a message. Raise UsageError if the file exists or
+    cannot be written."""
     text = "".join(f"{program.rstrip()}\n" for program in programs)
     try:
         with file.open("x", encoding="utf-8", errors="surrogateescape") as out:
             out.write(text)
     except FileExistsError as error:
-        raise UsageError(f"{file} exists already", "Name another file.") from error
+        raise UsageError(f"{file} already exists", "Name another file.") from error
     except OSError as error:
-        raise UsageError(f"{file} can't be written: {error.strerror}", "Name another.") from error
-    return f"{len(programs)} programs saved to {file}"
+        raise UsageError(f"cannot write {file}: {why(error)}", "Name another file.") from error
+    return f"{inflect(len(programs), 'program')} saved to {file}"
 
 
 Reader = Callable[[], Awaitable[str | None]]
@@ -164,7 +165,7 @@ Reader = Callable[[], Awaitable[str | None]]
 
 
 def is_ready(text: str, row: Language) -> bool:
-    """Tell whether what is typed can be acted on."""
+    """Return whether the typed text is a command or a complete program."""
     return is_command(text) or is_complete(text, row)
 
 
@@ -183,7 +184,7 @@ def build_pipe_reader(source: TextIO, row: Language) -> Reader:
 
 
 def build_terminal_reader(row: Language, folder: Path) -> Reader:
-    """Read programs from a person, with editing, highlighting and a history kept below `folder`."""
+    """Read programs from a terminal, with editing, highlighting and a history in `folder`."""
     from prompt_toolkit import PromptSession  # noqa: PLC0415 - for terminals only
     from prompt_toolkit.filters import Condition  # noqa: PLC0415
     from prompt_toolkit.history import FileHistory  # noqa: PLC0415
@@ -210,7 +211,7 @@ def build_terminal_reader(row: Language, folder: Path) -> Reader:
 
 
 def _lexer(row: Language) -> Lexer | None:
-    """Find what colours a language's programs, where pygments knows it by one of its names."""
+    """Return the highlighter of a language, if pygments has it under one of its names."""
     from prompt_toolkit.lexers import PygmentsLexer  # noqa: PLC0415
 
     lexers, util = import_module("pygments.lexers"), import_module("pygments.util")
@@ -224,16 +225,16 @@ def _lexer(row: Language) -> Lexer | None:
 
 NAME = "repl"
 REACTION_S_MAX = 3.0
-"""How long an interpreter may take to stop at Ctrl-C before its session is ended."""
+"""Time for an interpreter to stop at Ctrl-C before its session is ended."""
 AGAIN_S = 1.0
-"""When to interrupt again: a process that was just being forked has missed the first signal."""
+"""Time until a second interrupt: a process that was being forked misses the first signal."""
 CALLER = Caller(preparing=waiting)
 _PLAIN = (Status.OK, Status.NONZERO_EXIT)
-_CHANGED = ("ended", "interpreter", "continued, with", "started: ")  # what a person has to know
+_CHANGED = ("ended", "interpreter", "continued, with", "started: ")  # shown to the user
 
 
 def say(text: str) -> None:
-    """Print what no program printed on stderr; it may hold words that a program chose."""
+    """Print a message on stderr; control characters in it are escaped."""
     sys.stderr.write(f"{harmless(text)}\n")
     sys.stderr.flush()
 
@@ -243,12 +244,12 @@ class ReplSession:
     """One session of one language."""
 
     app: App
-    request: Request  # what all its programs have in common
+    request: Request  # shared by all its programs
     interruptible: bool
     typed: list[str] = field(default_factory=list)
 
     async def hold(self, read: Reader) -> None:
-        """Read and run programs to the end of what is typed."""
+        """Read and run programs until the input ends."""
         while (text := await read()) is not None:
             try:
                 if is_command(text):
@@ -274,11 +275,11 @@ class ReplSession:
             say(await trio.to_thread.run_sync(save, self.typed, Path(file)))
         else:
             self.request = replace(self.request, fresh=True)
-            say("what comes next starts anew")
+            say("the next program starts a new session")
 
     async def _run(self, request: Request) -> None:
-        """Run one program and show its output as it comes; Ctrl-C stops it, and if it must, the
-        session."""
+        """Run one program and show its output as it arrives. Ctrl-C stops the program, or if that
+        fails, the session."""
         self.request = replace(self.request, fresh=False)
         if not self.interruptible:
             await self._execute(request)
@@ -295,7 +296,7 @@ class ReplSession:
         _tell(answer.result)
 
     async def _watch(self, interrupts: AsyncIterator[int], program: trio.CancelScope) -> None:
-        """Interrupt the program at Ctrl-C; end the session if it goes on, or at another Ctrl-C."""
+        """Interrupt the program at Ctrl-C; if it continues, end the session."""
         await anext(interrupts)
         if not await self.app.interrupt(NAME):
             say("stopped before it ran")
@@ -307,13 +308,17 @@ class ReplSession:
             if first.cancelled_caught:
                 await self.app.interrupt(NAME)
                 await anext(interrupts)
-        late = f"it did not stop within {REACTION_S_MAX:g} s, " if waiting.cancelled_caught else ""
-        say(f"{late}the session is ended: its variables are gone")
+        late = (
+            f"the program did not stop within {REACTION_S_MAX:g} s: "
+            if waiting.cancelled_caught
+            else ""
+        )
+        say(f"{late}the session is ended and its variables are deleted")
         program.cancel()
 
 
 def _tell(result: Result) -> None:
-    """Say what a person would not see from the output alone."""
+    """Report the ending and the state of the session, unless the output shows them."""
     if result.status in (Status.DENIED, Status.REDIRECTED):
         say(refusal_text(result))
     elif result.status not in _PLAIN:

@@ -47,6 +47,7 @@ ctxmode/commands/test_map_and_task.py ctxmode/mcp/test_pack_tool.py
 ctxmode/operations/test_run_drafts.py
 ctxmode/operations/test_pack_secrets.py
 repomap/
+structure/test_picture.py
 base/test_bounded_run.py base/test_locks.py base/test_queues.py memory/facts/test_killed_merge.py
 memory/facts/test_killed_import.py fleet/test_killed_journal.py
 memory/facts/test_killed_restore.py

@@ -1,4 +1,4 @@
-"""The verb `run --batch`: run several commands, then search what they printed."""
+"""The verb `run --batch`: run several commands, then search their output."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
+from base.wording import list_choices
 from ctxmode import exit_codes
 from ctxmode.commands.run import ask_consent
-from ctxmode.errors import UsageError, or_all
+from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, with_app
 from ctxmode.operations.answers import BatchCommand
 from ctxmode.operations.batch import CONCURRENCY_MAX, BatchRequest, run_batch
@@ -28,7 +29,7 @@ COMMAND_KEYS = ("label", "command", "language", "packages")
 
 def run_verb(args: argparse.Namespace) -> int:
     request = parse(read_input(args.file, "Give a JSON file, or -."))
-    # Where somebody may be asked, no line of progress is in the way of the question.
+    # If the user may be asked, no progress line covers the question.
     fetches = any(command.packages for command in request.commands)
     shown = nullcontext(ignore_progress) if args.json or fetches else waiting("running commands")
     fetching = Caller(consent=ask_consent)
@@ -41,8 +42,7 @@ def run_verb(args: argparse.Namespace) -> int:
 
 
 def parse(content: bytes) -> BatchRequest:
-    """Read the batch that a JSON document describes. A UsageError names what is no JSON, an unknown
-    key, or a value of another kind."""
+    """Read the batch of a JSON document; raise UsageError for invalid JSON, keys or values."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -50,7 +50,7 @@ def parse(content: bytes) -> BatchRequest:
     given = _check_keys({"commands": data} if isinstance(data, list) else data, KEYS, "the batch")
     commands = given.get("commands")
     if not isinstance(commands, list) or not commands:
-        raise UsageError("the batch has no commands", 'Give {"commands": ["…"]}.')
+        raise UsageError("the batch has no commands", 'Write {"commands": ["…"]}.')
     return BatchRequest(
         commands=tuple(_command(number, item) for number, item in enumerate(commands, start=1)),
         queries=_strings(given.get("queries", []), "queries"),
@@ -67,8 +67,8 @@ def _check_keys(data: object, known: tuple[str, ...], what: str) -> Mapping[str,
         raise UsageError(f"{what} is not a JSON object or list", SEE)
     unknown = [key for key in data if key not in known]
     if unknown:
-        hint = or_all(unknown[0], known)
-        raise UsageError(f"{what} has an unknown key {unknown[0]!r}", hint)
+        hint = list_choices(unknown[0], known)
+        raise UsageError(f"unknown key {unknown[0]!r} in {what}", hint)
     return data
 
 
@@ -77,7 +77,7 @@ def _command(number: int, item: object) -> BatchCommand:
     given = _check_keys(shaped, COMMAND_KEYS, f"command {number}")
     command = given.get("command")
     if not isinstance(command, str):
-        raise UsageError(f"command {number} has no text", 'Give {"label": "…", "command": "…"}.')
+        raise UsageError(f"command {number} has no text", 'Write {"label": "…", "command": "…"}.')
     label, language = given.get("label") or f"cmd_{number}", given.get("language") or "shell"
     packages = _strings(given.get("packages", []), "packages")
     return BatchCommand(str(label), command, language=str(language), packages=packages)
@@ -92,7 +92,7 @@ def _strings(value: object, key: str) -> tuple[str, ...]:
 def _text(data: Mapping[str, Any], key: str) -> str | None:
     value = data.get(key)
     if value is not None and not isinstance(value, str):
-        raise UsageError(f"{key} is {value!r}", "Give a string.")
+        raise UsageError(f"invalid {key} {value!r}", "Write a text in quotes.")
     return value
 
 
@@ -100,7 +100,7 @@ def _concurrency(data: Mapping[str, Any]) -> int | None:
     asked = _number(data, "concurrency")
     if asked is not None and (asked > CONCURRENCY_MAX or not asked.is_integer()):
         raise UsageError(
-            f"concurrency is {data['concurrency']}", f"Give a whole number, 1 to {CONCURRENCY_MAX}."
+            f"invalid concurrency {data['concurrency']}", f"Use 1 to {CONCURRENCY_MAX}."
         )
     return None if asked is None else int(asked)
 
@@ -110,5 +110,5 @@ def _number(data: Mapping[str, Any], key: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise UsageError(f"{key} is {value!r}", "Give a positive number.")
+        raise UsageError(f"invalid {key} {value!r}", "Use a positive number.")
     return float(value)

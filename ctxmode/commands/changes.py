@@ -1,4 +1,4 @@
-"""The verb `changes`: show, apply or forget what runs changed and was kept for you to decide."""
+"""The verb `changes`: show, apply or drop changes held for review."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def list_change_sets(asker: Asker) -> Answer:
 def show_change_set(
     asker: Asker, change_set: ChangeSetId, path: Annotated[str, Arg(metavar="PATH")] = ""
 ) -> Answer:
-    """Print what one changed, as a diff."""
+    """Print one set of changes as a diff."""
     changes = ChangeSets(asker.config)
     kept = changes.get(change_set)
     diff = changes.diff(kept, path or None)
@@ -49,7 +49,7 @@ def apply_change_set(
     theirs: Annotated[tuple[str, ...], Arg("take it despite a conflict", "PATH")] = (),
     merge: Annotated[bool, Arg("merge lines where both changed")] = False,
 ) -> Answer:
-    """Bring one into the project, all or some paths."""
+    """Apply changes to the project, all or some paths."""
     changes = ChangeSets(asker.config)
     done = changes.apply(
         changes.get(change_set), paths, dry_run=dry_run, theirs=theirs, merge=merge
@@ -62,7 +62,7 @@ def apply_change_set(
 def drop_change_sets(
     asker: Asker, change_sets: Annotated[tuple[str, ...], Arg(metavar="ID")]
 ) -> Iterator[Answer]:
-    """Forget change sets."""
+    """Delete change sets."""
     changes = ChangeSets(asker.config)
     for identity in change_sets:
         kept = changes.get(identity)

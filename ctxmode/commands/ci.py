@@ -1,4 +1,4 @@
-"""The verb `ci`: run a pipeline of steps, each in the sandbox, and report on it."""
+"""The verb `ci`: run a pipeline of steps in the sandbox, with a report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ctxmode import exit_codes
 from ctxmode.app import App
 from ctxmode.config.locations import load_config
 from ctxmode.config.settings import load_settings
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.launch import print_json, with_app
 from ctxmode.operations.output_folder import RefusedError, open_destination
 from ctxmode.pipelines import reports
@@ -30,7 +30,7 @@ from ctxmode.render.terminal_output import for_stdout
 
 
 def run_verb(args: argparse.Namespace) -> int:
-    """Run the pipeline. What a CI job's log shows has no secrets: neither have errors."""
+    """Run the pipeline. Errors have no secrets either, as CI logs show them."""
     try:
         return _run(args)
     except ContextModeError as error:
@@ -40,7 +40,7 @@ def run_verb(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     if args.jobs is not None and not 1 <= args.jobs <= 64:
-        raise UsageError(f"--jobs is {args.jobs}", "Give 1 to 64.")
+        raise UsageError(f"invalid --jobs {args.jobs}", "Use 1 to 64.")
     config = load_config(args.project)
     usual = load_settings(config.project, config.config_home).limits
     stdin = args.file == "-"
@@ -48,13 +48,13 @@ def _run(args: argparse.Namespace) -> int:
     folder = Path(os.path.normpath(config.project / args.reports))
     if not folder.is_relative_to(config.project) or folder == config.project:
         raise UsageError(
-            f"--reports {args.reports!r} is no folder of its own in the project",
-            "Steps read there what others handed back: name a folder below the project.",
+            f"invalid --reports {args.reports!r}: not a folder below the project",
+            "Name a folder below the project, such as .ctxmode-ci; steps read artifacts there.",
         )
     _prepare(folder, config.project)
     before = _read_earlier(folder) if args.rerun_failed else {}
     kept = config.state_dir / "ci"
-    hidden = (config.data_dir, folder)  # our own files change with every run
+    hidden = (config.data_dir, folder)  # these files change with every run
     cache = CaseCache(kept, config.project, hidden) if args.cache else None
     total = sum(len(cases_of(step)) for step in pipeline.steps)
     with progress(total) as shown:
@@ -82,14 +82,13 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _read_earlier(folder: Path) -> dict[str, Outcome]:
-    """Read the outcomes of the last run in this folder, by the cases' names; a UsageError where
-    there was none."""
+    """Read the outcomes of the folder's last run by case; raise UsageError if there is none."""
     try:
         cases = json.loads((folder / "report.json").read_bytes())["cases"]
         return {case["name"]: Outcome.from_json(case) for case in cases}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
-            f"{folder} holds no report of an earlier run", "Run without --rerun-failed first."
+            f"no report of an earlier run in {folder}", "Run without --rerun-failed first."
         ) from error
 
 
@@ -99,18 +98,18 @@ def _writing(folder: Path) -> Iterator[None]:
         yield
     except RefusedError as error:
         raise ContextModeError(
-            f"the report cannot be written to {folder}: {error}",
-            "Remove it, or name another folder with --reports.",
+            f"cannot write the report to {folder}: {error}",
+            "Remove the file, or name another folder with --reports.",
         ) from error
     except OSError as error:
         raise ContextModeError(
-            f"the report cannot be written to {folder}: {error.strerror}",
+            f"cannot write the report to {folder}: {why(error)}",
             "Free some space there, or name another folder with --reports.",
         ) from error
 
 
 def _prepare(folder: Path, project: Path) -> None:
-    """Make the report's folder before the pipeline runs, so that a bad place costs no time."""
+    """Create the report folder before the pipeline runs, so that errors appear early."""
     with _writing(folder):
         _put({".gitignore": "*\n"}, folder, project)
 
@@ -134,7 +133,7 @@ def _put(texts: Mapping[str, str], folder: Path, project: Path) -> None:
 def _show(report: PipelineReport, args: argparse.Namespace) -> None:
     is_github = args.github or os.environ.get("GITHUB_ACTIONS") == "true"
     if is_github:
-        # GitHub reads both streams, and stdout may be the JSON that somebody parses.
+        # GitHub reads both streams, and stdout may be parsed as JSON.
         to = sys.stderr if args.json else sys.stdout
         to.write("".join(f"{line}\n" for line in reports.github(report)))
         _summarize(report)
@@ -149,7 +148,7 @@ def _show(report: PipelineReport, args: argparse.Namespace) -> None:
 
 
 def _summarize(report: PipelineReport) -> None:
-    """Add the report to the page that GitHub shows of the job."""
+    """Add the report to GitHub's page of the job."""
     page = os.environ.get("GITHUB_STEP_SUMMARY")
     if not page:
         return
@@ -157,4 +156,4 @@ def _summarize(report: PipelineReport) -> None:
         with Path(page).open("a", encoding="utf-8") as file:
             file.write(reports.markdown(report))
     except OSError as error:
-        sys.stderr.write(f"context-mode: no summary in {page}: {error.strerror}\n")
+        sys.stderr.write(f"context-mode: no summary in {page}: {why(error)}\n")

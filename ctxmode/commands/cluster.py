@@ -1,4 +1,4 @@
-"""The verb `serve cluster`: look after the other machines that runs are sent to."""
+"""The verb `serve cluster`: show this front's key, or check a cluster."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 def show_key(
     asker: Asker,
     *,
-    name: Annotated[str, Arg("of this front (default: the machine's)", "NAME")] = "",
+    name: Annotated[str, Arg("name of this front (default: the host name)", "NAME")] = "",
     owner: Annotated[
         tuple[str, ...],
-        Arg("for whom it may send; may be said again (default: anybody)", "NAME"),
+        Arg("user it may send for (repeatable; default: anyone)", "NAME"),
     ] = (),
 ) -> Answer:
-    """Show this front's public key, for workers' lists."""
+    """Show this front's public key for workers' lists."""
     from fleet import have_key, write_public  # noqa: PLC0415 - who asks for it
 
     name = name or re.sub(r"[^A-Za-z0-9_-]+", "-", socket.gethostname())[:64] or "front"
     if not _NAME.fullmatch(name):
-        raise UsageError(f"--name {name!r} is no name", "Give letters, digits, - and _.")
+        raise UsageError(f"invalid --name {name!r}", "Use letters, digits, - and _.")
     with translate_errors():
         public = write_public(have_key(load_seal(asker.config)))
     owners = list(owner) or ["*"]
@@ -46,18 +46,18 @@ def show_key(
 def check_cluster(
     asker: Asker,
     *,
-    cluster: Annotated[str, Arg("the engine (default: what is set)", "URL")] = "",
+    cluster: Annotated[str, Arg("cluster address (default: cluster.url)", "URL")] = "",
 ) -> Answer:
-    """Try the engine and a worker."""
+    """Test the engine and a worker."""
     if not cluster and not find_cluster_url(asker.config):
-        raise UsageError("no cluster is set", "Give --cluster URL, or set cluster.url.")
+        raise UsageError("no cluster is set", "Add --cluster URL, or set cluster.url.")
     health = with_app_of(replace(asker.config, cluster=cluster), _examine)
     return Answer(asdict(health), "\n".join(cluster_lines(health)), is_failure=not health.runs)
 
 
 async def _examine(app: App) -> FleetHealth:
     if app.fleet is None:
-        raise UsageError("no cluster is set", "Give --cluster URL, or set cluster.url.")
+        raise UsageError("no cluster is set", "Add --cluster URL, or set cluster.url.")
     return await app.fleet.examine()
 
 

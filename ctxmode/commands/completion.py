@@ -1,4 +1,4 @@
-"""The verb `doctor completion`: print a script that completes verbs and options in a shell."""
+"""The verb `doctor completion`: print a shell completion script."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         choices=(*SHELLS, *WORDS),
         metavar="SHELL",
-        help="bash, zsh or fish; or what to list",
+        help="bash, zsh, fish, or a list to print",
     )
 
 

@@ -1,4 +1,4 @@
-"""The verb `doctor config`: show settings and where each comes from, or start a file of them."""
+"""The verb `doctor config`: show settings and their origin, or create a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ctxmode.config.locations import Config, load_config
 from ctxmode.config.prices import load_prices
 from ctxmode.config.settings import SETTINGS, load_settings
 from ctxmode.config.transcripts import load_recording, read_choices
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.render.highlight import one_line
 
 SCHEMA = Path(__file__).parents[1] / "config.schema.json"
@@ -42,8 +42,7 @@ def run_verb(args: argparse.Namespace) -> int:
 
 
 def describe_config(config: Config) -> dict[str, Any]:
-    """Describe every setting with its value and origin, the places, the profiles, and what was
-    refused."""
+    """Return settings with value and origin, folders, profiles, and rejected settings."""
     configured = load_settings(config.project, config.config_home)
     profiles, profile_warnings = load_profiles(config.project, config.config_home)
     _, move_warnings = load_names(config.project, config.config_home)
@@ -81,7 +80,7 @@ def describe_config(config: Config) -> dict[str, Any]:
 
 
 def _warn_of_sources(config: Config) -> Iterator[str]:
-    """Say what a project's file may not choose of hosts' transcripts."""
+    """List settings of hosts' transcripts that a project's file may not set."""
     file = read_config_file(config.project / PROJECT_FILE, config.project)
     for agent, choice in read_choices(file):
         if choice.path or choice.pattern:
@@ -92,26 +91,30 @@ def _warn_of_sources(config: Config) -> Iterator[str]:
 
 
 def write_template(path: Path, *, for_project: bool) -> None:
-    """Write a file with every setting that it may hold, in comments. A UsageError says that there
-    is one, a ContextModeError that it cannot be written."""
+    """Create a file with every possible setting as a comment.
+
+    Raises:
+        UsageError: the file exists.
+        ContextModeError: the file cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as out:
             out.write(template(for_project=for_project))
     except FileExistsError:
-        raise UsageError(f"{path} exists", "Edit it, or move it away first.") from None
+        raise UsageError(f"{path} already exists", "Edit the file, or rename it first.") from None
     except OSError as error:
         raise ContextModeError(
-            f"{path} cannot be written: {error.strerror}", "Check the folder's owner and mode."
+            f"cannot write {path}: {why(error)}", "Check the folder's owner and mode."
         ) from error
 
 
 def template(*, for_project: bool) -> str:
-    """Write the text of a new file."""
+    """Return the text of a new file."""
     scope = (
-        "of this project: it may only tighten" if for_project else "of all projects of this user"
+        "of this project: it may only tighten" if for_project else "in all projects of this user"
     )
-    lines = [f"# Settings {scope}.", "# `context-mode doctor config show` tells what is in force."]
+    lines = [f"# Settings {scope}.", "# `context-mode doctor config show` shows the active values."]
     table = ""
     for setting in SETTINGS:
         if for_project and setting.project_may == "not change":

@@ -1,4 +1,4 @@
-"""The verb `doctor`: show what works here, and how to get what does not."""
+"""The verb `doctor`: show what works here, and how to fix what does not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run_verb(args: argparse.Namespace) -> int:
         sys.stdout.write(install_script())
         return exit_codes.OK
     if args.report and args.json:
-        raise UsageError("--report is Markdown", "Leave out --json, or --report.")
+        raise UsageError("--report and --json exclude each other", "Remove one of them.")
     diagnosis = _diagnosis(args)
     if args.fix_hints:
         _show_hints(diagnosis, as_json=args.json)
@@ -54,7 +54,7 @@ def _report(args: argparse.Namespace, diagnosis: Diagnosis) -> str:
     config = load_config(args.project)
     try:
         configured = describe_config(config)
-    except ContextModeError as error:  # which keeps the project from opening, too
+    except ContextModeError as error:  # the same error prevents opening the project
         places = {"project": str(config.project), "storage": str(config.data_dir)}
         configured = {**places, "settings": [], "profiles": [], "warnings": [str(error)]}
     private = report.private_words(configured, str(config.home))
@@ -73,7 +73,7 @@ def _diagnosis(args: argparse.Namespace) -> Diagnosis:
 
 
 def _list_waiting_hooks(args: argparse.Namespace) -> list[str]:
-    """List what a person has to review: Codex passes over hooks until then."""
+    """List hooks that the user must review: Codex skips them until then."""
     from ctxmode.hosts.setup import codex_review  # noqa: PLC0415 - with the hosts' table
     from ctxmode.hosts.setup.hosts import SCOPES  # noqa: PLC0415
     from ctxmode.hosts.setup.target import Target  # noqa: PLC0415

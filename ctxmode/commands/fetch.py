@@ -1,4 +1,4 @@
-"""The URLs of `index`: fetches pages and makes them searchable."""
+"""URLs of `index`: fetching of pages."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from ctxmode.web.pages import CONCURRENCY, DAY_S, PageFetcher, Wanted
 
 
 def run_verb(args: argparse.Namespace) -> int:
-    """Fetch what the arguments of `index` name."""
+    """Fetch the URLs of `index`."""
     if args.timeout is not None and not 0 < args.timeout <= 3600:
-        raise UsageError(f"--timeout is {args.timeout}", "Give seconds, above 0, 3600 at most.")
+        raise UsageError(f"invalid --timeout {args.timeout}", "Use seconds above 0, up to 3600.")
     bounds = Bounds() if args.timeout is None else Bounds(total_s=args.timeout)
     ttl_s = DAY_S if args.ttl is None else age_s(args.ttl)
     wanted = [(url, args.source) for url in _urls(args.paths)]

@@ -1,4 +1,4 @@
-"""The verb `hook`: answer an event of an agent's host (registered by setup)."""
+"""The verb `hook`: answer a hook event of an agent's host (registered by setup)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from ctxmode import exit_codes
 from ctxmode.hosts.adapters import HOSTS
 
-REFUSED = 2  # by this hosts take a hook to refuse the call, and read stderr
+REFUSED = 2  # by this code a hook refuses the call, and hosts read stderr
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Answer the event. Loads no parser of arguments: this runs at every tool call of a host."""
+    """Answer the event. Loads no argument parser, as this runs at every tool call."""
     if any(argument in ("-h", "--help") for argument in arguments):
         with open(f"{os.path.dirname(__file__)}/help/hook.txt", encoding="utf-8") as file:
             sys.stdout.write(file.read())
@@ -22,18 +22,17 @@ def main(arguments: Sequence[str]) -> int:
     host, event_name = (*arguments, "", "")[:2]
     if host not in HOSTS or not event_name:
         return _refuse_registration(host)
-    with contextlib.suppress(OSError):  # nobody asks, or nobody reads the answer
+    with contextlib.suppress(OSError):  # a closed stream
         return _answer(host, event_name, sys.stdin.buffer.read())
     return 0
 
 
 def _refuse_registration(host: str) -> int:
-    """Tell who registered it what is wrong. Its exit code is not 2, that of other malformed
-    requests: by that hosts take a hook to refuse the call."""
+    """Report a wrong registration. The exit code is not 2, as hosts refuse the call for 2."""
     if host in HOSTS:
-        problem = f"no event of {host} is named"
+        problem = f"missing EVENT after {host}"
     else:
-        problem = f"unknown host {host!r}" if host else "no host is named"
+        problem = f"unknown host {host!r}" if host else "missing HOST"
     sys.stderr.write(
         f"context-mode: hook: {problem}; nothing was decided\n"
         f"  Hosts: {', '.join(HOSTS)}. `context-mode setup HOST` registers its hooks.\n"
@@ -42,7 +41,7 @@ def _refuse_registration(host: str) -> int:
 
 
 def _answer(host: str, event_name: str, text: bytes) -> int:
-    """Print the answer, and say the exit code: 2 where that is how the host is told to refuse."""
+    """Print the answer and return the exit code: 2 if it refuses a call."""
     import json  # noqa: PLC0415 - in the order of need
 
     from ctxmode.hosts.hooks import run  # noqa: PLC0415
@@ -56,7 +55,7 @@ def _answer(host: str, event_name: str, text: bytes) -> int:
         answer, log = run.deny(host, event_name, crash_report.report(error).strip()), int
     is_refused = isinstance(answer, Refusal)
     if isinstance(answer, Refusal):
-        with contextlib.suppress(OSError):  # it is refused all the same
+        with contextlib.suppress(OSError):  # the call is refused anyway
             sys.stderr.write(answer + "\n")
     elif answer is not None:
         sys.stdout.write((answer if isinstance(answer, str) else json.dumps(answer)) + "\n")

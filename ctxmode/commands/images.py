@@ -1,4 +1,4 @@
-"""The verb `doctor images`: make, list or remove the container images in which programs run."""
+"""The verb `doctor images`: build, list or remove container images."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 
+from base.wording import list_choices
 from ctxmode import launch
 from ctxmode.doctor import container_engine
-from ctxmode.errors import ContextModeError, UsageError, or_all
+from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from images import GROUPS, Group, group
 
@@ -29,11 +30,11 @@ def build_images(
     asker: Asker,
     groups: Groups = (),
     *,
-    base: Annotated[str, Arg("what to build on: anything with apt", "IMAGE")] = "",
-    network: Annotated[str, Arg("the builds' network (default: host)", "MODE")] = "host",
-    fresh: Annotated[bool, Arg("install all packages anew")] = False,
+    base: Annotated[str, Arg("base image with apt", "IMAGE")] = "",
+    network: Annotated[str, Arg("network of builds (default: host)", "MODE")] = "host",
+    fresh: Annotated[bool, Arg("install all packages again")] = False,
 ) -> Answer:
-    """Make what is not current, and prove it."""
+    """Build and test images that are not current."""
     from ctxmode.render import image_tables  # noqa: PLC0415 - rich
     from images.image_build import Order, make  # noqa: PLC0415 - loads Docker's SDK
 
@@ -46,7 +47,7 @@ def build_images(
 
 
 def list_images(asker: Asker, groups: Groups = ()) -> Answer:
-    """Show which are current, outdated or missing."""
+    """List current, outdated and missing images."""
     from ctxmode.render import image_tables  # noqa: PLC0415 - rich
     from images.inventory import survey  # noqa: PLC0415 - loads Docker's SDK
 
@@ -62,7 +63,7 @@ def remove_images(
     *,
     outdated: Annotated[bool, Arg("keep those that are current")] = False,
 ) -> Answer:
-    """Remove images that this program made."""
+    """Remove images built by this program."""
     from images.inventory import remove  # noqa: PLC0415 - loads Docker's SDK
 
     del asker
@@ -75,7 +76,7 @@ def _choose(names: Sequence[str]) -> tuple[Group, ...]:
     known = [each.name for each in GROUPS]
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise UsageError(f"unknown image {unknown[0]!r}", or_all(unknown[0], known))
+        raise UsageError(f"unknown image {unknown[0]!r}", list_choices(unknown[0], known))
     return tuple(dict.fromkeys(group(name) for name in names)) or GROUPS
 
 
@@ -87,7 +88,7 @@ OPERATIONS: dict[str, Operation] = {
 
 
 def _with_engine(action: Callable[[docker.APIClient], Awaitable[T]]) -> T:
-    """Do one thing with the engine that answers; word what it refuses as a ContextModeError."""
+    """Run an action with the container engine; raise its errors as ContextModeError."""
     from images.inventory import ImageError  # noqa: PLC0415 - loads Docker's SDK
 
     async def use_engine() -> T:

@@ -38,14 +38,14 @@ def run_verb(args: argparse.Namespace) -> int:
     are_urls = [word.startswith(("http://", "https://")) for word in args.paths]
     if args.are_urls or any(are_urls):
         if not args.are_urls and not all(are_urls):
-            raise UsageError("index: URLs and paths are indexed apart", "Give one kind at a time.")
+            raise UsageError("index: URLs and paths exclude each other", "Index them in two calls.")
         _refuse(args, OF_FILES, "web pages")
         from ctxmode.commands import fetch  # noqa: PLC0415 - files do without
 
         return fetch.run_verb(args)
     _refuse(args, OF_PAGES, "files")
     if len(args.paths) > 1:
-        wrong = f"index: {args.paths[1]!r} is one word too many"
+        wrong = f"index: unexpected word {args.paths[1]!r}"
         raise UsageError(wrong, "Give one file or folder at a time.")
     return _run_files(args, args.paths[0])
 
@@ -54,7 +54,7 @@ def _refuse(args: argparse.Namespace, names: Sequence[str], kind: str) -> None:
     for name in names:
         if getattr(args, name) not in (None, [], False):
             option = name.replace("_", "-")
-            raise UsageError(f"index: --{option} is not for {kind}", "Leave it out.")
+            raise UsageError(f"index: --{option} does not apply to {kind}", f"Remove --{option}.")
 
 
 def _run_files(args: argparse.Namespace, path: str) -> int:

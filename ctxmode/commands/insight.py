@@ -1,4 +1,4 @@
-"""The verb `doctor insight`: look at what is kept in a browser, or write it into one file."""
+"""The verb `doctor insight`: show stored data in a browser, or write one HTML file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs `kept ls`, `show`, `rm`, `check`, `backup` and `size`: what is kept, and its store."""
+"""The verbs `kept ls`, `show`, `rm`, `check`, `backup` and `size`: stored sources and the store."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import kb
+from base.wording import inflect
 from ctxmode.errors import UsageError, command, describe_empty
 from ctxmode.operations.library import PurgeRequest, age_s, open_library
 from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from ctxmode.render import highlight
-from ctxmode.render.highlight import age, inflect, size
+from ctxmode.render.highlight import age, size
 from ctxmode.render.live_output import waiting
 from ctxmode.render.passages import STALE
 from ctxmode.render.results import purge_text
@@ -25,20 +26,20 @@ from ctxmode.render.terminal_output import for_stdout, is_runner_log
 
 PAGE = "page"
 FACT = "fact"
-"""The kinds that are not sources, but what `pages` and `memory` have."""
+"""Kinds of `pages` and `memory`, which are not sources."""
 
 Limit: TypeAlias = Annotated[int, Arg("only the latest N", "N")]
-WithAll: TypeAlias = Annotated[bool, Arg("superseded versions, too", flags=("--all",))]
+WithAll: TypeAlias = Annotated[bool, Arg("include superseded versions", flags=("--all",))]
 
 
 def list_sources(
     asker: Asker,
-    part: Annotated[str, Arg("only labels that hold this", "PART")] = "",
+    part: Annotated[str, Arg("only labels containing this", "PART")] = "",
     *,
     with_all: WithAll = False,
     limit: Limit = sys.maxsize,
 ) -> Answer:
-    """List what is kept."""
+    """List stored sources."""
     with open_library(asker.config) as library:
         found = library.sources(matching=part or None, all_versions=with_all)
         stored = len(library.sources()) if part and not found else 0
@@ -52,7 +53,7 @@ def list_sources(
 
 
 def source_json(source: kb.Source) -> dict[str, Any]:
-    """Build the documented JSON of a source: its fields, and whether all of it is indexed."""
+    """Return the documented JSON of a source: its fields, and whether it is completely indexed."""
     return asdict(source) | {"complete": source.complete}
 
 
@@ -77,7 +78,7 @@ def _list_remarks(source: kb.Source) -> list[str]:
         "pinned": source.pinned,
         f"indexed {size(source.bytes_indexed)}": not source.complete,
         str(source.converted): source.converted,
-        f"{source.redactions} secrets redacted": source.redactions,
+        f"{inflect(source.redactions, 'secret')} redacted": source.redactions,
     }
     return [remark for remark, is_so in remarks.items() if is_so]
 
@@ -87,17 +88,17 @@ def show_source(
     source: Annotated[str, Arg(metavar="SOURCE")],
     *,
     lines: Annotated[str, Arg("only these lines, counted from 1", "A-B")] = "",
-    contents: Annotated[bool, Arg("its sections and their lines")] = False,
-    terms: Annotated[bool, Arg("words that tell its parts apart")] = False,
+    contents: Annotated[bool, Arg("list its sections and their lines")] = False,
+    terms: Annotated[bool, Arg("list its most distinctive words")] = False,
 ) -> Answer:
-    """Show a kept source, exactly."""
+    """Print a stored source exactly."""
     with open_library(asker.config) as library:
         found, stale = library.renew(library.source(source))
         notices = [*library.store.notices, *_describe_state(found, stale)]
         found, is_more = library.complete(found)
         if not found.complete:
-            parts = f"{size(found.bytes_indexed)} of {size(found.bytes_total)} are indexed"
-            rest = ". Show it again to go on." if is_more else ", the rest was lost"
+            parts = f"{size(found.bytes_indexed)} of {size(found.bytes_total)} indexed"
+            rest = ". Show it again to index more." if is_more else "; the rest was lost"
             notices.append(f"{found.label}: {parts}{rest}")
         about = {"source": source_json(found), "stale": stale or None}
         if terms:
@@ -108,7 +109,7 @@ def show_source(
             rows = [f"{one.start_line}-{one.end_line}  {one.title}" for one in sections]
             return _list("contents", about, [asdict(one) for one in sections], rows, notices)
         text = library.text(found)
-    text = _choose_lines(text, lines) if lines else text
+    text = _choose_lines(text, lines, found.id) if lines else text
     language = found.language if found.converted is None else None
     show = partial(_show_text, text, language)
     return Answer({**about, "text": text.decode("utf-8", "replace")}, "", notices, show)
@@ -144,39 +145,44 @@ def _show_text(text: bytes, language: str | None) -> None:
         sys.stdout.buffer.flush()
 
 
-def _choose_lines(text: bytes, wanted: str) -> bytes:
+def _choose_lines(text: bytes, wanted: str, source: int) -> bytes:
     found = re.fullmatch(r"(\d{1,12})(?:-(\d{1,12}))?", wanted)
-    if found is None:
-        raise UsageError(f"--lines is {wanted!r}", "Give A-B, such as 100-140, or one number.")
-    first = int(found.group(1))
-    last = int(found.group(2) or first)
-    return b"".join(text.splitlines(keepends=True)[max(first - 1, 0) : last])
+    rows = text.splitlines(keepends=True)
+    first = max(int(found[1]), 1) if found else 1
+    last = int(found[2] or first) if found else 0
+    if first > last:
+        remedy = f"Use --lines A-B or one number; source {source} ends at line {len(rows):,}."
+        raise UsageError(f"invalid --lines {wanted!r}", remedy)
+    if first > len(rows):
+        problem = f"source {source} has no lines {wanted}: it ends at line {len(rows):,}"
+        raise UsageError(problem, f"Use lines from 1 to {len(rows)}.")
+    return b"".join(rows[first - 1 : last])
 
 
 def remove_sources(
     asker: Asker,
     *,
-    source: Annotated[str | None, Arg("labels that hold this; an output id", "PART")] = None,
+    source: Annotated[str | None, Arg("labels containing this, or an output ID", "PART")] = None,
     older_than: Annotated[str | None, Arg("90s, 30m, 12h, 7d, 2w", "AGE")] = None,
     kind: Annotated[str | None, Arg("such as log, markdown, code", "KIND")] = None,
-    session: Annotated[str | None, Arg("what this session kept", "NAME")] = None,
+    session: Annotated[str | None, Arg("only sources of this session", "NAME")] = None,
     superseded: Annotated[bool, Arg("only older versions")] = False,
-    expired: Annotated[bool, Arg("only what has expired")] = False,
-    pinned: Annotated[bool, Arg("pinned sources, too")] = False,
-    everything: Annotated[bool, Arg("everything of this project", flags=("--all",))] = False,
-    yes: Annotated[bool, Arg("needed with --all")] = False,
+    expired: Annotated[bool, Arg("only expired sources")] = False,
+    pinned: Annotated[bool, Arg("include pinned sources")] = False,
+    everything: Annotated[bool, Arg("all data of this project", flags=("--all",))] = False,
+    yes: Annotated[bool, Arg("confirm --all")] = False,
 ) -> Answer:
-    """Forget what is kept, for good."""
+    """Permanently delete stored sources."""
     if kind == FACT:
         others = (source, older_than, session)
         return _retract_facts(asker, has_others=any(others) or superseded or pinned or everything)
     if kind == PAGE:
         raise UsageError(
-            "pages are none of the sources that are purged",
-            "One page goes with: context-mode pages forget SLUG --erase",
+            "cannot delete --kind page: pages are not sources",
+            "To delete a page: context-mode pages forget SLUG --erase",
         )
     if everything and not yes:
-        raise UsageError("--all forgets everything of this project", "Say --yes if that is meant.")
+        raise UsageError("--all deletes all data of this project", "To confirm, add --yes.")
     request = PurgeRequest(
         source=source,
         older_than_s=None if older_than is None else age_s(older_than),
@@ -189,7 +195,7 @@ def remove_sources(
     )
     with (
         open_library(asker.config) as library,
-        nullcontext() if asker.wants_data else waiting("forgetting"),
+        nullcontext() if asker.wants_data else waiting("deleting"),
     ):
         purged = library.purge(request)
         sessions = library.purge_sessions(request)
@@ -201,13 +207,13 @@ def remove_sources(
 
 
 def _retract_facts(asker: Asker, *, has_others: bool) -> Answer:
-    """Retract the facts that have expired."""
+    """Retract expired facts."""
     from ctxmode.operations.facts import open_memory  # noqa: PLC0415 - few ask
 
     if has_others:
         raise UsageError(
-            "--kind fact stands alone: it retracts the facts that have expired",
-            "Leave the other filters out; one fact is forgotten with: context-mode memory forget",
+            "--kind fact excludes other filters: it retracts expired facts",
+            "Remove the other filters. To delete one fact: context-mode memory forget ID",
         )
     with open_memory(asker.config) as memory:
         paths = [fact.path for fact in memory.purge()]
@@ -216,14 +222,14 @@ def _retract_facts(asker: Asker, *, has_others: bool) -> Answer:
 
 
 def check_store(
-    asker: Asker, *, repair: Annotated[bool, Arg("rebuild the indexes if need be")] = False
+    asker: Asker, *, repair: Annotated[bool, Arg("rebuild damaged indexes")] = False
 ) -> Answer:
     """Verify the file, its references and its indexes."""
     with open_library(asker.config) as library:
         problems = library.check(repair=repair)
-    lines = problems or [f"{library.store.path} is sound."]
+    lines = problems or [f"No problems found in {library.store.path}."]
     if problems and not repair:
-        lines = [*problems, "Try: context-mode kept check --repair"]
+        lines = [*problems, "Repair it: context-mode kept check --repair"]
     data = {"ok": not problems, "problems": problems}
     notices = library.store.notices
     return Answer(data, "\n".join(lines), notices, is_failure=bool(problems))
@@ -245,8 +251,8 @@ def measure_store(asker: Asker) -> Answer:
     path = library.store.path
     lines = [
         f"{path}: {size(stats['file_bytes'])} on disk",
-        f"{stats['sources']} sources ({stats['superseded']} of them superseded),"
-        f" {stats['chunks']} chunks, {size(stats['text_bytes'])} of text",
+        f"{inflect(stats['sources'], 'source')} ({stats['superseded']:,} superseded),"
+        f" {inflect(stats['chunks'], 'chunk')}, {size(stats['text_bytes'])} of text",
     ]
     if stats["pending_bytes"]:
         lines.append(f"{size(stats['pending_bytes'])} still to be indexed")

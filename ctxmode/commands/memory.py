@@ -1,4 +1,4 @@
-"""The verb `memory`: remember facts, recall those that fit a budget, branch and merge them."""
+"""The verb `memory`: store facts, recall them within a budget, branch and merge them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OTHER_WORDS = {
     "summarize-session": "context-mode sessions summarize",
     "update": "remember, with the same --key",
 }  # fmt: skip
-"""What other systems call an action, and what it is here."""
+"""Actions' names in other systems, and their names here."""
 
 OPERATIONS: dict[str, Operation] = {
     "remember": actions.remember_fact,
@@ -44,25 +44,29 @@ OPERATIONS: dict[str, Operation] = {
     "restore": files.restore_facts,
 }
 REMEDIES = {
-    "branch": "Name the branch behind the action, and its parent with --from.",
-    "diff": "Name the two branches behind the action.",
-    "merge": "Name the branch that is merged into with --into.",
+    "branch": "Name the branch after the action, and its parent with --from.",
+    "diff": "Name the two branches after the action.",
+    "merge": "Name the target branch with --into.",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--branch", dest="of_all", default="", metavar="NAME", help="as behind the action"
+        "--branch",
+        dest="of_all",
+        default="",
+        metavar="NAME",
+        help="same as --branch after the action",
     )
 
 
 def adjust(parsed: argparse.Namespace) -> None:
-    """Take the branch that is named before the action as if it stood behind it."""
+    """Use a branch named before the action as if it came after it."""
     if not parsed.of_all:
         return
     if not hasattr(parsed, "branch"):
-        remedy = REMEDIES.get(parsed.action, "Leave it out.")
+        remedy = REMEDIES.get(parsed.action, "Remove --branch.")
         raise UsageError(f"{parsed.action} takes no --branch", remedy)
     if parsed.branch not in ("", parsed.of_all):
-        raise UsageError("two branches are named", "Name one.")
+        raise UsageError("--branch is given twice", "Remove one of them.")
     parsed.branch = parsed.of_all

@@ -1,4 +1,4 @@
-"""The command line's door to operations: options of their parameters, and their answers printed."""
+"""Operations on the command line: options from their parameters, answers printed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ctxmode.operations.operation import (
     list_answers,
     list_parameters,
 )
+from ctxmode.render.highlight import size
 
 
 def build_table(operations: Mapping[str, Operation], default: str = "") -> dict[str, Any]:
-    """Build the table of a verb's actions, as `parsing` reads tables: each operation with its
-    arguments. `default` is the action that is meant where none is named."""
+    """Build a verb's table of actions for `parsing`; `default` is the action if none is named."""
     actions = {
         name: {
             "about": describe_operation(operation),
@@ -43,7 +43,7 @@ def build_table(operations: Mapping[str, Operation], default: str = "") -> dict[
 def list_rows(operation: Operation) -> list[dict[str, Any]]:
     """List the arguments of an operation, a row each."""
     rows: list[dict[str, Any]] = [
-        {"flags": ["--json"], "action": "store_true", "help": "print JSON (docs/cli.md)"}
+        {"flags": ["--json"], "action": "store_true", "help": "print JSON"}
     ]
     groups: dict[str, list[dict[str, Any]]] = {"": rows}
     for one in list_parameters(operation):
@@ -56,7 +56,7 @@ def list_rows(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _list_constants(one: Parameter) -> list[dict[str, Any]]:
-    """List an option for each value that a parameter may have."""
+    """List an option for each possible value of a parameter."""
     same = {"dest": one.name, "action": "store_const", "default": one.default}
     return [
         {"flags": [f"--{value.replace('_', '-')}"], "const": value, "help": about, **same}
@@ -85,7 +85,7 @@ def _build_row(one: Parameter) -> dict[str, Any]:
 
 
 def run_operation(module: ModuleType, parsed: argparse.Namespace) -> int:
-    """Do the operation that a command line names, print its answers and return the exit code."""
+    """Run the operation of a command line, print its answers and return the exit code."""
     if hasattr(module, "adjust"):
         module.adjust(parsed)
     operation: Operation = module.OPERATIONS[parsed.action]
@@ -115,7 +115,7 @@ def run_operation(module: ModuleType, parsed: argparse.Namespace) -> int:
 
 
 def _convert(one: Parameter, given: Any) -> Any:  # noqa: ANN401 - as the parameter's type
-    """Convert what argparse has of an argument into what the operation takes."""
+    """Convert an argument from argparse's type to the operation's."""
     if one.type is TextFile and given is not one.default:
         return read_file(given)
     if typing.get_origin(one.type) is Mapping:
@@ -128,7 +128,7 @@ def _convert(one: Parameter, given: Any) -> Any:  # noqa: ANN401 - as the parame
 def _split_pair(one: Parameter, pair: str) -> tuple[str, str]:
     name, mark, value = pair.partition("=")
     if not mark or not name.strip():
-        raise UsageError(f"{one.flags[0]} {pair[:80]!r} has no =", "Give NAME=VALUE.")
+        raise UsageError(f"invalid {one.flags[0]} {pair[:80]!r}", f"Use {one.flags[0]} NAME=VALUE.")
     return name.strip(), value
 
 
@@ -136,24 +136,24 @@ READ_BYTES_MAX = 64 * 1024 * 1024
 
 
 def read_file(given: str) -> TextFile:
-    """Read a file, or stdin where it is `-`; a UsageError says why it cannot be."""
+    """Read a file, or stdin for `-`; raise UsageError if that fails."""
     if given == "-":
         return TextFile("stdin", _decode(sys.stdin.buffer.read(READ_BYTES_MAX + 1), "stdin"))
     path = Path(given).expanduser()
     try:
         if not path.is_file():
-            raise UsageError(f"{given!r} is not a file", "Name a file that exists, or - for stdin.")
+            raise UsageError(f"cannot read {given}: no such file", "Name a file, or - for stdin.")
         with path.open("rb") as file:
             return TextFile(path.name, _decode(file.read(READ_BYTES_MAX + 1), given))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{given!r} cannot be read: {why(error)}", "Name another file.") from error
+        raise UsageError(f"cannot read {given}: {why(error)}", "Name another file.") from error
 
 
 def _decode(data: bytes, name: str) -> str:
     if len(data) > READ_BYTES_MAX:
-        raise UsageError(f"{name} has more than {READ_BYTES_MAX} bytes", "Give less at once.")
+        raise UsageError(f"{name} is larger than {size(READ_BYTES_MAX)}", "Split the file.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         problem = f"{name} is not UTF-8: {error.reason} at byte {error.start}"
-        raise UsageError(problem, "Convert it first.") from error
+        raise UsageError(problem, "Convert it, for example with iconv -t UTF-8.") from error

@@ -1,4 +1,4 @@
-"""The verb `kept outputs`: list, read or compare what runs printed."""
+"""The verb `kept outputs`: list, read or compare stored outputs of runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LABEL = re.compile(r"(out-[0-9a-z]+)/(stdout|stderr) \((.*)\)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What one run printed."""
+    """The stored output of one run."""
 
     id: str
     about: str
@@ -79,7 +79,7 @@ def _answer(action: str, names: Sequence[str], text: str, library: Library) -> A
 
 
 def find_outputs(library: Library) -> list[Output]:
-    """List the kept outputs, latest first."""
+    """Return the stored outputs, latest first."""
     found: dict[str, list[tuple[str, kb.Source]]] = {}
     for source in library.sources(matching="out-", all_versions=True):
         if label := _LABEL.fullmatch(source.label):
@@ -96,7 +96,7 @@ def find_outputs(library: Library) -> list[Output]:
 
 
 def _read(library: Library, name: str) -> str:
-    """Join stdout and stderr of one output, the latter under a line that says so."""
+    """Join stdout and stderr of one output; stderr follows the line `[stderr]`."""
     known = find_outputs(library)
     found = [one for one in known if one.id == name] or [
         one for one in known if one.id.startswith(name) or one.id.startswith(f"out-{name}")

@@ -27,7 +27,7 @@ _TASKS = {
     "file": "that of .contextos/CURRENT_TASK.md",
 }
 CHOICES = {**FAMILY, "--export": ("", *EXPORTERS), "--compress": tuple(COMPRESSORS)}
-SENSITIVE = "Secrets that are found in files will stand in the pack. Go on?"
+SENSITIVE = "The pack will contain secrets found in files. Continue?"
 
 
 def run_verb(args: argparse.Namespace) -> int:
@@ -76,11 +76,8 @@ def _build_request(args: argparse.Namespace, output: Output, *, is_json: bool) -
 
 
 def _require_person() -> None:
-    """Ask the person at the terminal whether secrets may stay.
-
-    Raises:
-        UsageError: nobody is there, or they do not agree.
-    """
+    """Ask the person at the terminal whether secrets may stay. Raise UsageError if nobody is there,
+    or they do not agree."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             "--allow-sensitive needs a person at a terminal", "Run it there, or leave it out."

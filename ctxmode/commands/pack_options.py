@@ -12,11 +12,7 @@ FAMILY = {"--family": ("", *FAMILIES)}
 
 
 def read_task(given: str) -> str:
-    """Return a task, or stdin's where it is `-`.
-
-    Raises:
-        UsageError: stdin has more than 1 MiB.
-    """
+    """Return a task, or stdin's where it is `-`. Raise UsageError if stdin has more than 1 MiB."""
     if given != "-":
         return given
     data = sys.stdin.buffer.read(TASK_BYTES + 1)

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 KEY_SHOWN = 12
 
 
-Language: TypeAlias = Annotated[str, Arg("whose packages; default: python", "NAME")]
+Language: TypeAlias = Annotated[str, Arg("language (default: python)", "NAME")]
 Specs: TypeAlias = Annotated[tuple[str, ...], Arg(metavar="SPEC")]
-Folder: TypeAlias = Annotated[str, Arg("write the lock's files there", "DIR")]
-Fresh: TypeAlias = Annotated[bool, Arg("lock anew, to what is newest now")]
+Folder: TypeAlias = Annotated[str, Arg("write the lock files to this folder", "DIR")]
+Fresh: TypeAlias = Annotated[bool, Arg("lock again, to the newest versions")]
 
 
 def _open_layers(asker: Asker) -> LayerStore:
@@ -115,7 +115,7 @@ def _word(had: PackagesAnswer, written: list[str]) -> str:
 
 
 def _write(had: PackagesAnswer, folder: Path) -> list[str]:
-    """Write a lock's files into a folder; what is there stays, and is named in a UsageError."""
+    """Write a lock's files into a folder; raise UsageError if one exists there."""
     paths = [folder / name for name in had.files]
     for path in paths:
         if path.exists() or path.is_symlink():
@@ -136,9 +136,7 @@ def remove_layers(
     asker: Asker,
     keys: Annotated[tuple[str, ...], Arg(metavar="KEY")] = (),
     *,
-    with_all: Annotated[
-        bool, Arg("remove all layers, and forget all locks", flags=("--all",))
-    ] = False,
+    with_all: Annotated[bool, Arg("remove all layers and locks", flags=("--all",))] = False,
 ) -> Answer:
     """Remove package layers."""
     if with_all == bool(keys):
@@ -157,7 +155,7 @@ def remove_layers(
 
 
 def _find(word: str, kept: list[str]) -> str:
-    """Return the one key that begins so; a UsageError where there is none, or several."""
+    """Return the one key that begins with a text; raise UsageError for none or several."""
     found = [key for key in kept if key.startswith(word)]
     if len(found) != 1:
         shown = (key[:KEY_SHOWN] for key in found)

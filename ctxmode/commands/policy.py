@@ -12,7 +12,7 @@ import policy
 from ctxmode import crash_report, exit_codes
 from ctxmode.config.locations import Config, load_config
 from ctxmode.config.rules import load as load_rules
-from ctxmode.errors import ContextModeError, UsageError, why
+from ctxmode.errors import ContextModeError, UsageError, explain_rule_file, why
 from ctxmode.launch import print_answer, print_json
 from ctxmode.operations import audit
 from ctxmode.render import policy_tables
@@ -37,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if name != "log":
             required = name == "test"
             action.add_argument(
-                "--rules", metavar="FILE", required=required, help="these rules alone"
+                "--rules", metavar="FILE", required=required, help="use only this rule file"
             )
-        action.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+        action.add_argument("--json", action="store_true", help="print JSON")
         action.add_argument(
             "--project", metavar="DIR", default=argparse.SUPPRESS, help="the project folder"
         )
@@ -47,11 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_program(action: argparse.ArgumentParser) -> None:
     action.add_argument("program", nargs="?", metavar="CODE|FILE|-", help="- is stdin")
-    action.add_argument("--lang", metavar="LANGUAGE", help="default: by the file, else shell")
+    action.add_argument(
+        "--lang", metavar="LANGUAGE", help="language (default: by file name, else shell)"
+    )
     action.add_argument(
         "--surface",
         choices=SURFACES,
-        help="where it would run: the agent's own shell, or the sandbox (default: by language)",
+        help="the agent's shell or the sandbox (default: by language)",
     )
 
 
@@ -60,8 +62,7 @@ def run_verb(args: argparse.Namespace) -> int:
     try:
         return act(args, load_config(args.project))
     except policy.RuleFileError as error:
-        where = f"{error.path}:{error.line}: {error.problem}"
-        raise ContextModeError(where, error.remedy) from error
+        raise explain_rule_file(error) from error
 
 
 def _check(args: argparse.Namespace, config: Config) -> int:
@@ -117,7 +118,7 @@ def _log(args: argparse.Namespace, config: Config) -> int:
     try:
         entries = list(audit.read_entries(config.log_dir))
     except OSError as error:
-        raise ContextModeError(f"{config.log_dir} cannot be read: {error.strerror}") from error
+        raise ContextModeError(f"{config.log_dir} cannot be read: {why(error)}") from error
     if args.json:
         print_json({"entries": entries})
     else:
@@ -175,7 +176,7 @@ def _program(args: argparse.Namespace) -> tuple[str, Path | None]:
     try:
         return path.read_text(encoding="utf-8", errors="replace"), path
     except OSError as error:
-        raise UsageError(f"{given[0]!r} cannot be read: {error.strerror}") from error
+        raise UsageError(f"{given[0]!r} cannot be read: {why(error)}") from error
 
 
 def _is_file(path: Path) -> bool:

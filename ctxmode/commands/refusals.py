@@ -1,4 +1,4 @@
-"""The verb `policy refusals`: list what the sandbox refused the latest runs, and what grants it."""
+"""The verb `policy refusals`: list what the sandbox blocked, and how to allow it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from contextlib import closing
 
 from base.stores import SchemaError, connect_read_only
+from base.wording import inflect
 from ctxmode import exit_codes
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import ContextModeError, unknown_id
@@ -21,7 +22,7 @@ from ctxmode.operations.run_records import (
     to_json,
 )
 from ctxmode.operations.usage import STEPS
-from ctxmode.render.highlight import age, inflect, one_line
+from ctxmode.render.highlight import age, one_line
 from ctxmode.render.results import describe
 
 LIMIT = 20
@@ -35,7 +36,7 @@ def run_verb(args: argparse.Namespace) -> int:
     if args.run and not known:
         raise unknown_id("run", args.run, is_empty=False)
     if args.run:
-        text = "\n".join(map(_describe, runs)) or f"Run {args.run} was refused nothing."
+        text = "\n".join(map(_describe, runs)) or f"The sandbox blocked nothing in run {args.run}."
         print_answer(args, {"runs": [to_json(one) for one in runs], "total": len(runs)}, text)
     elif args.json:
         print_json({"runs": [to_json(one) for one in runs], "total": total})
@@ -47,8 +48,8 @@ def run_verb(args: argparse.Namespace) -> int:
 
 
 def _read(config: Config, run: str, limit: int) -> tuple[list[KeptRefusals], int, bool]:
-    """Read the runs that are asked for, how many there are, and whether the one is listed; of an
-    unknown one the latest."""
+    """Return the requested runs, the number of all runs, and whether the run is listed. For an
+    unknown run, return the latest."""
     path = config.usage_file
     if not path.exists():
         return [], 0, False
@@ -58,7 +59,7 @@ def _read(config: Config, run: str, limit: int) -> tuple[list[KeptRefusals], int
             found = list_refused(db, run=run if known else "", limit=limit)
             return found, count_refused(db), known
     except (sqlite3.Error, SchemaError) as error:
-        raise ContextModeError(f"{path} cannot be read: {error}") from error
+        raise ContextModeError(f"cannot read {path}: {error}") from error
 
 
 def _describe(one: KeptRefusals) -> str:

@@ -1,4 +1,4 @@
-"""The verb `run -i`: type programs, see what they print and are; variables are kept."""
+"""The verb `run -i`: run programs interactively, in a session that keeps variables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def _converse(app: App, row: Language, args: argparse.Namespace) -> None:
         await app.packages(request, caller)
     if at_terminal:
         repl.say(f"{row.title} in the sandbox: tier {app.tier}, profile {args.profile}")
-        repl.say("Ctrl-C stops a program, Ctrl-D leaves, .help tells more")
+        repl.say("Ctrl-C stops a program, Ctrl-D leaves, .help lists commands")
         read = repl.build_terminal_reader(row, app.config.state_dir / "history")
     else:
         read = repl.build_pipe_reader(sys.stdin, row)

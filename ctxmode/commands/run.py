@@ -1,4 +1,4 @@
-"""The verb `run`: run a program in the sandbox and show what it prints."""
+"""The verb `run`: run a program in the sandbox and show its output."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from typing import Any
 
 import trio
 
+from base.wording import list_choices
 from ctxmode import exit_codes
 from ctxmode.app import App
 from ctxmode.config.locations import load_config
 from ctxmode.config.settings import load_settings
-from ctxmode.errors import UsageError, or_all, why
-from ctxmode.launch import print_json, with_app
-from ctxmode.operations.output_folder import deliver
+from ctxmode.errors import UsageError, why
+from ctxmode.launch import print_json, tell, with_app
+from ctxmode.operations.output_folder import deliver, find_unmatched
 from ctxmode.parsing import read_input
 from ctxmode.render.highlight import harmless, heading, one_line, size
 from ctxmode.render.live_output import LiveOutput, waiting
@@ -43,44 +44,46 @@ LIMIT_NAMES = tuple(limit.name for limit in fields(Limits))
 
 
 def limits(pairs: Sequence[str], usual: Limits | None = None) -> Limits | None:
-    """Set the limits that the options name in the usual ones; None when they name none. A
-    UsageError names an unknown limit, or a value that is no positive number."""
+    """Apply the options' limits to the usual ones; return None without options. Raise UsageError if
+    a limit is unknown, or its value is not a positive number."""
     given: dict[str, float | int] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
         if name not in LIMIT_NAMES:
-            hint = or_all(name, LIMIT_NAMES, cutoff=0.4)
+            hint = list_choices(name, LIMIT_NAMES, cutoff=0.4)
             raise UsageError(f"unknown limit {name!r}", hint)
         given[name] = _amount(name, value)
     try:
         return replace(usual or Limits(), **given) if given else None  # type: ignore[arg-type]
     except ValueError as error:
-        raise UsageError(str(error), "Give a positive number.") from error
+        raise UsageError(str(error), "Use a positive number.") from error
 
 
 def _amount(name: str, value: str) -> float | int:
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmg]?)(?:i?b)?", value.strip(), re.IGNORECASE)
     if match is None:
         raise UsageError(
-            f"limit {name} cannot be {value!r}",
-            "Give a positive number, with K, M or G for bytes: --limit memory_bytes=512M",
+            f"invalid limit {name}={value}",
+            "Use a positive number, with K, M or G for bytes: --limit memory_bytes=512M",
         )
     amount = float(match[1]) * UNITS[match[2].lower()]
     return amount if name.endswith("_s") else int(amount)
 
 
 def environment(pairs: Sequence[str]) -> Mapping[str, str]:
-    """Read the variables that the options set; a UsageError names one that is not NAME=VALUE."""
+    """Return the variables of the options; raise UsageError if one is not NAME=VALUE."""
     given = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not name or not equals:
-            raise UsageError(f"--env {pair!r} is not NAME=VALUE", "For example --env LANG=C")
+            raise UsageError(
+                f"invalid --env {pair!r}", "Use --env NAME=VALUE, such as --env LANG=C."
+            )
         given[name] = value
     return given
 
 
-UNREADABLE = "Give a readable file."
+UNREADABLE = "Name a readable file, or - for stdin."
 
 
 def run_verb(args: argparse.Namespace) -> int:
@@ -94,12 +97,16 @@ def run_verb(args: argparse.Namespace) -> int:
     answer = with_app(args, execute, sole_language=request.language)
     _show(answer, args)
     result = answer.result
+    if unmatched := args.artifact and find_unmatched(args.artifact, result.artifacts):
+        tell([f"no file matches --artifact {', '.join(map(repr, unmatched))}"])
+    verdict = result.verdict or {}
+    if verdict.get("decision") == "ask" and verdict.get("consent") is None:  # nobody could be asked
+        return exit_codes.BY_DECISION["ask"]
     return exit_codes.for_run(result.status.value, result.exit_code, result.signal)
 
 
 def build_request(args: argparse.Namespace) -> Request:
-    """Build the request that a command line describes. A UsageError says that no program is given,
-    that two are, or which value is malformed."""
+    """Build the request of a command line; raise UsageError without a program, or with two."""
     language, path, code = _program(args)
     return Request(
         language,
@@ -127,7 +134,7 @@ def _usual_limits(args: argparse.Namespace) -> Limits:
 
 
 def _from_here(name: str | None) -> str | None:
-    """Take a path from this folder, as the calling shell means it, wherever the run's cwd is."""
+    """Resolve a path from this folder, as the shell does, not from the run's cwd."""
     return None if name is None else str(Path.cwd() / name)
 
 
@@ -135,7 +142,7 @@ def _program(args: argparse.Namespace) -> tuple[str, str | None, str | None]:
     """Return the language, and either the path or the code."""
     if args.code is not None:
         if args.file is not None:
-            raise UsageError("both -c and a file are given", "Give the program once.")
+            raise UsageError("-c and a file exclude each other", "Remove one of them.")
         return args.target, None, args.code
     if args.file is None and not _is_file(args.target):
         _must_be_language(args.target)
@@ -147,14 +154,14 @@ def _program(args: argparse.Namespace) -> tuple[str, str | None, str | None]:
         return args.target, args.file, None
     if not _is_file(args.target):
         raise UsageError(
-            f"no program is given: {args.target!r} is not a file",
-            f"context-mode run {args.target} FILE, or -c CODE, or pipe the program in.",
+            f"missing program: {args.target!r} is not a file",
+            f"Use: context-mode run {args.target} FILE, or -c CODE, or pipe the program in.",
         )
     try:
         return language_for_file(Path(args.target)).name, args.target, None
     except (UnknownLanguage, OSError) as error:
-        hint = f"Say it: context-mode run LANGUAGE {args.target}"
-        raise UsageError(f"{args.target!r} cannot be run: {why(error)}", hint) from error
+        hint = f"Name the language: context-mode run LANGUAGE {args.target}"
+        raise UsageError(f"cannot run {args.target}: {why(error)}", hint) from error
 
 
 def _must_be_language(target: str) -> None:
@@ -162,8 +169,8 @@ def _must_be_language(target: str) -> None:
         language(target)
     except UnknownLanguage as error:
         raise UsageError(
-            f"{target!r} is no file here, and no language",
-            or_all(target, (row.name for row in LANGUAGES)),
+            f"no such file or language: {target}",
+            list_choices(target, (row.name for row in LANGUAGES)),
         ) from error
 
 
@@ -180,12 +187,12 @@ def _text(code: bytes) -> str:
     except UnicodeDecodeError as error:
         raise UsageError(
             f"the program is not UTF-8: byte {error.start} is {code[error.start]:#04x}",
-            "Convert it, for example with iconv -t UTF-8.",
+            "Convert the program, for example with iconv -t UTF-8.",
         ) from error
 
 
 async def ask_consent(verdict: Mapping[str, Any]) -> bool | None:
-    """Ask the person at the terminal; None if nobody sits there."""
+    """Ask the user at the terminal; return None without a terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
     sys.stderr.write(f"context-mode: {harmless(verdict['message'])}\nRun it? [y/N] ")
@@ -209,12 +216,12 @@ async def _execute(app: App, request: Request, caller: Caller, live: bool, folde
 
 
 def _name_output(request: Request) -> str:
-    """Name the output as `kept outputs` lists it, if it is kept."""
+    """Return the name of the output in `kept outputs`, if it is stored."""
     return Path(request.path).name if request.path else first_line(request.code or "")
 
 
 def _own_folder(project: Path) -> str | None:
-    """Return this folder where it is in the project; else None, which stands for the project's."""
+    """Return this folder if it is in the project; else None, for the project's folder."""
     here = Path.cwd().resolve()
     return str(here) if here.is_relative_to(project) else None
 
@@ -229,7 +236,7 @@ def _show(answer: Answer, args: argparse.Namespace) -> None:
 
 
 def _tell(answer: Answer) -> None:
-    """Say on stderr what the program's own output does not, and only where it is news."""
+    """Report on stderr what the output does not show."""
     result = answer.result
     if result.status in (Status.DENIED, Status.REDIRECTED):
         sys.stderr.write(f"context-mode: {harmless(refusal_text(result))}\n")
@@ -242,11 +249,10 @@ def _tell(answer: Answer) -> None:
     if sys.stderr.isatty() and result.changed_files:
         sys.stderr.write(f"context-mode: {one_line(changes_text(result))}\n")
     if sys.stderr.isatty() and answer.kept is not None:
-        kept = f"{size(answer.kept.bytes_total)} are kept"
+        kept = f"{size(answer.kept.bytes_total)} stored"
         sys.stderr.write(f"context-mode: {kept}: {BY_VERB.format(answer.kept.output_id)}\n")
-    # A traceback was shown as it came, before anything was known of refusals; to hold it back would
-    # hide what a program prints that goes on. So they come last of all: beside the prompt, where
-    # a person looks first, and where `tail -n 1` finds them.
+    # A traceback is printed before refusals are known; holding it back would hide the output of
+    # programs that continue. So refusals come last, next to the prompt and where `tail -n 1` is.
     is_bold = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     for line in list_refused_acts(result):
         text = f"context-mode: {one_line(line)}"

@@ -1,4 +1,4 @@
-"""The verb `search`: find exact passages in everything that was kept."""
+"""The verb `search`: find exact passages in everything stored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kb import Hit, filters
 
 def run_verb(args: argparse.Namespace) -> int:
     if args.explain and args.everywhere:
-        raise UsageError("--explain is of one project", "Leave out --everywhere.")
+        raise UsageError("--explain and --everywhere exclude each other", "Remove one of them.")
     request = SearchRequest(
         tuple(args.queries),
         args.limit,
@@ -45,7 +45,7 @@ def run_verb(args: argparse.Namespace) -> int:
 def _age_s(since: str) -> float:
     moment = filters.moment(since)
     if moment is None:
-        raise UsageError(f"--since {since!r} means no time", f"Give {filters.MOMENTS}.")
+        raise UsageError(f"invalid --since {since!r}", f"Use {filters.MOMENTS}.")
     return time.time() - moment
 
 
@@ -53,7 +53,7 @@ def _read_places(given: str) -> tuple[str, ...]:
     places = filters.read_places(given)
     if places is None:
         problem, remedy = filters.explain_sense(f"in:{given}")
-        raise UsageError(problem.replace("in:", "--in ", 1), f"{remedy}.")
+        raise UsageError(problem.replace("in:", "--in ", 1), remedy)
     return places
 
 
@@ -78,7 +78,7 @@ def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) 
 
 
 def to_json(answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, Any]:
-    """Build the documented JSON."""
+    """Return the documented JSON."""
     hits = {hit.chunk_id: hit for result in answer.queries for hit in result.hits}
     corrections = dict.fromkeys(
         correction for result in answer.queries for correction in result.corrections

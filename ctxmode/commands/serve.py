@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from base.wording import list_choices
 from ctxmode import command_line, exit_codes, launch
 from ctxmode.config.engine_settings import load_profiles
 from ctxmode.config.locations import Config, load_config, prepare_storage
-from ctxmode.errors import ContextModeError, UsageError, or_all
+from ctxmode.errors import ContextModeError, UsageError
 
 if TYPE_CHECKING:
     from ctxmode.mcp.server import Offer
@@ -32,7 +33,7 @@ HTTP_OPTIONS = (
 
 
 def run_verb(args: argparse.Namespace) -> int:
-    """Serve until the other side, or a signal, ends it."""
+    """Serve until the client or a signal ends it."""
     config = replace(load_config(args.project, cwd=_host_folder()), cluster=args.cluster or "")
     if args.http:
         others = _read_others(args.also or ())
@@ -42,7 +43,7 @@ def run_verb(args: argparse.Namespace) -> int:
     for name in HTTP_OPTIONS:
         if getattr(args, name) is not None:
             option = name.replace("_", "-")
-            raise UsageError(f"--{option} belongs to --http", "Add --http, or leave it out.")
+            raise UsageError(f"--{option} needs --http", f"Add --http, or remove --{option}.")
     from ctxmode.mcp.stdio import serve_stdio  # noqa: PLC0415 - a usage error is quicker
 
     tools = _choose_tools(args.tools, config, args.names or ())
@@ -52,8 +53,7 @@ def run_verb(args: argparse.Namespace) -> int:
 
 
 def _host_folder() -> Path | None:
-    """Return the folder that Claude Code works in, as it says to servers; None if it is not there.
-    A server may be started elsewhere."""
+    """Return Claude Code's working folder, which may differ from ours; None if it is missing."""
     given = os.environ.get("CLAUDE_PROJECT_DIR", "")
     folder = Path(given)
     return folder if folder.is_absolute() and folder.is_dir() else None
@@ -61,11 +61,11 @@ def _host_folder() -> Path | None:
 
 @contextlib.contextmanager
 def _hold_presence(config: Config) -> Iterator[None]:
-    """Hold the lock by which hooks know that our tools can be called."""
+    """Hold the lock by which hooks see that our tools are available."""
     from executor.instance import join  # noqa: PLC0415 - as above
 
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(ContextModeError, OSError):  # each call will say it
+        with contextlib.suppress(ContextModeError, OSError):  # each call reports it
             prepare_storage(config)
             stack.enter_context(join(config.state_dir / "instances"))
         yield
@@ -83,7 +83,7 @@ def _choose_tools(
 
     for system in systems:
         if system not in SYSTEMS:
-            raise UsageError(f"--names {system}", or_all(system, SYSTEMS))
+            raise UsageError(f"unknown --names {system!r}", list_choices(system, SYSTEMS))
     if given is None:
         profiles, _ = load_profiles(config.project, config.config_home)
         staging = any(profile.stage for profile in profiles.values())
@@ -96,7 +96,7 @@ def _choose_tools(
     unknown = [name for name in names if name not in NAMES]
     if unknown or not names:
         wrong = ", ".join(unknown) or "none"
-        raise UsageError(f"--tools names {wrong}", or_all(wrong, NAMES))
+        raise UsageError(f"--tools names {wrong}", list_choices(wrong, NAMES))
     return Offer(replace_tools(names, systems))
 
 
@@ -107,7 +107,7 @@ def _serve_http(
 
     prepare_storage(config)
     if (args.certificate is None) != (args.key is None):
-        raise UsageError("--certificate and --key belong together", "Give both.")
+        raise UsageError("--certificate and --key need each other", "Add the other option.")
     where = {"host": args.host or None, "port": args.port}
     file = Path(args.token_file) if args.token_file else None
     site = serving.Site(
@@ -132,8 +132,8 @@ def _read_others(given: Sequence[str]) -> dict[str, Path]:
         folder = load_config(text).project
         if folder.name in folders or not folder.name:
             raise UsageError(
-                f"--also {text}: there is a project called {folder.name!r} already",
-                "Give each folder a name of its own, since its URL is made from that.",
+                f"--also {text}: duplicate project name {folder.name!r}",
+                "Rename one of the folders: its name is part of the URL.",
             )
         folders[folder.name] = folder
     return folders

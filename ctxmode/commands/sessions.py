@@ -1,4 +1,4 @@
-"""The verb `sessions`: see, resume, summarise or forget what agents did in their sessions."""
+"""The verb `sessions`: show, resume, summarise or delete agents' sessions."""
 
 from __future__ import annotations
 

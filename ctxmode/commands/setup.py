@@ -10,9 +10,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from base.wording import list_choices
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
-from ctxmode.errors import UsageError, or_all
+from ctxmode.errors import UsageError
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.setup.codex_review import describe_review
 from ctxmode.hosts.setup.hook_edits import is_foreign
@@ -32,21 +33,19 @@ SAID = {"new": "wrote", "changed": "changed", "removed": "removed"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("host", nargs="?", metavar="HOST", help=", ".join(BY_NAME))
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--user", action="store_true", help="in your own files (the default)")
+    where.add_argument("--user", action="store_true", help="in your own files (default)")
     where.add_argument(
         "--project", nargs="?", const="", metavar="DIR", help="in the files of this project"
     )
-    parser.add_argument("--remove", action="store_true", help="take everything out again")
+    parser.add_argument("--remove", action="store_true", help="remove all entries")
     parser.add_argument(
-        "--no-sessions", action="store_true", help="record nothing of sessions; docs/sessions.md"
+        "--no-sessions", action="store_true", help="do not record sessions (docs/sessions.md)"
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would change")
-    parser.add_argument(
-        "--export", metavar="DIR", help="write a plug-in or an extension of the host's form"
-    )
-    parser.add_argument("--command", metavar="PATH", help="how this program is to be called")
+    parser.add_argument("--export", metavar="DIR", help="write a plugin or extension for the host")
+    parser.add_argument("--command", metavar="PATH", help="command that starts this program")
     parser.add_argument("--list", action="store_true", help="show the hosts")
-    parser.add_argument("--json", action="store_true", help="what changed, or would; or the hosts")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run_verb(args: argparse.Namespace) -> int:
@@ -71,9 +70,7 @@ def run_verb(args: argparse.Namespace) -> int:
 
 def _export(host: Host, args: argparse.Namespace) -> int:
     if args.remove or args.project is not None:
-        raise UsageError(
-            "an export is neither set up nor removed", "Leave out --remove and --project."
-        )
+        raise UsageError("--export excludes --remove and --project", "Remove one of them.")
     command = _command(args.command, "project")  # others call the program by its name
     changes = plan_export(host.name, Path(args.export).absolute(), command)
     if not args.dry_run:
@@ -117,17 +114,17 @@ def _show_changes(host: Host, changes: Sequence[FileChange], args: argparse.Name
 def _show(host: Host, changes: Sequence[FileChange], args: argparse.Namespace) -> None:
     _show_changes(host, changes, args)
     if changes and not args.dry_run and not args.remove:
-        sys.stdout.write(f"Start {host.title} anew, so that it reads them.\n")
+        sys.stdout.write(f"Restart {host.title} to load the changes.\n")
 
 
 def _show_notes(host: Host, target: Target) -> None:
-    """What is left to a person, and what the host's own settings say of our hooks."""
+    """Print the steps left to the user, and the host's settings for our hooks."""
     review = describe_review(target) if host.name == "codex" else ""
     recorded = SESSIONS_NOTE if target.records_sessions and host.adapter in AGENTS else ""
     kept = ""
     if is_foreign(find_server(host, target)):
         path = target.path(host.servers.get(target.scope, ""))
-        kept = f"{path}: the server context-mode has a command or address of yours, and keeps it."
+        kept = f"{path}: the server context-mode keeps your own command or address."
     for said in (host.note, review, kept, recorded):
         sys.stdout.write(f"{said}\n" if said else "")
 
@@ -139,8 +136,8 @@ def _json(change: FileChange) -> dict[str, str]:
 def _host(name: str | None) -> Host:
     if name in BY_NAME:
         return BY_NAME[name]
-    wrong = f"unknown host {name!r}" if name else "no host is named"
-    raise UsageError(wrong, or_all(name or "", BY_NAME))
+    wrong = f"unknown host {name!r}" if name else "missing HOST"
+    raise UsageError(wrong, list_choices(name or "", BY_NAME))
 
 
 def _target(args: argparse.Namespace) -> Target:
@@ -159,8 +156,8 @@ def _target(args: argparse.Namespace) -> Target:
 
 
 def _command(given: str | None, scope: Scope) -> Sequence[str]:
-    """Say how hosts call this program: by its name alone, where that finds it or others share it. A
-    host started from a desktop has another PATH than whoever sets it up."""
+    """Return the command by which hosts call this program: its name if that is on every PATH or
+    the file is shared. A host started from a desktop has another PATH than the user's shell."""
     if given is not None:
         return [given]
     found = shutil.which(NAME)
@@ -176,7 +173,7 @@ def _command(given: str | None, scope: Scope) -> Sequence[str]:
 
 
 def _everybodys_folders() -> tuple[str, ...]:
-    """List the folders that are on the PATH of every program, however a person starts it."""
+    """Return the folders on the PATH of every program, however it is started."""
     return ("/usr/local/bin", "/usr/bin", "/bin", os.path.expanduser("~/.local/bin"))
 
 

@@ -1,4 +1,4 @@
-"""The verb `kept stats`: show what tools produced, returned and kept out of the context."""
+"""The verb `kept stats`: show bytes produced, returned and kept out of contexts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from memory.sessions import TOKENS_BY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tokens", action="store_true", help="tokens that hosts report")
-    parser.add_argument("--by", choices=TOKENS_BY, help="tokens by this (default model)")
-    parser.add_argument("--everywhere", action="store_true", help="of all projects")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+    parser.add_argument("--tokens", action="store_true", help="show tokens that hosts report")
+    parser.add_argument("--by", choices=TOKENS_BY, help="group tokens by this (default: model)")
+    parser.add_argument("--everywhere", action="store_true", help="include all projects")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run_verb(args: argparse.Namespace) -> int:
     if args.by and not args.tokens:
-        raise UsageError("--by is of tokens", "Say: context-mode kept stats --tokens --by day")
+        raise UsageError(
+            "--by needs --tokens", "Add --tokens: context-mode kept stats --tokens --by day"
+        )
     config = load_config(args.project)
     if args.tokens:
         _show_tokens(config, args)

@@ -1,4 +1,4 @@
-"""The verb `ps stop`: stop a program that runs now."""
+"""The verb `ps stop`: stop a running program."""
 
 from __future__ import annotations
 
@@ -23,8 +23,12 @@ def run_verb(args: argparse.Namespace) -> int:
 
 
 async def stop(instances: Path, identity: str) -> control.RunningProgram:
-    """End the one program of this id and return what it was. UsageError: none, or several, are
-    called so; ContextModeError: it ended by itself."""
+    """Stop the program with this ID and return it.
+
+    Raises:
+        UsageError: no program matches, or several do.
+        ContextModeError: the program has already ended.
+    """
     running = await control.list_running(instances)
     exact = [one for one in running if one.id == identity]
     found = exact or [one for one in running if identity and identity in one.id]
@@ -32,5 +36,7 @@ async def stop(instances: Path, identity: str) -> control.RunningProgram:
         matches = (one.id for one in found)
         raise unknown_id("running program", identity, matches, is_empty=not running)
     if not await control.stop(instances, found[0].id):
-        raise ContextModeError(f"{found[0].id} has ended by itself", "There is nothing to stop.")
+        raise ContextModeError(
+            f"{found[0].id} has already ended", "List running programs: context-mode ps"
+        )
     return found[0]

@@ -1,4 +1,4 @@
-"""The verbs, a row each of `verbs.json`; a module is imported when its verb is asked for."""
+"""The verbs, one per row of `verbs.json`; a verb's module is imported on use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Verb(NamedTuple):
     Attributes:
         name: its words, as they are typed: `kept show`.
         module: that of ctxmode.commands which does it; "" for a group that only has verbs.
-        first: what its module reads before the words behind it, or the action that it is.
+        first: the words that its module gets before the others, or its action.
         usual: of a group without a module, the verb that its name alone stands for.
     """
 
@@ -26,13 +26,13 @@ class Verb(NamedTuple):
     summary: str
     first: str = ""
     usual: str = ""
-    takes_program_arguments: bool = False  # behind `--`
+    takes_program_arguments: bool = False  # after `--`
     has_own_project_option: bool = False
-    stays_open: bool = False  # until it is ended, and has no answer that a budget could bound
-    loads_more: bool = False  # than its options need; the module resumes the collector itself
+    stays_open: bool = False  # has no single answer for a budget
+    loads_more: bool = False  # the module resumes the collector itself
 
     def load(self) -> ModuleType:
-        """Import the verb's module; `try` is a word of Python's."""
+        """Import the verb's module; `try` is a keyword of Python."""
         name = f"{self.module}_" if keyword.iskeyword(self.module) else self.module
         return importlib.import_module(f"ctxmode.commands.{name}")
 
@@ -45,24 +45,22 @@ VERBS: dict[str, Verb] = {
 SECTIONS: dict[str, tuple[list[str], str]] = {
     title: (names, example) for title, (names, example) in _TABLE["sections"].items()
 }
-"""The groups that `--help` lists, under their titles, each title with an example. What a newcomer
-needs comes first; hosts alone call `hook`."""
+"""The groups in `--help` under their titles, each with an example. Only hosts call `hook`."""
 
 FORMER: dict[str, str] = _TABLE["former"]
-"""Names that verbs had before there were groups. They work as before, and say the new words."""
+"""Former names of verbs. They still work, and report the new name."""
 
 MODES = {"-i": "run -i", "--interactive": "run -i", "--batch": "run --batch"}
-"""Options of `run` that make it another verb, wherever they stand."""
+"""Options of `run` that select another verb, at any place."""
 
 
 def find_former(words: Sequence[str]) -> str:
-    """Return the former verb that a command line begins with; "" if there is none."""
+    """Return the former verb at the start of a command line, or ""."""
     return next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in FORMER), "")
 
 
 def find_verb(words: Sequence[str]) -> tuple[Verb, list[str]] | None:
-    """Return the verb that a command line begins with, and the words behind it; None if none is
-    called so."""
+    """Return the verb at the start of a command line and the other words; None if unknown."""
     group, rest = words[0], list(words[1:])
     if group == "run":
         own = rest[: rest.index("--")] if "--" in rest else rest
@@ -82,5 +80,5 @@ def find_verb(words: Sequence[str]) -> tuple[Verb, list[str]] | None:
 
 
 def list_verbs(group: str) -> Iterator[Verb]:
-    """Yield the verbs that a group has besides its name alone."""
+    """Yield the verbs of a group, except the group itself."""
     return (verb for verb in VERBS.values() if verb.name.startswith(f"{group} "))

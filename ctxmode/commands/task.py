@@ -1,4 +1,4 @@
-"""The verb `pack task`: keep the task that pack and map are for."""
+"""The verb `pack task`: store the task for pack and map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs `ps list` and `ps top`: show what runs now, against its limits, and stop it."""
+"""The verbs `ps list` and `ps top`: list, watch or stop running programs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run_verb(args: argparse.Namespace) -> int:
         sys.stdout.write(f"stopped {stopped.id} ({one_line(stopped.label)})\n")
         return exit_codes.OK
     if args.json and not args.once:
-        raise UsageError("--json is for --once", "context-mode ps --json")
+        raise UsageError("--json needs --once", "Use: context-mode ps --json")
     if args.once or not (sys.stdout.isatty() and sys.stdin.isatty()):
         running = launch.run_in_trio(partial(control.list_running, instances))
         if args.json:
@@ -52,7 +52,7 @@ def run_verb(args: argparse.Namespace) -> int:
 
 
 def screen(running: Sequence[control.RunningProgram]) -> Table | str:
-    """Show what runs, a row each: use against limits."""
+    """Return a table of running programs with their use and limits."""
     if not running:
         return "nothing runs now"
     table = Table(box=None, pad_edge=False, expand=True)
@@ -106,7 +106,7 @@ async def _watch(instances: Path, out: Console) -> None:
 
 @contextlib.contextmanager
 def _keys() -> Iterator[int]:
-    """Open the terminal so that it gives each key as it is pressed."""
+    """Open the terminal so that each key is read at once."""
     terminal = os.open("/dev/tty", os.O_RDONLY | os.O_CLOEXEC)
     before = termios.tcgetattr(sys.stdin)
     tty.setcbreak(sys.stdin)

@@ -1,4 +1,4 @@
-"""The verb `try`: see it work on real input of this machine, in under a minute."""
+"""The verb `try`: run a demo on real files of this machine, in under a minute."""
 
 from __future__ import annotations
 

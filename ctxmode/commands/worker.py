@@ -1,4 +1,4 @@
-"""The verb `serve worker`: do runs that other machines order."""
+"""The verb `serve worker`: run orders from other machines."""
 
 from __future__ import annotations
 
@@ -29,37 +29,39 @@ FOLDER_OF_ROOT: Final = Path("/var/lib/context-mode/worker")
 NAME_CHARACTERS_MAX = 200
 AT_ONCE_MAX = 1024
 WARM: Final = ("shell", "python", "javascript")
-"""What most orders are of: made ready while nothing waits for it."""
+"""The languages of most orders: prepared while no order waits."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `serve worker`."""
-    parser.add_argument("--cluster", metavar="URL", help="the cluster (default: what is set)")
+    parser.add_argument("--cluster", metavar="URL", help="the cluster (default: cluster.url)")
     parser.add_argument(
-        "--at-once", metavar="N", type=int, help="orders at a time (default: one a processor)"
+        "--at-once", metavar="N", type=int, help="orders at once (default: one per processor)"
     )
     parser.add_argument(
         "--keys",
         metavar="FILE",
-        help=f"the fronts that are served (default: {OF_MACHINE / KEYS_FILE}, else the user's own)",
+        help=f"trusted fronts (default: {OF_MACHINE / KEYS_FILE}, else the user's own)",
     )
     parser.add_argument(
         "--rules",
         metavar="FILE",
-        help=f"rules of this worker's own (default: {OF_MACHINE / RULES_FILE}, if there is one)",
+        help=f"this worker's rules (default: {OF_MACHINE / RULES_FILE}, if there is one)",
     )
     parser.add_argument(
         "--folder",
         metavar="DIR",
-        help=f"what it keeps (default: for root {FOLDER_OF_ROOT}, else where state is)",
+        help=f"storage folder (default: {FOLDER_OF_ROOT} for root, else the state folder)",
     )
-    parser.add_argument("--name", metavar="NAME", help="as outcomes name it (default: the host's)")
+    parser.add_argument("--name", metavar="NAME", help="name in results (default: the host name)")
 
 
 def run_verb(args: argparse.Namespace) -> int:
     """Work until a signal ends it."""
     if args.at_once is not None and not 1 <= args.at_once <= AT_ONCE_MAX:
-        raise UsageError(f"--at-once {args.at_once}", f"Give a number from 1 to {AT_ONCE_MAX:,}.")
+        raise UsageError(
+            f"invalid --at-once {args.at_once}", f"Use a number from 1 to {AT_ONCE_MAX:,}."
+        )
     config = load_config(args.project)
     folder = _choose_folder(args.folder, config)
     with _translated_errors():
@@ -71,7 +73,7 @@ def run_verb(args: argparse.Namespace) -> int:
 
 
 def _choose_folder(given: str | None, config: Config) -> Path:
-    """Choose the worker's folder: root's lies where the user of its programs may enter."""
+    """Choose the worker's folder: root's must be accessible to the user of its programs."""
     if given is not None:
         return Path(given).absolute()
     return FOLDER_OF_ROOT if os.geteuid() == 0 else config.state_dir / "worker"
@@ -83,11 +85,11 @@ def _make_terms(args: argparse.Namespace, config: Config, folder: Path) -> Worke
     name = args.name if args.name is not None else socket.gethostname()
     if not name.isprintable() or not 0 < len(name) <= NAME_CHARACTERS_MAX:
         raise UsageError(
-            f"--name {name[:80]!r}", f"Give 1 to {NAME_CHARACTERS_MAX} printable characters."
+            f"invalid --name {name[:80]!r}", f"Use 1 to {NAME_CHARACTERS_MAX} printable characters."
         )
     rules = Path(args.rules).absolute() if args.rules is not None else OF_MACHINE / RULES_FILE
     if args.rules is not None and not rules.exists():
-        raise UsageError(f"--rules {rules}: there is no such file", "Give the path of a rule file.")
+        raise UsageError(f"cannot read --rules {rules}: no such file", "Name a rule file.")
     return WorkerTerms(
         folder=folder,
         keys=_choose_keys(args.keys, config),
@@ -107,17 +109,17 @@ def _choose_keys(given: str | None, config: Config) -> Path:
         if file.exists():
             return file
     raise UsageError(
-        f"no front is served: there is neither {of_machine} nor {own}",
-        "List each front as [fronts.NAME] with key and owners, or give another file by --keys.",
+        f"no list of fronts: {of_machine} and {own} are missing",
+        "List each front as [fronts.NAME] with key and owners, or name a file with --keys.",
     )
 
 
 def _find_cluster(given: str | None, config: Config, folder: Path) -> Cluster:
-    """Find the cluster that is to be served."""
+    """Find the cluster to serve."""
     from ctxmode.config.cluster import find_cluster_url, load_cluster  # noqa: PLC0415 - as above
     from fleet import find_cluster  # noqa: PLC0415
 
-    # What the folder that it was started in says is not this machine's to obey.
+    # The settings of the current folder do not apply to this machine.
     own = replace(config, project=folder)
     url = given or find_cluster_url(own)
     if not url:
@@ -152,7 +154,7 @@ def _tell(text: str) -> None:
 
 
 async def _watch(leave: trio.Event, task_status: trio.TaskStatus[None] | None = None) -> None:
-    """Let what is under way end at the first signal, and nothing at the second."""
+    """Finish current orders at the first signal, stop them at the second."""
     import trio  # noqa: PLC0415 - as above
 
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
@@ -166,7 +168,7 @@ async def _watch(leave: trio.Event, task_status: trio.TaskStatus[None] | None = 
 
 @contextlib.contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Word what a worker can't be opened for, and say what to install where the extra is absent."""
+    """Raise errors of opening a worker with a remedy, such as the extra to install."""
     from fleet import INSTALL  # noqa: PLC0415 - as above
 
     try:
@@ -180,15 +182,15 @@ def _translated_errors() -> Iterator[None]:
 
 
 def _raise_key_error(error: BaseException) -> None:
-    """Raise what the operator has to set right as a UsageError; nothing if it is another error."""
+    """Raise errors that the operator can fix as UsageError; return for other errors."""
     from fleet import ClusterError, KeyFileError  # noqa: PLC0415
 
     if isinstance(error, ClusterError):
         raise UsageError(error.message, error.hint) from error
     if isinstance(error, KeyFileError):
-        raise UsageError(f"--keys {error}", f"{error.hint or 'Give another file by --keys'}.")
+        raise UsageError(f"--keys {error}", f"{error.hint or 'Name another file with --keys'}.")
     if isinstance(error, FileExistsError):
-        raise UsageError(str(error), "Stop it, or give this one another --folder.") from error
+        raise UsageError(str(error), "Stop it, or use another --folder.") from error
     if isinstance(error, PermissionError | NotADirectoryError):
-        hint = "Give a folder by --folder that this user can write."
+        hint = "Use --folder with a folder that this user can write."
         raise UsageError(f"--folder {error.filename or ''}: {why(error)}", hint) from error

@@ -1,1 +1,1 @@
-"""Configuration files: what they may hold, where each value comes from, who may loosen what."""
+"""Configuration files: their keys, the origin of each value, and who may loosen what."""

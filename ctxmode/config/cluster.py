@@ -1,14 +1,14 @@
-"""What the user sets of other machines that run programs: the engine, and what owners may have.
+"""The user's settings for other machines that run programs: the engine and the owners' quotas.
 
 [cluster]
 url = "dask+tls://scheduler.example.com"
-ca = "~/fleet/ca.pem"               # who may be the engine
-certificate = "~/fleet/front.pem"   # who this front is
+ca = "~/fleet/ca.pem"               # authority that signs the engine's certificate
+certificate = "~/fleet/front.pem"   # certificate of this front
 key = "~/fleet/front.key"
 
-[cluster.owners.ci]                 # the name of a token of `serve --http`, or of a project
-weight = 2                          # its share beside others
-running = 20                        # runs with the engine at once
+[cluster.owners.ci]                 # name of a token of `serve --http`, or of a project
+weight = 2                          # its share compared with others
+running = 20                        # runs at the engine at the same time
 queued = 1000                       # runs that wait
 cpu_s_a_day = 36000
 """
@@ -24,8 +24,7 @@ from ctxmode.config.locations import Config
 from ctxmode.config.settings import Configured, load_settings
 from ctxmode.errors import UsageError
 
-# Who sends nothing loads nothing of it.
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded only if runs are sent
     from fleet import ClusterSettings, Quota, Send
 
 QUOTA_KEYS = ("weight", "running", "queued", "cpu_s_a_day")
@@ -42,15 +41,15 @@ def find_cluster_url(config: Config) -> str:
 
 
 def load_seal(config: Config) -> Path:
-    """Load where the key is that orders are sealed with."""
+    """Load the path of the key that orders are sealed with."""
     configured = load_settings(config.project, config.config_home)
     seal = str(configured.values["cluster.seal"])
     return _path(config, seal) if seal else config.config_home / "ctxmode" / SEAL_FILE
 
 
 def load_cluster(config: Config, url: str) -> ClusterSettings:
-    """Load what is set of a fleet whose engine has this URL. A UsageError names the wrong key or
-    value; owners in a project's file are refused."""
+    """Load the settings of a fleet whose engine has this URL. Raise UsageError if a key or value is
+    invalid, or a project's file sets owners."""
     from fleet import (  # noqa: PLC0415
         ClusterSettings,
         Credentials,
@@ -63,8 +62,8 @@ def load_cluster(config: Config, url: str) -> ClusterSettings:
     user = read_config_file(config.config_home / USER_FILE)
     given = [name for name in PEMS if values[f"cluster.{name}"]]
     if given and len(given) < len(PEMS):
-        lacking = next(name for name in PEMS if name not in given)
-        raise UsageError(f"cluster.{lacking} is missing", f"Set all of {', '.join(PEMS)}. {HINT}")
+        missing = next(name for name in PEMS if name not in given)
+        raise UsageError(f"cluster.{missing} is missing", f"Set all of {', '.join(PEMS)}. {HINT}")
     paths = {name: _path(config, values[f"cluster.{name}"]) for name in PEMS}
     names = tuple(name.strip() for name in str(values["cluster.leave_out"]).split(","))
     try:
@@ -88,9 +87,8 @@ def load_cluster(config: Config, url: str) -> ClusterSettings:
 
 
 def _choose_send(config: Config, configured: Configured) -> Send:
-    """Choose what is sent: whoever names the cluster on a command line means all of it, unless
-    cluster.send is set."""
-    from fleet import Send  # noqa: PLC0415 - who sends nothing
+    """Choose which runs are sent: all if a command names the cluster and cluster.send is unset."""
+    from fleet import Send  # noqa: PLC0415 - only if runs are sent
 
     if config.cluster and configured.origins["cluster.send"] == "default":
         return Send.ALWAYS
@@ -100,29 +98,31 @@ def _choose_send(config: Config, configured: Configured) -> Send:
 def _refuse_owners(config: Config, user: ConfigFile) -> None:
     of_project = read_config_file(config.project / PROJECT_FILE, config.project)
     if "owners" in of_project.data.get("cluster", {}):
-        hint = f"Put them into {user.path}."
-        raise of_project.error(("cluster", "owners"), "owners are not for a project to set", hint)
+        hint = f"Move them to {user.path}."
+        raise of_project.error(("cluster", "owners"), "a project cannot set owners", hint)
 
 
 def _read_owners(file: ConfigFile) -> dict[str, Quota]:
-    from fleet import Quota  # noqa: PLC0415 - who sends nothing
+    from fleet import Quota  # noqa: PLC0415 - only if runs are sent
 
     owners = file.data.get("cluster", {}).get("owners", {})
     if not isinstance(owners, dict):
-        raise file.error(("cluster", "owners"), "cluster.owners is a table", HINT)
+        remedy = "Write [cluster.owners.NAME]."
+        raise file.error(("cluster", "owners"), "cluster.owners must be a table", remedy)
     quotas = {}
     for name, table in owners.items():
         where = ("cluster", "owners", name)
         if not isinstance(table, dict):
-            raise file.error(where, f"{'.'.join(where)} is a table", f"Write [{'.'.join(where)}].")
+            table_name = ".".join(where)
+            raise file.error(where, f"{table_name} must be a table", f"Write [{table_name}].")
         for key, value in table.items():
             if key not in QUOTA_KEYS:
                 raise file.unknown((*where, key), QUOTA_KEYS)
             is_whole = key in ("running", "queued")
             if isinstance(value, bool) or not isinstance(value, int if is_whole else int | float):
                 kind = "whole number" if is_whole else "number"
-                problem = f"{'.'.join((*where, key))}: {value!r} is no {kind}"
-                raise file.error((*where, key), problem, HINT)
+                problem = f"{'.'.join((*where, key))}: {value!r} is not a {kind}"
+                raise file.error((*where, key), problem, f"Set {key} to a {kind}.")
         try:
             quotas[name] = Quota(**table)
         except ValueError as error:
@@ -135,5 +135,5 @@ def _wrong(configured: Configured, key: str, problem: str) -> UsageError:
 
 
 def _path(config: Config, text: str) -> Path:
-    """Read a path as a person writes it; a relative one lies beside the user's file."""
+    """Resolve a path as the user writes it; relative paths start in the folder of their file."""
     return (config.config_home / "ctxmode" / Path(text).expanduser()).absolute()

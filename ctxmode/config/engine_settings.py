@@ -1,4 +1,4 @@
-"""What the executor is set to for a project: the settings and profiles of all files together."""
+"""Settings of the executor for a project, merged from the settings and profiles of all files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from base.wording import list_choices
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read_config_file
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import TABLES, Setting, load_settings, parse_value
@@ -18,16 +19,16 @@ from executor.network import parse
 from executor.packages import PackageSettings, Registry
 
 # [packages]
-# allow = ["python"]                  # ecosystems that fetch without asking a person
-# cooldown_days = 3                   # younger releases are left out, where the tool can; 0 is none
-# bytes = "4G"                        # what is kept; the least recently used goes
-# layer_bytes = "2G"                  # what the packages of one run may unpack to
+# allow = ["python"]                  # ecosystems that fetch without asking the user
+# cooldown_days = 3                   # exclude younger releases, if the tool can; 0 excludes none
+# bytes = "4G"                        # size of the store; the least recently used are deleted
+# layer_bytes = "2G"                  # unpacked size of the packages of one run
 #
 # [packages.python]
 # registry = "https://packages.example.com/simple"
-# hosts = ["files.example.com"]       # further names that its files come from
-# private = true                      # they lie on addresses of a private network
-# ca = "~/company-ca.pem"             # certificates to trust besides the system's
+# hosts = ["files.example.com"]       # other names that its files come from
+# private = true                      # these are addresses of a private network
+# ca = "~/company-ca.pem"             # certificates to trust in addition to the system's
 
 PACKAGES_KEYS = ("allow", "cooldown_days", "bytes", "layer_bytes")
 SIZES = {"bytes": "bytes_max", "layer_bytes": "layer_bytes"}
@@ -39,24 +40,24 @@ HINT = "See docs/packages.md."
 
 
 def load_packages(project: Path, config_home: Path) -> tuple[PackageSettings, tuple[str, ...]]:
-    """Load what the user's file sets of packages, and warn of what a project's file asked for that
-    only the user may grant; a UsageError names the wrong key or value."""
+    """Load the user's package settings; return also a warning if a project's file has some. Raise
+    UsageError if a key or value is invalid."""
     user = read_config_file(config_home / USER_FILE)
     of_project = read_config_file(project / PROJECT_FILE, project)
     warnings: tuple[str, ...] = ()
     if "packages" in of_project.data:
         where = of_project.at("packages")
-        warnings = (f"{where}: packages are not for a project to set; put them into {user.path}",)
+        warnings = (f"{where}: a project cannot set packages; set them in {user.path}",)
     settings = _read_table(user) if "packages" in user.data else PackageSettings()
     return settings, warnings
 
 
 def _read_table(file: ConfigFile) -> PackageSettings:
-    from runtimes.packages import BY_NAME  # noqa: PLC0415 - most files set nothing of them
+    from runtimes.packages import BY_NAME  # noqa: PLC0415 - most files do not set packages
 
     table = file.data["packages"]
     if not isinstance(table, dict):
-        raise file.error(("packages",), "packages is a table", "Write [packages].")
+        raise file.error(("packages",), "packages must be a table", "Write [packages].")
     given: dict[str, Any] = {}
     registries: dict[str, Registry] = {}
     for key, value in table.items():
@@ -71,36 +72,38 @@ def _read_table(file: ConfigFile) -> PackageSettings:
             given["allow"] = frozenset(names)
         elif key == "cooldown_days":
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= DAYS_MAX:
-                problem = f"packages.{key}: {value!r} is no number of days from 0 to {DAYS_MAX}"
-                raise file.error(where, problem, HINT)
+                remedy = f"Set packages.{key} to a whole number from 0 to {DAYS_MAX:,}."
+                raise file.error(where, f"packages.{key}: invalid value {value!r}", remedy)
             given["cooldown_days"] = value
         elif key in SIZES:
             try:
                 given[SIZES[key]] = int(parse_value(_BYTES, value))
             except ValueError as error:
-                raise file.error(where, f"packages.{key}: {error}", HINT) from None
+                remedy = _BYTES.explain(f"packages.{key}")
+                raise file.error(where, f"packages.{key}: {error}", remedy) from None
         else:
             raise file.unknown(where, (*PACKAGES_KEYS, *BY_NAME))
     return PackageSettings(**given, registries=registries)
 
 
 def _read_registry(file: ConfigFile, name: str, table: object) -> Registry:
-    from executor.packages import reach_of  # noqa: PLC0415 - where there is one
+    from executor.packages import reach_of  # noqa: PLC0415 - only if a registry is set
     from runtimes.packages import BY_NAME  # noqa: PLC0415
 
     where = ("packages", name)
     if not isinstance(table, dict):
-        raise file.error(where, f"packages.{name} is a table", f"Write [packages.{name}].")
+        raise file.error(where, f"packages.{name} must be a table", f"Write [packages.{name}].")
     for key in table:
         if key not in REGISTRY_KEYS:
             raise file.unknown((*where, key), REGISTRY_KEYS)
     url = table.get("registry", "")
     if not isinstance(url, str):
-        raise file.error((*where, "registry"), f"packages.{name}.registry is no text", HINT)
+        problem = f"packages.{name}.registry must be a text"
+        raise file.error((*where, "registry"), problem, "Set it to a URL in quotes.")
     private = table.get("private", False)
     if not isinstance(private, bool):
         problem = f"packages.{name}.private is neither true nor false"
-        raise file.error((*where, "private"), problem, HINT)
+        raise file.error((*where, "private"), problem, "Set it to true or false.")
     hosts = _package_texts(file, (*where, "hosts"), table.get("hosts", []))
     registry = Registry(url, hosts, private, _read_ca(file, name, table))
     try:
@@ -111,36 +114,37 @@ def _read_registry(file: ConfigFile, name: str, table: object) -> Registry:
 
 
 def _read_ca(file: ConfigFile, name: str, table: Mapping[str, Any]) -> str:
-    """Read the certificates that a registry's table names."""
+    """Read the certificates of a registry."""
     if "ca" not in table:
         return ""
     where = ("packages", name, "ca")
     if not isinstance(table["ca"], str):
-        raise file.error(where, f"packages.{name}.ca is no path", HINT)
+        raise file.error(where, f"packages.{name}.ca must be a path", "Set it to a path in quotes.")
     path = Path(os.path.expanduser(table["ca"]))
     try:
         with path.open("rb") as source:
             return source.read(CA_BYTES_MAX).decode("ascii", "replace")
     except OSError as error:
-        problem = f"packages.{name}.ca: {path} can't be read: {why(error)}"
-        raise file.error(where, problem, "Name a file of certificates (PEM).") from error
+        problem = f"packages.{name}.ca: cannot read {path}: {why(error)}"
+        raise file.error(where, problem, "Set it to a file of certificates (PEM).") from error
 
 
 def _package_texts(file: ConfigFile, where: tuple[str, ...], value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise file.error(where, f"{'.'.join(where)} must be a list of texts", HINT)
+        remedy = 'Write a list of texts, such as ["a", "b"].'
+        raise file.error(where, f"{'.'.join(where)} must be a list of texts", remedy)
     return tuple(value)
 
 
 # [profiles.online]
-# base = "analyze"                    # analyze, build, or one defined above
+# base = "analyze"                    # analyze, build, or a profile defined above
 # project = "cow"                     # cow, commit, read_only, live (weaker: see SECURITY.md)
 # network = ["api.github.com", "*.example.com", "localhost:8080"]
 # env = ["GH_TOKEN"]
 # read = ["~/.config/gh"]
-# floor = "A"                         # the weakest tier it may run in: A or B
-# sockets = ["dev.sock"]              # Unix sockets of the project that programs may see
-# stage = true                        # what it changes is kept for a person to apply
+# floor = "A"                         # weakest tier allowed: A or B
+# sockets = ["dev.sock"]              # Unix sockets of the project that programs may use
+# stage = true                        # hold its changes for `context-mode changes apply`
 
 KEYS = ("base", "project", "network", "env", "read", "floor", "sockets", "stage")
 # From the widest to the narrowest.
@@ -156,9 +160,9 @@ WEAKEST_FIRST = FLOORS[::-1]
 def load_profiles(
     project: Path, config_home: Path
 ) -> tuple[Mapping[str, Profile], tuple[str, ...]]:
-    """Load the built-in profiles, the user's, and all of them as this project tightens them, by
-    name; and warn of what a project's file asked for that only the user may grant. A
-    ContextModeError names the file, key or value that cannot be used."""
+    """Load the built-in and the user's profiles by name, tightened as this project asks; return
+    also warnings of what only the user may grant. Raise ContextModeError if a file, key or value is
+    invalid."""
     profiles = dict(PROFILES)
     user_file = read_config_file(config_home / USER_FILE)
     for name, table in _tables(user_file).items():
@@ -171,15 +175,15 @@ def load_profiles(
         wanted = _read_profile(project_file, name, on_base, {**profiles, name: base})
         profiles[name], refused = tighten(base, wanted)
         warnings += [
-            f"{project_file.at('profiles', name)}: profile {name}: {what} is not for a project to "
-            f"grant; to allow it, put it into {user_file.path}"
+            f"{project_file.at('profiles', name)}: profile {name}: a project cannot grant {what}; "
+            f"to allow it, set it in {user_file.path}"
             for what in refused
         ]
     return profiles, tuple(warnings)
 
 
 def tighten(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
-    """Reduce `wanted` to what `base` grants; list what it asked for beyond."""
+    """Reduce `wanted` to what `base` grants; list the refused parts."""
     refused = []
     rules = tuple(rule for rule in wanted.network.rules if rule in base.network.rules)
     ports = tuple(p for p in wanted.network.loopback_ports if p in base.network.loopback_ports)
@@ -214,7 +218,7 @@ def _tables(file: ConfigFile) -> Mapping[str, Mapping[str, Any]]:
             raise file.unknown((key,), TABLES)
     tables = file.data.get("profiles", {})
     if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
-        raise file.error(("profiles",), "profiles are tables", "Write [profiles.NAME].")
+        raise file.error(("profiles",), "profiles must be tables", "Write [profiles.NAME].")
     return tables
 
 
@@ -225,7 +229,7 @@ def _base(
     if base not in known:
         where = ("profiles", name, "base")
         problem = f"profile {name}: unknown base {base!r}"
-        raise file.error(where, problem, f"Choose from: {', '.join(known)}.")
+        raise file.error(where, problem, list_choices(str(base), known))
     return known[base]
 
 
@@ -270,7 +274,7 @@ def _paths(value: object) -> tuple[str, ...]:
     paths = _texts(value)
     for path in paths:
         if not path.startswith(("/", "~/")) or ".." in Path(path).parts:
-            raise ValueError(f"{path!r} must start with / or ~/ and go straight down")
+            raise ValueError(f"{path!r} must start with / or ~/ and must not contain ..")
     return paths
 
 
@@ -292,35 +296,33 @@ def _truth(value: object) -> bool:
 # ".vscode" = "held"                  # never, held or commit
 # "docs/.idea" = "commit"
 # "*.secret" = "never"
-# "/Procfile" = "held"                # at the project's top alone
+# "/Procfile" = "held"                # only in the project's top folder
 
 
 def load_names(project: Path, config_home: Path) -> tuple[Mapping[str, str], tuple[str, ...]]:
-    """Load the names that the user moves, and warn of what only the user may move.
-
-    A UsageError names the file that is not TOML, or moves a name to what means nothing.
-    """
+    """Load the user's verdicts for names of files; return also a warning if a project's file has
+    some. Raise UsageError if a file is not TOML or a verdict is unknown."""
     user = read_config_file(config_home / USER_FILE)
     of_project = read_config_file(project / PROJECT_FILE, project)
     warnings: tuple[str, ...] = ()
     if _table(of_project):
         where = of_project.at("names")
-        warnings = (f"{where}: names are not for a project to move; put them into {user.path}",)
+        warnings = (f"{where}: a project cannot set names; set them in {user.path}",)
     return _moves(user), warnings
 
 
 def _table(file: ConfigFile) -> Mapping[str, Any]:
     table = file.data.get("names", {})
     if not isinstance(table, dict):
-        raise file.error(("names",), "names is a table", "Write [names].")
+        raise file.error(("names",), "names must be a table", "Write [names].")
     return table
 
 
 def _moves(file: ConfigFile) -> Mapping[str, str]:
-    """Read the `[names]` table of a file, each row checked; none if there is no file."""
+    """Read and check the `[names]` table of a file; empty if the file is missing."""
     table = _table(file)
     if table:
-        # Most files move none, and the table takes a while to load.
+        # Most files have no such table, and the import is slow.
         from executor.project import check_move  # noqa: PLC0415
     for name, verdict in table.items():
         try:
@@ -332,8 +334,8 @@ def _moves(file: ConfigFile) -> Mapping[str, str]:
 
 
 def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
-    """Build the executor's settings, and list what a project's file asked for that only the user
-    may grant. A ContextModeError names the file, key or value that cannot be used."""
+    """Build the executor's settings; return also warnings of what only the user may grant. Raise
+    ContextModeError if a file, key or value is invalid."""
     configured = load_settings(config.project, config.config_home)
     profiles, profile_warnings = load_profiles(config.project, config.config_home)
     moves, move_warnings = load_names(config.project, config.config_home)
@@ -356,6 +358,6 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
         packages=packages,
     )
     if config.runtime and settings.isolation != "container":
-        raise UsageError("--runtime is for containers", "Add --isolation container.")
+        raise UsageError("--runtime works only with containers", "Add --isolation container.")
     warnings = (*configured.warnings, *profile_warnings, *move_warnings, *package_warnings)
     return settings, warnings

@@ -1,4 +1,4 @@
-"""One TOML file, read with the line of each of its keys, so that errors can point at it."""
+"""TOML files, read with the line of each key for error messages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from base.wording import list_choices
 from ctxmode.config import file_names
-from ctxmode.errors import UsageError, or_all, why
+from ctxmode.errors import UsageError, why
 
 BYTES_MAX = 1024 * 1024
 USER_FILE = Path(file_names.USER_FILE)
@@ -22,7 +23,7 @@ _POSITION = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """A file's data; none of it, if there is no file."""
+    """Data of a file; empty if the file is missing."""
 
     path: Path
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -39,15 +40,15 @@ class ConfigFile:
         return UsageError(f"{self.at(*key)}: {problem}", hint)
 
     def unknown(self, key: tuple[str, ...], known: Iterable[str]) -> UsageError:
-        """Build the error of a key that means nothing, with the nearest that does."""
-        hint = or_all(key[-1], known, cutoff=0.5)
+        """Build the error for an unknown key, with the nearest known key."""
+        hint = list_choices(key[-1], known, cutoff=0.5)
         return self.error(key, f"unknown key {'.'.join(key)!r}", hint)
 
 
 def read_config_file(path: Path, root: Path = Path("/")) -> ConfigFile:
-    """Read the file; an absent one is empty. No link is followed out of `root`, a real path, nor to
-    a file of secrets in it. A UsageError says that it cannot be read, or is not TOML."""
-    from base.plain_files import read_plain  # noqa: PLC0415 - where there may be such a file
+    """Read a file; a missing file is empty. Links are not followed out of `root`, a real path, nor
+    to a file of secrets in it. Raise UsageError if the file cannot be read or is not TOML."""
+    from base.plain_files import read_plain  # noqa: PLC0415 - only commands with settings need it
     from policy.project_file import read_project_file  # noqa: PLC0415 - as above
 
     try:
@@ -59,13 +60,13 @@ def read_config_file(path: Path, root: Path = Path("/")) -> ConfigFile:
     except (FileNotFoundError, NotADirectoryError):
         return ConfigFile(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {why(error)}", "Mend it or remove it.") from error
+        raise UsageError(f"cannot read {path}: {why(error)}", "Fix or remove the file.") from error
     return parse(path, text)
 
 
 def parse(path: Path, text: str) -> ConfigFile:
-    """Read the data and lines of a file's text; a UsageError says where it is no TOML."""
-    from base.strict_data import load_toml  # noqa: PLC0415 - where there is such a file
+    """Read the data and lines of a file's text; raise UsageError if it is not TOML."""
+    from base.strict_data import load_toml  # noqa: PLC0415 - only if the file exists
 
     try:
         data = load_toml(text)
@@ -74,13 +75,13 @@ def parse(path: Path, text: str) -> ConfigFile:
         line = found[1] if found else text.count("\n") + 1  # "at end of document"
         where = f"{path}:{line}"
         problem = _POSITION.sub("", str(error))
-        raise UsageError(f"{where}: {problem}", "Mend the file; it is TOML.") from error
+        raise UsageError(f"{where}: {problem}", f"Fix the TOML syntax in line {line}.") from error
     return ConfigFile(path, data, find_lines(text))
 
 
 def find_lines(text: str) -> dict[tuple[str, ...], int]:
-    """Find the line on which each table and key first stands. The tables of an array have a part of
-    their own in their keys, `#1` and so on."""
+    """Find the first line of each table and key. Keys of tables in an array have an additional
+    part: `#1` and so on."""
     found: dict[tuple[str, ...], int] = {}
     arrays: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()

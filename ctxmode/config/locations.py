@@ -1,4 +1,4 @@
-"""Where things are for one use of the program: the project, the user's home, the storage place."""
+"""Paths for one use of the program: the project, the user's home, the storage folder."""
 
 from __future__ import annotations
 
@@ -34,55 +34,55 @@ class Config:
     project: Path
     home: Path
     data_dir: Path
-    database_dir: Path | None = None  # None is a folder below `data_dir`
+    database_dir: Path | None = None  # None means a folder in `data_dir`
     config_home: Path = field(
         default_factory=lambda: Path(platformdirs.user_config_dir()).absolute()
     )
-    project_is_given: bool = True  # named, rather than found from the working folder
-    isolation: str = ""  # as a command line says it; empty is what the user's file says
+    project_is_given: bool = True  # named, not found from the working folder
+    isolation: str = ""  # from the command line; if empty, the user's file decides
     runtime: str = ""
     cluster: str = ""
-    fetch_private: bool = False  # pages of this machine and of private networks may be fetched
+    fetch_private: bool = False  # allow fetching pages of this machine and private networks
 
     @property
     def database(self) -> Path:
-        """What is kept of the project's outputs, files and pages."""
+        """Store of the project's outputs, files and pages."""
         folder = self.database_dir or self.data_dir / STORES_FOLDER
         return folder / f"{name_stores(str(self.project))}.sqlite3"
 
     @property
     def users_database(self) -> Path:
-        """What is kept without a project, such as turns of ChatGPT; beside the others."""
+        """Store of data without a project, such as turns of ChatGPT; next to the others."""
         return self.database.with_name("user.sqlite3")
 
     @property
     def usage_file(self) -> Path:
-        """The counts of the project's calls, beside its store."""
+        """Counts of the project's calls, next to its store."""
         return self.database.with_suffix(".usage.sqlite3")
 
     @property
     def sessions_file(self) -> Path:
-        """The agents' sessions in the project, beside its store."""
+        """Agents' sessions in the project, next to its store."""
         return self.database.with_suffix(SESSIONS_SUFFIX)
 
     @property
     def facts_file(self) -> Path:
-        """The facts that are remembered of the project, beside its store."""
+        """Facts of the project, next to its store."""
         return self.database.with_suffix(FACTS_SUFFIX)
 
     @property
     def users_facts_file(self) -> Path:
-        """The facts that hold for all projects of the user."""
+        """Facts for all projects of the user."""
         return self.database.with_name(USER_FACTS)
 
     @property
     def map_file(self) -> Path:
-        """The map of the project's files, beside its store; it is derived, and may be deleted."""
+        """Map of the project's files, next to its store; it is derived and may be deleted."""
         return self.database.with_suffix(MAP_SUFFIX)
 
     @property
     def pages_folder(self) -> Path:
-        """The repository of the project's pages, beside its store."""
+        """Repository of the project's pages, next to its store."""
         return self.database.with_suffix(PAGES_SUFFIX)
 
     @property
@@ -97,12 +97,11 @@ class Config:
 def load_config(
     project: str | None = None, *, environ: Mapping[str, str] = os.environ, cwd: Path | None = None
 ) -> Config:
-    """Find the places that the flags and the environment describe; CONTEXT_MODE_DIR moves all
-    storage.
+    """Find the paths from the flags and the environment; CONTEXT_MODE_DIR moves all storage.
 
     The project is the argument, else CONTEXT_MODE_PROJECT_DIR. Else it is the nearest folder at or
-    above `cwd` with a project mark and below home, or `cwd` itself. A UsageError says that a path
-    is no folder, or that CONTEXT_MODE_DIR is relative.
+    above `cwd` with a project mark and below home, or `cwd` itself. Raise UsageError if a path is
+    not a folder, or CONTEXT_MODE_DIR is relative.
     """
     home = _home(environ)
     given = project or environ.get("CONTEXT_MODE_PROJECT_DIR")
@@ -114,30 +113,27 @@ def load_config(
 
 
 def require_project(config: Config) -> None:
-    """Refuse a folder of the whole system, which no run could show in time.
-
-    Raises:
-        UsageError: it is `/`, or it was not named and the home folder lies in it.
-    """
+    """Refuse a folder that is too large to show to a run in time. Raise UsageError if it is `/`, or
+    it was not named and contains the home folder."""
     project, home = config.project, config.home
     if project == Path("/"):
-        raise refuse_folder(project, "it holds the whole system")
+        raise refuse_folder(project, "it contains the whole system")
     if not config.project_is_given and project in home.parents:
-        raise refuse_folder(project, "it holds your home folder")
+        raise refuse_folder(project, "it contains your home folder")
 
 
 def refuse_folder(folder: Path, reason: str) -> UsageError:
-    """Make the error for a folder that cannot be the project."""
+    """Build the error for a folder that cannot be the project."""
     return UsageError(
         f"{folder} cannot be the project: {reason}",
-        "Start in your project's folder, or name it: --project DIR, or set "
+        "Change to your project's folder, or set it with --project DIR or "
         "CONTEXT_MODE_PROJECT_DIR.",
     )
 
 
 def name_projects(files: Iterable[Path]) -> dict[Path, str]:
-    """Name the projects by their files; of namesakes the digest stays. One without a project has
-    the empty name."""
+    """Name the projects by their files. Projects of the same name keep the digest; a file without
+    a project gets an empty name."""
     stems = {file: _ENDING.sub("", file.name) for file in files}
     plain = {
         file: found[1] if (found := _STEM.fullmatch(stem)) else "" for file, stem in stems.items()
@@ -149,8 +145,8 @@ def name_projects(files: Iterable[Path]) -> dict[Path, str]:
 
 
 def prepare_storage(config: Config) -> None:
-    """Make the storage folders for their owner alone, and prove that they can be written; else
-    ContextModeError."""
+    """Create the storage folders, accessible only to their owner. Raise ContextModeError if they
+    are not writable."""
     try:
         for folder in (config.data_dir, config.database.parent, config.state_dir, config.log_dir):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -159,9 +155,9 @@ def prepare_storage(config: Config) -> None:
         probe.unlink()
     except OSError as error:
         raise ContextModeError(
-            f"storage {config.data_dir} cannot be written: {error.strerror}",
-            f"Make {config.data_dir} a folder that can be written, or set CONTEXT_MODE_DIR to an "
-            "absolute path that can.",
+            f"cannot write to storage {config.data_dir}: {why(error)}",
+            f"Make {config.data_dir} a writable folder, or set CONTEXT_MODE_DIR to the absolute "
+            "path of one.",
         ) from error
 
 
@@ -170,10 +166,10 @@ def _existing_folder(given: str, here: Path) -> Path:
         folder = (here / given).resolve(strict=True)
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"project folder {given!r} cannot be opened: {why(error)}", "Give a folder that exists."
+            f"cannot open project folder {given!r}: {why(error)}", "Give an existing folder."
         ) from error
     if not folder.is_dir():
-        raise UsageError(f"project {given!r} is a file", "Give the folder that holds it.")
+        raise UsageError(f"project {given!r} is a file", "Give the folder that contains it.")
     return folder
 
 
@@ -189,6 +185,6 @@ def _data_dir(environ: Mapping[str, str]) -> Path:
     if not Path(given).is_absolute():
         raise UsageError(
             f"CONTEXT_MODE_DIR must be an absolute path, not {given!r}",
-            f"For example CONTEXT_MODE_DIR={Path.cwd() / (given or 'context-mode')}",
+            f"Set it, for example, to CONTEXT_MODE_DIR={Path.cwd() / (given or 'context-mode')}",
         )
     return Path(given).resolve()

@@ -1,4 +1,4 @@
-"""The rules in force, for every front door alike: runs, hooks, fetching and `policy`."""
+"""Rules in force, the same for runs, hooks, fetching and `policy`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ StrPath = str | os.PathLike[str]
 
 
 def load(project: StrPath, home: StrPath, environ: Mapping[str, str] = os.environ) -> policy.Rules:
-    """Load every rule for a project; policy.RuleFileError names a file that cannot be used.
-    CLAUDE_CONFIG_DIR and XDG_CONFIG_HOME move a person's own files."""
-    import policy  # noqa: PLC0415 - where something is judged
+    """Load all rules for a project. CLAUDE_CONFIG_DIR and XDG_CONFIG_HOME move the user's files.
+    Raise policy.RuleFileError if a file cannot be used."""
+    import policy  # noqa: PLC0415 - only if something is judged
 
     return policy.load_rules(
         project,
@@ -29,8 +29,8 @@ def load(project: StrPath, home: StrPath, environ: Mapping[str, str] = os.enviro
 
 
 def make_hides(project: StrPath, home: StrPath) -> Callable[[str], bool]:
-    """Make the question whether rules let an absolute path be read, for `open_project_file`; they
-    are loaded with the first one."""
+    """Make a function that returns whether rules forbid reading an absolute path, for
+    `open_project_file`. The first call loads the rules."""
     rules = cache(lambda: load(project, home))
 
     def hides(path: str) -> bool:

@@ -1,7 +1,6 @@
-"""The settings that files and the environment may give, and how they come together. `settings.json`
-has the table.
+"""Settings from files and the environment, and how they are merged. `settings.json` has the table.
 
-A later place outweighs an earlier one: the default, the user's file, the project's file, the
+Later places override earlier ones: the default, the user's file, the project's file, the
 environment, a command's options. A project's file may only tighten; a warning names what it may not
 loosen.
 """
@@ -16,8 +15,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from base.wording import suggest_nearest
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read_config_file
-from ctxmode.errors import UsageError, did_you_mean
+from ctxmode.errors import UsageError
 from executor import Limits
 
 Value = float | int | bool | str
@@ -26,14 +26,23 @@ _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 _TRUTHS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
+REMEDIES = {
+    "seconds": "a number of seconds, such as {:g}",
+    "count": "a whole number, such as {}",
+    "bytes": 'a size, such as "512M"',
+    "switch": "true or false",
+    "text": "a text in quotes",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One setting.
 
     Attributes:
-        key: the table and the name in it, with a dot between.
+        key: the table and the name in it, joined with a dot.
         project_may: how a project's file may change it.
-        choices: all values, of a choice.
+        choices: all values of a choice.
     """
 
     key: str
@@ -45,8 +54,14 @@ class Setting:
 
     @property
     def variable(self) -> str:
-        """The environment variable that gives it."""
+        """The environment variable that sets it."""
         return f"CONTEXT_MODE_{self.key.replace('.', '_').upper()}"
+
+    def explain(self, name: str = "") -> str:
+        """Write the remedy for a wrong value; `name` is the variable that holds it, if one does."""
+        if self.choices:
+            return f"Choose from: {', '.join(self.choices)}."
+        return f"Set {name or self.key} to {REMEDIES[self.kind].format(self.default)}."
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -59,17 +74,17 @@ SETTINGS = tuple(
     Setting(key, **row | {"choices": tuple(row.get("choices", ()))}) for key, row in _ROWS.items()
 )
 BY_KEY = {setting.key: setting for setting in SETTINGS}
-OF_OTHERS = ("profiles", "names", "packages")  # tables that others read
+OF_OTHERS = ("profiles", "names", "packages")  # tables that other modules read
 SUBTABLES = {
     "transcripts": ("sources", "prices"),
     "cluster": ("owners",),
-}  # tables in tables, that others read
+}  # tables in tables that other modules read
 TABLES = (*OF_OTHERS, *dict.fromkeys(setting.path[0] for setting in SETTINGS))
 
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """Every setting's value and where it comes from; what a project's file may not do."""
+    """Values of all settings and their origins; warnings of what a project's file may not do."""
 
     values: Mapping[str, Value]
     origins: Mapping[str, str]
@@ -77,7 +92,7 @@ class Configured:
 
     @property
     def limits(self) -> Limits:
-        """The limits of a run that names none."""
+        """Default limits of a run."""
         given: dict[str, Any] = {f.name: self.values[f"limits.{f.name}"] for f in fields(Limits)}
         return Limits(**given)
 
@@ -85,8 +100,8 @@ class Configured:
 def load_settings(
     project: Path | None, config_home: Path, environ: Mapping[str, str] = os.environ
 ) -> Configured:
-    """Load all settings for a project, or the user's own for None; a UsageError names a file that
-    cannot be read, or a wrong value."""
+    """Load all settings for a project, or the user's own for None. Raise UsageError if a file
+    cannot be read or a value is invalid."""
     values: dict[str, Value] = {setting.key: setting.default for setting in SETTINGS}
     origins = dict.fromkeys(values, "default")
     warnings: list[str] = []
@@ -100,39 +115,39 @@ def load_settings(
             values[setting.key], origins[setting.key] = value, where
         elif value != values[setting.key]:
             warnings.append(
-                f"{where}: {setting.key} is not for a project to set to {value!r}; "
-                f"to allow it, put it into {user.path}"
+                f"{where}: a project cannot set {setting.key} to {value!r}; "
+                f"to allow it, set it in {user.path}"
             )
     for setting in SETTINGS:
         if (text := environ.get(setting.variable)) is not None:
             try:
                 values[setting.key] = parse_value(setting, text)
             except ValueError as error:
-                raise UsageError(f"{setting.variable}: {error}", setting.about) from None
+                hint = setting.explain(setting.variable)
+                raise UsageError(f"{setting.variable}: {error}", hint) from None
             origins[setting.key] = setting.variable
     return Configured(values, origins, (*warnings, *_unknown_variables(environ)))
 
 
 def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
-    """Warn of variables that set nothing: a misspelt limit must not be taken for one that is
-    set."""
+    """Warn of unknown variables: nobody should believe that a misspelt limit is set."""
     known = [setting.variable for setting in SETTINGS]
     tables = tuple(f"CONTEXT_MODE_{setting.path[0].upper()}_" for setting in SETTINGS)
     for name in environ:
         if name.startswith(tables) and name not in known:
-            meant = did_you_mean(name, known).rstrip()
-            yield f"{name} sets nothing. {meant or 'docs/configuration.md has all variables.'}"
+            meant = suggest_nearest(name, known).rstrip()
+            yield f"{name} sets nothing. {meant or 'docs/configuration.md lists all variables.'}"
 
 
 def parse_value(setting: Setting, given: object) -> Value:
-    """Read a value of the setting's kind; ValueError if it is of another."""
+    """Read a value of the setting's kind; raise ValueError for any other."""
     if setting.kind == "switch":
         return _switch(given)
     if setting.kind in ("choice", "text"):
         if not isinstance(given, str):
             raise ValueError(f"{given!r} is not a text")
         if setting.choices and given not in setting.choices:
-            raise ValueError(f"{given!r} is none of {', '.join(setting.choices)}")
+            raise ValueError(f"unknown value {given!r}")
         return given
     amount = _amount(setting, given)
     if not amount > 0 or amount == float("inf"):
@@ -154,13 +169,13 @@ def _amount(setting: Setting, given: object) -> float:
         return given
     found = _AMOUNT.fullmatch(given.strip()) if isinstance(given, str) else None
     if found is None or (found[2] and setting.kind != "bytes"):
-        units = ', or a text like "512M"' if setting.kind == "bytes" else ""
-        raise ValueError(f"{given!r} is not a positive number{units}")
+        kind = "size" if setting.kind == "bytes" else "positive number"
+        raise ValueError(f"{given!r} is not a {kind}")
     return float(found[1]) * UNITS[found[2].lower()]
 
 
 def _read_values(file: ConfigFile) -> list[tuple[Setting, Value]]:
-    """Read what a file sets, each value checked."""
+    """Read and check the values that a file sets."""
     found = []
     for table, content in file.data.items():
         if table not in TABLES:
@@ -168,7 +183,7 @@ def _read_values(file: ConfigFile) -> list[tuple[Setting, Value]]:
         if table in OF_OTHERS:
             continue
         if not isinstance(content, dict):
-            raise file.error((table,), f"{table} is a table", f"Write [{table}].")
+            raise file.error((table,), f"{table} must be a table", f"Write [{table}].")
         names = [s.path[1] for s in SETTINGS if s.path[0] == table]
         names += SUBTABLES.get(table, ())
         for name, value in content.items():
@@ -180,7 +195,8 @@ def _read_values(file: ConfigFile) -> list[tuple[Setting, Value]]:
             try:
                 found.append((setting, parse_value(setting, value)))
             except ValueError as error:
-                raise file.error(setting.path, f"{setting.key}: {error}", setting.about) from None
+                hint = setting.explain()
+                raise file.error(setting.path, f"{setting.key}: {error}", hint) from None
     return found
 
 

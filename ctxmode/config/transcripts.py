@@ -1,9 +1,8 @@
-"""Whether sessions are recorded, and how much of them: read without the table of all settings,
-since hooks have no time for it.
+"""Settings for recording sessions, read without the table of all settings: hooks must be fast.
 
-The user's file decides; a project's file can only turn off. `[transcripts] events` is what
-happened, and on; `messages` is the full text, and off. `[transcripts.sources.AGENT]` says of one
-host's transcripts whether they are read, where they are, and which of them.
+The user's file decides; a project's file can only turn recording off. `[transcripts] events` is on
+by default, `messages` (full texts) is off. `[transcripts.sources.AGENT]` sets for one host whether
+its transcripts are read, from which folder, and which files.
 """
 
 from __future__ import annotations
@@ -24,40 +23,37 @@ NOBODY: Mapping[str, str] = {}
 SOURCE_KEYS = {
     "enabled": "true or false",
     "path": 'a folder, such as "~/transcripts"',
-    "pattern": 'names of files, such as "*.jsonl"',
+    "pattern": 'a pattern for names of files, such as "*.jsonl"',
 }
 
 
 class SourceChoice(NamedTuple):
-    """Choices of a person for one host's transcripts."""
+    """Settings of the user for one host's transcripts."""
 
     enabled: bool = True
-    path: str = ""  # a folder in place of the host's own; empty is the host's
-    pattern: str = ""  # for names of files; empty is the host's
-    off_by: str = ""  # the place in a file that turned it off
-    set_by: str = ""  # the place in a file where the rest stands
+    path: str = ""  # folder to use instead of the host's own; empty: the host's own
+    pattern: str = ""  # pattern for names of files; empty: the host's own
+    off_by: str = ""  # `file:line` that turned it off
+    set_by: str = ""  # `file:line` that set the other values
 
 
 class Recording(NamedTuple):
-    """Choices of what is recorded."""
+    """Settings for recording sessions."""
 
     events: bool = True
     messages: bool = False
-    off_by: str = ""  # the file or the variable that turned events off
-    sources: Mapping[str, SourceChoice] = NO_CHOICES  # hosts with choices
-    by: Mapping[str, str] = NOBODY  # the file or the variable of each switch that is set
+    off_by: str = ""  # the file or variable that turned events off
+    sources: Mapping[str, SourceChoice] = NO_CHOICES  # settings by host
+    by: Mapping[str, str] = NOBODY  # the file or variable that set each switch
 
     def choice(self, agent: str) -> SourceChoice:
-        """Return what is chosen for a host's transcripts."""
+        """Return the settings for a host's transcripts."""
         return self.sources.get(agent, SourceChoice())
 
 
 def load_recording(project: str, config_home: str, environ: Mapping[str, str]) -> Recording:
-    """Read what is recorded of a project's sessions.
-
-    Raises:
-        UsageError: a file cannot be read.
-    """
+    """Read the settings for recording a project's sessions. Raise UsageError if a file cannot be
+    read."""
     values = dict(DEFAULTS)
     by: dict[str, str] = {}
     sources: dict[str, SourceChoice] = {}
@@ -86,30 +82,28 @@ def load_recording(project: str, config_home: str, environ: Mapping[str, str]) -
 
 
 def read_choices(file: ConfigFile) -> Iterator[tuple[str, SourceChoice]]:
-    """Read the choices of a file for hosts' transcripts.
-
-    Raises:
-        UsageError: a host or a key is unknown, or a value is of another form.
-    """
-    from memory.sessions.importers import MODULES  # noqa: PLC0415 - few files have choices
+    """Read the settings of a file for hosts' transcripts. Raise UsageError if a host or a key is
+    unknown, or a value is invalid."""
+    from memory.sessions.importers import MODULES  # noqa: PLC0415 - few files have such settings
 
     table = file.data.get("transcripts", {})
     table = table.get("sources", {}) if isinstance(table, Mapping) else {}
     place = ("transcripts", "sources")
     if not isinstance(table, Mapping):
-        raise file.error(place, "transcripts.sources is a table", "Write [transcripts.sources.…].")
+        remedy = "Write [transcripts.sources.AGENT]."
+        raise file.error(place, "transcripts.sources must be a table", remedy)
     for agent, chosen in table.items():
         here = (*place, agent)
         if agent not in MODULES:
             raise file.unknown(here, MODULES)
         if not isinstance(chosen, Mapping):
-            raise file.error(here, f"{agent} is a table", f"Write [{'.'.join(here)}].")
+            raise file.error(here, f"{agent} must be a table", f"Write [{'.'.join(here)}].")
         for key, value in chosen.items():
             if key not in SOURCE_KEYS:
                 raise file.unknown((*here, key), SOURCE_KEYS)
             if not _is_fit(key, value):
-                problem = f"{'.'.join((*here, key))}: {value!r} is not {SOURCE_KEYS[key]}"
-                raise file.error((*here, key), problem, "Mend the value.")
+                problem = f"{'.'.join((*here, key))}: invalid value {value!r}"
+                raise file.error((*here, key), problem, f"Set {key} to {SOURCE_KEYS[key]}.")
         enabled = chosen.get("enabled", True)
         where = file.at(*here)
         yield (
@@ -135,21 +129,21 @@ def _is_fit(key: str, value: object) -> bool:
 
 
 def _tighten(before: SourceChoice, wanted: SourceChoice) -> SourceChoice:
-    """Take of a project's choice only that it turns the host off."""
+    """Turn a host off if a project's file does; ignore the rest of the project's settings."""
     if wanted.enabled or not before.enabled:
         return before
     return before._replace(enabled=False, off_by=wanted.off_by)
 
 
 def read_if_there(path: str, root: str) -> ConfigFile | None:
-    """Read a file; None where there is none, as mostly."""
+    """Read a file; None if it is missing, the usual case."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
-        pass  # reading says what is wrong
-    from pathlib import Path  # noqa: PLC0415 - a hook has no time for it where there is no file
+        pass  # reading it reports the error
+    from pathlib import Path  # noqa: PLC0415 - slow; a hook without a file does not need it
 
     from ctxmode.config.files import read_config_file  # noqa: PLC0415
 
@@ -162,11 +156,8 @@ _TRUTHS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no
 
 
 def is_wanted(project: str, config_home: str, environ: Mapping[str, str]) -> bool:
-    """Tell whether an agent gets the pinned facts when a conversation begins.
-
-    Raises:
-        UsageError: a file cannot be read.
-    """
+    """Return whether an agent gets the pinned facts when a conversation begins. Raise UsageError if
+    a file cannot be read."""
     wanted = True
     for path, root, may_turn_on in (
         (os.path.join(config_home, USER_FILE), "/", True),

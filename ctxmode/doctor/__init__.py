@@ -1,1 +1,1 @@
-"""What works on this machine, what does not, and which command helps."""
+"""Checks of this machine: what works, what does not, and which command fixes it."""

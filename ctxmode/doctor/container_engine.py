@@ -1,7 +1,6 @@
-"""The container engine of this machine: whether it answers, or why not, and which images it has.
+"""Container engine of this machine: whether it answers, or why not, and its images.
 
-Docker's SDK is loaded only once an engine's socket is known to answer: a doctor without one, and
-every other verb, never pays for it.
+Docker's SDK is loaded only if an engine may exist, so other verbs never pay for loading it.
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ if TYPE_CHECKING:
 DEFAULT_SOCKET: Final = "/var/run/docker.sock"
 
 _INSTALL: Final = Remedy(
-    "Install Docker Engine (Debian, Ubuntu: sudo apt-get install docker.io) and start it, or name "
-    "an engine that is elsewhere in DOCKER_HOST",
+    "Install Docker Engine (Debian, Ubuntu: sudo apt-get install docker.io) and start it, or set "
+    "DOCKER_HOST to the address of another engine.",
     "sudo apt-get install docker.io",
 )
 _START: Final = Remedy(
-    "Start it: sudo systemctl start docker, or sudo service docker start",
+    "Start it: sudo systemctl start docker, or sudo service docker start.",
     "sudo systemctl start docker",
 )
 _JOIN: Final = Remedy(
-    "Let this user use it: sudo usermod -aG docker $USER, then log in again (whoever may use it is "
-    "as good as root); or use a rootless engine",
+    "Grant access: sudo usermod -aG docker $USER, then log in again (this access is equivalent to "
+    "root). Or use a rootless engine.",
     "sudo usermod -aG docker $USER",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class EngineHealth:
-    """Facts that an engine tells of itself, if it answers."""
+    """Facts that an engine reports about itself, if it answers."""
 
     reachable: bool
     endpoint: str = ""
@@ -51,11 +50,11 @@ class EngineHealth:
     storage_driver: str = ""
     images: tuple[ImageState, ...] = ()
     reason: str = ""  # why it does not answer
-    remedy: str = ""  # what to do about it
+    remedy: str = ""  # how to fix it
 
     @property
     def summary(self) -> str:
-        """All of it in a line; in place of what is not known, why."""
+        """All facts in one line, or the reason why the engine does not answer."""
         if not self.reachable:
             return self.reason
         kind = "rootless" if self.rootless else "rootful"
@@ -64,7 +63,7 @@ class EngineHealth:
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        """What would help, one line each: the engine's own, else one for all images."""
+        """Fixes, one line each: of the engine, else of its images without duplicates."""
         if not self.reachable:
             return (self.remedy,) if self.remedy else ()
         return tuple(dict.fromkeys(image.remedy for image in self.images if image.remedy))
@@ -76,15 +75,12 @@ class EngineHealth:
 
 
 class EngineUnreachableError(ContextModeError):
-    """No engine answers; the hint says what would mend it."""
+    """No engine answers; the hint says how to fix it."""
 
 
 async def connect(environ: Mapping[str, str] = os.environ) -> DockerEngine:
-    """The engine that `docker` would use.
-
-    Raises:
-        EngineUnreachableError: none answers.
-    """
+    """Connect to the engine that `docker` would use. Raise EngineUnreachableError if no engine
+    answers."""
     return await _connect(_where(environ), environ)
 
 
@@ -113,7 +109,7 @@ async def _connect(where: Endpoint, environ: Mapping[str, str]) -> DockerEngine:
 
 
 async def examine(environ: Mapping[str, str] = os.environ) -> EngineHealth:
-    """Ask the engine, and no longer than it may take to say what it is."""
+    """Query the engine, with a time limit."""
     try:
         where = _where(environ)
         with trio.move_on_after(where.patience_s):
@@ -147,7 +143,7 @@ async def _examine(engine: DockerEngine) -> EngineHealth:
 
 
 def _may_be_there(environ: Mapping[str, str]) -> bool:
-    """Whether anything names an engine: a variable, a socket, the configuration of `docker`."""
+    """Return whether a variable, a socket or the configuration of `docker` names an engine."""
     folder = environ.get("DOCKER_CONFIG") or Path(environ.get("HOME") or "/nonexistent", ".docker")
     rootless = Path(environ.get("XDG_RUNTIME_DIR") or "/nonexistent", "docker.sock")
     named = environ.get("DOCKER_HOST") or environ.get("DOCKER_CONTEXT")
@@ -156,11 +152,8 @@ def _may_be_there(environ: Mapping[str, str]) -> bool:
 
 
 async def _knock(where: Endpoint) -> None:
-    """Tell apart why a socket of this machine can't be used: the SDK's errors hide it.
-
-    Raises:
-        EngineUnreachableError: nobody answers there.
-    """
+    """Find out why a socket of this machine cannot be used; the SDK's errors hide the reason. Raise
+    EngineUnreachableError if no engine answers there."""
     if not where.is_local:
         return
     path = where.url.removeprefix("unix://")
@@ -169,16 +162,16 @@ async def _knock(where: Endpoint) -> None:
     except FileNotFoundError as error:
         raise EngineUnreachableError(f"no container engine: no {path}", _INSTALL) from error
     except PermissionError as error:
-        raise EngineUnreachableError(f"this user may not use {path}", _JOIN) from error
+        raise EngineUnreachableError(f"no permission to use {path}", _JOIN) from error
     except OSError as error:
-        message = f"the container engine of {path} does not run: {error.strerror or error}"
+        message = f"the container engine at {path} is not running: {error.strerror or error}"
         raise EngineUnreachableError(message, _START) from error
     await stream.aclose()
 
 
 def _elsewhere(environ: Mapping[str, str]) -> str:
-    """What to look at when an engine that something names does not answer."""
+    """Write what to check if a configured engine does not answer."""
     for name in ("DOCKER_HOST", "DOCKER_CONTEXT"):
         if value := environ.get(name):
-            return f"{name} is {value}: see whether docker info works with it, or unset it"
-    return "See whether docker info works; docker context ls lists the engines that it knows"
+            return f"{name} is {value}: check it with docker info, or unset it."
+    return "Check the engine with docker info; docker context ls lists the known engines."

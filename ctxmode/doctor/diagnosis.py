@@ -1,4 +1,4 @@
-"""`doctor`: what works here, what does not and why, and what would mend it."""
+"""`doctor`: what works here, what does not and why, and how to fix it."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClientsHealth:
-    """The clients of one ecosystem; without any its toolchain does it."""
+    """Clients of one ecosystem; if it has none, its toolchain fetches packages."""
 
     ecosystem: str
     title: str
-    clients: Mapping[str, str | None]  # where each lies, or None
+    clients: Mapping[str, str | None]  # path of each, or None
     reason: str = ""  # why its packages cannot be fetched
     remedy: str = ""  # what to install
 
@@ -57,10 +57,10 @@ class ClientsHealth:
 
 
 def check_clients(languages: Mapping[str, LanguageReport], tier: str) -> tuple[ClientsHealth, ...]:
-    """Look for the clients of every ecosystem whose languages were proven, on PATH and beside them.
+    """Find the clients of every ecosystem with a tested language, on PATH and next to toolchains.
 
-    Sandboxes of `tier` have to be able to show packages. In an image the clients that come with a
-    toolchain are not looked for; those beside one are in none.
+    Sandboxes of `tier` must be able to show packages. In an image, clients next to a toolchain
+    count as missing, and clients that are not portable are skipped.
     """
     known = (row for row in ECOSYSTEMS if any(name in languages for name in row.languages))
     return tuple(_check_row(row, languages, tier) for row in known)
@@ -82,7 +82,7 @@ def _check_row(row: Ecosystem, languages: Mapping[str, LanguageReport], tier: st
             return ClientsHealth(row.name, row.title, clients, reason)
         if path is None:
             return ClientsHealth(
-                row.name, row.title, clients, f"{tool.name} is not here", tool.hint
+                row.name, row.title, clients, f"{tool.name} is not installed", tool.hint
             )
     if tier not in TIERS or not TIERS[tier].shows_packages:
         reason = f"packages need {PACKAGED}"
@@ -105,7 +105,7 @@ def _find_clients(
 
 
 def check_pages(config: Config, environ: Mapping[str, str] = os.environ) -> Mapping[str, Any]:
-    """Look whether pages can be kept, and are; with the program, and with what is amiss."""
+    """Check whether pages can be used and are set up: git's path, the reason and fix if not."""
     found = {
         "git": "",
         "is_begun": False,
@@ -125,7 +125,7 @@ def check_pages(config: Config, environ: Mapping[str, str] = os.environ) -> Mapp
 
 
 def check_facts(config: Config) -> Mapping[str, Any]:
-    """Verify the files of facts, and count what they hold; none is made."""
+    """Check the files of facts and count their facts; create no file."""
     health = {"facts": 0, "users_facts": 0, "reason": "", "remedy": ""}
     try:
         with open_memory(config) as memory:
@@ -145,17 +145,17 @@ CRITICAL_LANGUAGES = ("shell", "python")
 
 @dataclass(frozen=True, slots=True)
 class PartHealth:
-    """A part that works or does not."""
+    """Health of one part."""
 
     ok: bool
-    detail: str  # what it is
+    detail: str  # its version or path
     reason: str = ""  # why it does not work
-    remedy: str = ""  # what to do about it
+    remedy: str = ""  # how to fix it
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The whole state. `critical` names what must work and does not; empty means healthy."""
+    """State of all parts. `critical` names required parts that do not work; empty if healthy."""
 
     project: str
     languages: Mapping[str, LanguageReport]
@@ -164,11 +164,11 @@ class Diagnosis:
     storage: PartHealth
     opening: PartHealth = field(default_factory=lambda: PartHealth(True, "the project opens"))
     container_engine: EngineHealth = field(default_factory=lambda: EngineHealth(False))
-    notices: tuple[str, ...] = ()  # what one should know of the store and of configuration files
+    notices: tuple[str, ...] = ()  # about the store and configuration files
     prewarmed: tuple[PrewarmReport, ...] = ()  # by the user's servers
-    holdings: Holdings | None = None  # what is kept on disk
-    pages: Mapping[str, Any] | None = None  # as `check_pages` says
-    facts: Mapping[str, Any] | None = None  # as `check_facts` says
+    holdings: Holdings | None = None  # disk space in use
+    pages: Mapping[str, Any] | None = None  # result of `check_pages`
+    facts: Mapping[str, Any] | None = None  # result of `check_facts`
     packages: tuple[ClientsHealth, ...] = ()
     cluster: FleetHealth | None = None
 
@@ -209,7 +209,7 @@ def _fields(data: LanguageReport | PartHealth) -> dict[str, Any]:
 
 
 async def list_prewarmed(config: Config) -> tuple[PrewarmReport, ...]:
-    """What waits ready for runs in all servers of the user, who share one budget of memory."""
+    """List prewarmed programs of all servers of the user, which share one memory limit."""
     return tuple(await control.list_prewarmed(config.state_dir / "instances"))
 
 
@@ -220,9 +220,9 @@ async def diagnose(
     refresh: bool = False,
     on_progress: OnProgress = ignore_progress,
 ) -> Diagnosis:
-    """Examine an open project. Languages are proven by running them in the sandbox.
+    """Examine an open project. Languages are tested by running them in the sandbox.
 
-    `on_progress` gets how many are proven.
+    `on_progress` gets the number of tested languages.
     """
     languages = await engine.languages(refresh=refresh, on_progress=on_progress)
     return Diagnosis(
@@ -241,7 +241,7 @@ async def diagnose(
 
 
 async def diagnose_closed(config: Config, error: ContextModeError) -> Diagnosis:
-    """Examine a project that cannot be opened, part by part, so that the cause stands alone."""
+    """Examine a project that cannot be opened, part by part, to isolate the cause."""
     diagnosis = Diagnosis(
         project=str(config.project),
         languages={},
@@ -255,7 +255,7 @@ async def diagnose_closed(config: Config, error: ContextModeError) -> Diagnosis:
         project = config.project
         try:
             require_project(config)
-        except UsageError:  # languages are proven without it
+        except UsageError:  # languages can be tested without it
             project = Path(folder) / "project"
             project.mkdir()
         try:
@@ -269,16 +269,16 @@ async def diagnose_closed(config: Config, error: ContextModeError) -> Diagnosis:
 
 
 def check_fts5() -> PartHealth:
-    """Whether this Python's SQLite can search text."""
+    """Check whether this Python's SQLite can search text."""
     detail = f"SQLite {sqlite3.sqlite_version}"
     if kb.fts5_available():
         return PartHealth(True, detail)
-    remedy = "Use a Python whose SQLite has FTS5: python.org's, Debian's and uv's have it."
+    remedy = "Use a Python whose SQLite has FTS5, such as python.org's, Debian's or uv's."
     return PartHealth(False, detail, "it was built without FTS5 or its trigram tokenizer", remedy)
 
 
 def check_storage(config: Config) -> PartHealth:
-    """Whether the storage place can be written."""
+    """Check whether the storage folder is writable."""
     try:
         prepare_storage(config)
     except ContextModeError as error:

@@ -1,4 +1,4 @@
-"""What `doctor` found as a text for an issue or a mail: Markdown, without what tells who you are.
+"""Report of `doctor` for an issue or a mail: Markdown, anonymous.
 
 Secrets are redacted by their form. The home folder, the project's path, the names of user and
 machine, and an engine's address are replaced.
@@ -37,27 +37,26 @@ from ctxmode.render.health import (
 from ctxmode.render.highlight import harmless, size
 from executor import Isolation, LanguageReport
 
-# What each layer of isolation, or part, gives once it works.
+# Benefit of each isolation layer or part, once it works.
 GIVES = {
-    "namespaces": "tier A: all that a run may not use is absent from it; networks by allowlist",
-    "seccomp": "isolation at all: no program runs without it",
-    "landlock": "a second wall around files, and tier B",
-    "cgroup": "limits of memory and processes that the kernel holds over all processes together",
-    "copy_on_write": "a project that appears writable while nothing persists",
-    "id_mapping": "no program has root's own number, even if a file of the project is root's",
-    "storage": "outputs and sources are kept",
-    "full text": "what is kept can be searched",
+    "namespaces": "tier A: runs see only what they may use; networks by allowlist",
+    "seccomp": "required isolation: no program runs without it",
+    "landlock": "a second barrier around files, and tier B",
+    "cgroup": "limits on memory and processes, enforced by the kernel for all processes together",
+    "copy_on_write": "a project that looks writable but is not changed",
+    "id_mapping": "no program runs as root, even if files of the project belong to root",
+    "storage": "outputs and sources are stored",
+    "full text": "stored texts can be searched",
     "opening": "the project opens",
-    "old images": "space on the disk",
-    "facts": "what is remembered is what was written",
-    "pages": "knowledge is kept as versioned pages",
+    "old images": "free disk space",
+    "facts": "recalled facts are those that were written",
+    "pages": "knowledge is stored as versioned pages",
     "containers": "programs run in containers (tier C)",
 }
 
 
 def remedies(diagnosis: Diagnosis) -> tuple[Mapping[str, str], ...]:
-    """Say of each thing that does not work how it is repaired; `command` is empty where no command
-    does it."""
+    """Return the fix for each part that does not work; `command` is empty if there is none."""
     return tuple(
         {"part": part, "gives": gives, "command": command_of(text), "note": text}
         for part, gives, text in _find_lacking(diagnosis)
@@ -65,9 +64,9 @@ def remedies(diagnosis: Diagnosis) -> tuple[Mapping[str, str], ...]:
 
 
 def install_script(found: Sequence[Mapping[str, str]]) -> str:
-    """A text for a shell: the commands, all else in comments."""
+    """Return a shell script with the commands; everything else is in comments."""
     if not found:
-        return "# Nothing to mend: all that is here works.\n"
+        return "# Nothing to fix: everything works.\n"
     return "\n".join(
         f"# {it['part']}: {it['gives']}\n"
         + (f"# {it['note']}\n" if it["note"] != it["command"] else "")
@@ -107,7 +106,7 @@ GOOD, BAD = ("yes", "green"), ("no", "red")
 
 
 def show_diagnosis(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
-    """Print it. Without `verbose` a language takes one line, and no stack trace is shown."""
+    """Print a diagnosis. Without `verbose` each language takes one line, without stack traces."""
     console = terminal.console()
     console.print(Text(f"context-mode {__version__} in {diagnosis.project}", style="bold"))
     console.print(_language_table(diagnosis, verbose=verbose))
@@ -115,29 +114,29 @@ def show_diagnosis(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
     console.print(_isolation_table(diagnosis.isolation))
     console.print(_parts(diagnosis))
     console.print(_containers(diagnosis.container_engine))
-    told = (
+    lines = (
         *cluster_lines(diagnosis.cluster),
         *facts_lines(diagnosis.facts),
         *pages_lines(diagnosis.pages),
         *holdings_lines(diagnosis.holdings),
         *describe_prewarmed(diagnosis.prewarmed),
     )
-    for line in told:
+    for line in lines:
         console.print(Text(line))
     for notice in diagnosis.notices:
         console.print(Text(f"\nNotice: {harmless(notice)}", style="yellow"))
     for hint in _hints(diagnosis):
         console.print(Text(hint))
-    verdict = "Everything critical works."
+    verdict = "All critical parts work."
     if diagnosis.critical:
-        verdict = f"Critical, and not working: {', '.join(diagnosis.critical)}."
+        verdict = f"Critical parts that do not work: {', '.join(diagnosis.critical)}."
     console.print(Text(verdict, style="red" if diagnosis.critical else "green"))
 
 
 def _build_table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for column in columns:
-        # Paths and reasons are to be copied: they wrap, and are never cut.
+        # Paths and reasons are copied by users, so they wrap and are never cut.
         table.add_column(column, overflow="fold")
     return table
 
@@ -149,7 +148,7 @@ def _mark(good: bool) -> Text:
 def _language_table(diagnosis: Diagnosis, *, verbose: bool) -> Table:
     running = sum(health.runnable for health in diagnosis.languages.values())
     title = f"\nLanguages: {running} of {len(diagnosis.languages)} run"
-    table = _build_table(title, "language", "runs", "version", "start", "by, or why not")
+    table = _build_table(title, "language", "runs", "version", "start", "toolchain or reason")
     for name, health in diagnosis.languages.items():
         start = "" if health.start_ms is None else f"{health.start_ms:.0f} ms"
         by = Text(_by(health, verbose=verbose))
@@ -160,7 +159,7 @@ def _language_table(diagnosis: Diagnosis, *, verbose: bool) -> Table:
 def _package_table(diagnosis: Diagnosis) -> Table:
     working = sum(health.ok for health in diagnosis.packages)
     title = f"\nPackages: {working} of {len(diagnosis.packages)} ecosystems"
-    table = _build_table(title, "ecosystem", "works", "by, or why not")
+    table = _build_table(title, "ecosystem", "works", "client or reason")
     for health in diagnosis.packages:
         paths = "  ".join(path for path in health.clients.values() if path)
         by = paths or by_clients(health)
@@ -176,7 +175,7 @@ def _by(report: LanguageReport, *, verbose: bool) -> str:
 
 def _isolation_table(isolation: Isolation) -> Table:
     title = f"\nIsolation: tier {isolation.tier}"
-    table = _build_table(title, "layer", "in force", "how, or why not")
+    table = _build_table(title, "layer", "active", "method or reason")
     for name, layer in isolation.layers.items():
         words = layer.detail if layer.active else f"{layer.detail} {layer.reason}".strip()
         table.add_row(name, _mark(layer.active), Text(words))
@@ -184,7 +183,7 @@ def _isolation_table(isolation: Isolation) -> Table:
 
 
 def _parts(diagnosis: Diagnosis) -> Table:
-    table = _build_table("\nKnowledge base", "part", "works", "what, or why not")
+    table = _build_table("\nKnowledge base", "part", "works", "details or reason")
     parts = {"storage": diagnosis.storage, "full text": diagnosis.fts5}
     if not diagnosis.opening.ok:
         parts["opening"] = diagnosis.opening
@@ -194,7 +193,7 @@ def _parts(diagnosis: Diagnosis) -> Table:
 
 
 def _containers(engine: EngineHealth) -> Table:
-    table = _build_table("\nContainers", "part", "works", "what, or why not")
+    table = _build_table("\nContainers", "part", "works", "details or reason")
     table.add_row("engine", _mark(engine.reachable), Text(engine.summary))
     for image in engine.images:
         words = image.state.value
@@ -209,9 +208,9 @@ def _part_words(part: PartHealth) -> str:
 
 
 def _hints(diagnosis: Diagnosis) -> list[str]:
-    """What would mend each thing, one line each."""
+    """Write one line for each fix."""
     hints = [f"  {remedy['part']}: {remedy['note']}" for remedy in remedies(diagnosis)]
-    return ["", "What would help:", *hints, ""] if hints else [""]
+    return ["", "Fixes:", *hints, ""] if hints else [""]
 
 
 LIBRARIES = ("trio", "mcp", "pyseccomp", "tree-sitter", "tree-sitter-language-pack", "docker")
@@ -220,10 +219,10 @@ _ADDRESS = re.compile(r"\b(tcp|ssh|https?)://[^\s|]+")
 
 
 def report(diagnosis: Diagnosis, configured: Mapping[str, Any], private: Mapping[str, str]) -> str:
-    """The whole text.
+    """Write the whole report.
 
-    `configured` is what `doctor config show --json` gives; `private` maps a text not to be told
-    to what stands for it.
+    `configured` is the data of `doctor config show --json`; `private` maps private texts to their
+    replacements.
     """
     lines = [
         f"# context-mode {__version__}",
@@ -239,21 +238,21 @@ def report(diagnosis: Diagnosis, configured: Mapping[str, Any], private: Mapping
 
 
 def private_words(configured: Mapping[str, Any], home: str) -> dict[str, str]:
-    """What a report must not hold, longest first, and what stands for it."""
+    """Return texts that a report must not contain, longest first, with their replacements."""
     words = {
         configured["storage"]: "STORAGE",
         configured["project"]: "PROJECT",
         home: "~",
         platform.node(): "MACHINE",
     }
-    with contextlib.suppress(KeyError, OSError):  # a number that nobody's name is known of
+    with contextlib.suppress(KeyError, OSError):  # a user ID without a name
         words[getpass.getuser()] = "USER"
     known = {word: stands for word, stands in words.items() if word not in ("", "/", "root")}
     return dict(sorted(known.items(), key=lambda item: -len(item[0])))
 
 
 def anonymous(text: str, private: Mapping[str, str]) -> str:
-    """The text without secrets, and without whom and what machine it is from."""
+    """Remove secrets and the names of user and machine from a text."""
     for word, stands in private.items():
         text = re.sub(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", stands, text)
     text = _ADDRESS.sub(r"\1://…", _HOMES.sub("~", text))
@@ -273,7 +272,7 @@ def _versions(diagnosis: Diagnosis) -> Iterator[str]:
     yield f"images: {', '.join(sorted(images)) or 'none'}"
     for name, part in (("storage", diagnosis.storage), ("opening", diagnosis.opening)):
         yield f"{name}: {'works' if part.ok else part.reason}"
-    yield f"critical, and not working: {', '.join(diagnosis.critical) or 'nothing'}"
+    yield f"critical parts that do not work: {', '.join(diagnosis.critical) or 'none'}"
 
 
 def _distribution() -> str:
@@ -287,13 +286,13 @@ def _find_version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        return "is missing"
+        return "missing"
 
 
 def _isolation(diagnosis: Diagnosis) -> Iterator[str]:
     yield from ("", f"## Isolation: tier {diagnosis.isolation.tier}", "")
     yield from _table(
-        ("layer", "in force", "how, or why not"),
+        ("layer", "active", "method or reason"),
         (
             (name, _word(layer.active), layer.detail if layer.active else layer.reason)
             for name, layer in diagnosis.isolation.layers.items()
@@ -305,7 +304,7 @@ def _languages(diagnosis: Diagnosis) -> Iterator[str]:
     running = sum(it.runnable for it in diagnosis.languages.values())
     yield from ("", f"## Languages: {running} of {len(diagnosis.languages)} run", "")
     yield from _table(
-        ("language", "runs", "version", "by, or why not"),
+        ("language", "runs", "version", "toolchain or reason"),
         (
             (
                 name,
@@ -322,7 +321,7 @@ def _packages(diagnosis: Diagnosis) -> Iterator[str]:
     working = sum(it.ok for it in diagnosis.packages)
     yield from ("", f"## Packages: {working} of {len(diagnosis.packages)} ecosystems", "")
     yield from _table(
-        ("ecosystem", "works", "by, or why not"),
+        ("ecosystem", "works", "client or reason"),
         (
             (it.ecosystem, _word(it.ok), by_clients(it) if it.ok else it.reason)
             for it in diagnosis.packages
@@ -332,7 +331,7 @@ def _packages(diagnosis: Diagnosis) -> Iterator[str]:
 
 def _settings(configured: Mapping[str, Any]) -> Iterator[str]:
     own = [one for one in configured["settings"] if one["origin"] != "default"]
-    yield from ("", f"## Settings: {len(own)} are not at their default", "")
+    yield from ("", f"## Settings: {len(own)} changed from the default", "")
     if own:
         rows = ((one["key"], str(one["value"]), one["origin"]) for one in own)
         yield from (*_table(("setting", "value", "from"), rows), "")
@@ -343,7 +342,7 @@ def _settings(configured: Mapping[str, Any]) -> Iterator[str]:
 def _notices(diagnosis: Diagnosis) -> Iterator[str]:
     found = [*diagnosis.notices, *(f"{it['part']}: {it['note']}" for it in remedies(diagnosis))]
     if found:
-        yield from ("", "## Notices, and what would help", "")
+        yield from ("", "## Notices and fixes", "")
         yield from (f"- {line}" for line in found)
 
 

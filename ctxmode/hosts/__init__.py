@@ -1,1 +1,1 @@
-"""Agents' hosts: registering with them, answering their hooks, and what their agents are told."""
+"""Agents' hosts: registration, answers to their hooks, and texts for their agents."""

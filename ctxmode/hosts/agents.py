@@ -1,4 +1,4 @@
-"""The hosts whose own transcripts are read, by each name that they go by. Hooks load this."""
+"""Hosts whose transcripts are read, with all their names. Hooks load this."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 NAME_CHARS_MAX = 40
 NAMELESS = "mcp"
-"""The agent of a client that has no name."""
+"""The agent of a client without a name."""
 
 
 HOST_AGENTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -20,21 +20,19 @@ HOST_AGENTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("opencode", "opencode", ("opencode",)),
     ("cursor", "cursor", ("cursor",)),
 )
-"""What names each host in what is kept, and where hooks are set up; as an MCP client it calls
-itself by a name that has all of the words."""
+"""Each host's name in stores, its name for hooks, and the words in its MCP client's name."""
 
 AGENTS: Mapping[str, str] = {adapter: agent for agent, adapter, _ in HOST_AGENTS}
 """The agent of each adapter."""
 
 
 def name_agent(client: str) -> str:
-    """Name the agent behind an MCP client: that of its host's transcripts, or one made of the
-    client's own name."""
+    """Return the agent of an MCP client: that of its host's transcripts, or one from its name."""
     return find_host(client) or "_".join(_split(client))[:NAME_CHARS_MAX] or NAMELESS
 
 
 def find_host(client: str) -> str:
-    """Find the agent of the host that an MCP client is; empty if no transcripts of it are read."""
+    """Return the agent of an MCP client's host; empty if its transcripts are not read."""
     words = set(_split(client))
     return next((agent for agent, _, of in HOST_AGENTS if words.issuperset(of)), "")
 

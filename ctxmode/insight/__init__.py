@@ -1,1 +1,1 @@
-"""The page that shows what is kept of a project: a server for one person, or one file. It reads."""
+"""The read-only site about a project's stored data: a server for one user, or one HTML file."""

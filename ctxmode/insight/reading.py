@@ -1,6 +1,6 @@
-"""Opening a project's files to read them: one that is missing holds nothing, and is not made.
+"""Reading of a project's files for the site: missing files count as empty and are not created.
 
-What cannot be read becomes a line of `problems`, and the rest is shown.
+Unreadable files become lines of `problems`; the rest is shown.
 """
 
 from __future__ import annotations
@@ -29,16 +29,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 READ_S_MAX = 5.0
-"""How long one page may read; what it has not read by then is said."""
+"""Time limit in seconds for reading the data of a page; the page lists what was not read."""
 
 LOCKED_S_MAX = 1.0
-STEPS_AT_ONCE = 10_000
-"""After how many of its steps SQLite is asked whether it is late."""
+STEPS_AT_ONCE = 10_000  # number of SQLite steps between two checks of the deadline
 
 
 class Reader:
-    """The files of one project, for one page. `problems` says what could not be read; of that, and
-    of a file that is missing, the answer is None."""
+    """The files of one project, for one page. `problems` lists unreadable files; for these, and for
+    missing files, methods return None."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -46,26 +45,26 @@ class Reader:
         self._deadline = time.monotonic() + READ_S_MAX
 
     def sessions(self, look: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Look something up in the project's sessions."""
+        """Apply `look` to the project's sessions."""
         told = (one for one in list_notices(self.config) if one not in self.problems)
         self.problems.extend(told)
         return self._look(self.config.sessions_file, SESSION_STEPS, "sessions", look)
 
     def runs(self, look: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Look something up in the table of runs. A file that only has counts holds none."""
+        """Apply `look` to the table of runs. A file with only counts has no such table."""
         path = self.config.usage_file
         if path.exists() and not self._has_runs(path):
             return None
         return self._look(path, USAGE_STEPS, "runs", look)
 
     def facts(self, scope: str, look: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Look something up in the facts of the project, or of the user."""
+        """Apply `look` to the facts of the project, or of the user."""
         of_user = scope == "user"
         path = self.config.users_facts_file if of_user else self.config.facts_file
         return self._look(path, FACT_STEPS, "facts", look)
 
     def store(self, look: Callable[[Store], T]) -> T | None:
-        """Look something up in what is kept of outputs, files and pages."""
+        """Apply `look` to the store of outputs, files and web pages."""
         if not self.config.database.exists():
             return None
         with self._noting(self.config.database):
@@ -75,7 +74,7 @@ class Reader:
         return None
 
     def pages(self, look: Callable[[Pages], T]) -> T | None:
-        """Look something up in the project's pages."""
+        """Apply `look` to the project's pages."""
         from ctxmode.operations.pages import open_pages  # noqa: PLC0415 - few pages need git
 
         with self._noting(), open_pages(self.config, author="insight") as pages:
@@ -83,7 +82,7 @@ class Reader:
         return None
 
     def ask(self, look: Callable[[], T]) -> T | None:
-        """Ask an operation that opens what it reads itself."""
+        """Call an operation that opens its files itself."""
         with self._noting():
             return look()
         return None
@@ -109,7 +108,7 @@ class Reader:
         return None
 
     def _has_runs(self, path: Path) -> bool:
-        from base.stores import connect_read_only  # noqa: PLC0415 - of this alone
+        from base.stores import connect_read_only  # noqa: PLC0415 - only here
 
         with self._noting(path), closing(connect_read_only(path, wait_s=LOCKED_S_MAX)) as db:
             named = "SELECT 1 FROM sqlite_master WHERE name = 'run'"
@@ -118,7 +117,7 @@ class Reader:
 
     @contextmanager
     def _noting(self, path: Path | None = None) -> Iterator[None]:
-        """Note what fails, in its words, and go on behind the block."""
+        """Add an error in the block to `problems`, and continue after the block."""
         known = (ContextModeError, MemoryRoomError, StoreError, sqlite3.Error)
         try:
             yield
@@ -129,24 +128,22 @@ class Reader:
             self.problems.append(said if path is None or str(path) in said else f"{path}: {said}")
 
 
-COLORS = 6
-"""How many series have a colour of their own; the style sheet has them."""
-
+COLORS = 6  # number of colours for series in the style sheet
 WIDTH, HEIGHT = 600, 160
 GAP_SHARE = 0.25
 OTHERS = "others"
 
 
 def build_bars(counts: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Build a row with a bar of 0 to 100 for each count, the largest first."""
+    """Build a row with a bar of 0 to 100 for each count, largest first."""
     most = max(counts.values(), default=0)
     rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     return [{"name": name, "value": value, "length": _share(value, most)} for name, value in rows]
 
 
 def build_columns(days: Sequence[int], series: Mapping[str, Mapping[int, int]]) -> dict[str, Any]:
-    """Build stacked columns: for each day a rectangle of each series, and the table of both. `days`
-    are numbers of days since the epoch, in order."""
+    """Build stacked columns: a rectangle for each day and series, and their table. `days` are days
+    since the epoch, in order."""
     names = list(series)
     totals = [sum(series[name].get(day, 0) for name in names) for day in days]
     most = max(totals, default=0)
@@ -178,7 +175,7 @@ def build_columns(days: Sequence[int], series: Mapping[str, Mapping[int, int]]) 
 
 
 def take_largest(series: Mapping[str, Mapping[int, int]]) -> dict[str, dict[int, int]]:
-    """Keep the largest series, as many as have colours, and add up the others."""
+    """Keep the largest series, up to the number of colours, and add up the others."""
     ranked = sorted(series, key=lambda name: (-sum(series[name].values()), name))
     kept = ranked if len(ranked) <= COLORS else ranked[: COLORS - 1]
     found = {name: dict(series[name]) for name in kept}
@@ -193,22 +190,20 @@ def _share(value: int, most: int) -> float:
     return round(max(value, 0) / most * 100, 2) if most > 0 else 0.0
 
 
-ROWS = 50
-"""How many rows of a list are on one page."""
-
+ROWS = 50  # number of rows of a list on one page
 NUMBER_MAX = 1_000_000
 TEXT_CHARS_MAX = 1_000
 
 
 class PageQuery(dict[str, str]):
-    """What stands behind the question mark of an address: text from anyone."""
+    """The query of a URL: untrusted text."""
 
     def text(self, name: str) -> str:
-        """Return a value, cut to what any name or question may have; empty where there is none."""
+        """Return a value, cut to TEXT_CHARS_MAX; empty if it is missing."""
         return self.get(name, "")[:TEXT_CHARS_MAX]
 
     def number(self, name: str) -> int:
-        """Return a number from 0 on; 0 where there is none."""
+        """Return a number from 0 to NUMBER_MAX; 0 if it is missing or invalid."""
         given = self.text(name)
         return min(int(given), NUMBER_MAX) if given.isascii() and given.isdecimal() else 0
 
@@ -223,22 +218,22 @@ class Page(NamedTuple):
     name: str
     title: str
     build: Build
-    menu: str = ""  # the row of the menu that it is of; its own where it is empty
+    menu: str = ""  # the menu entry that it belongs to; empty means its own
     is_in_file: bool = True  # part of `--html`
 
     @property
     def path(self) -> str:
-        """Return its address below the server's; the overview has the shortest."""
+        """Return its path on the server."""
         return "/" if self.name == "overview" else f"/{self.name}"
 
 
 def pick(one: object, names: str) -> Data:
-    """Build the data of some of a record's fields, named in one text."""
+    """Build the data of some fields of a record; `names` separates them by spaces."""
     return {name: getattr(one, name) for name in names.split()}
 
 
 def part(path: str, asked: PageQuery, rows: list[Any], *, limit: int = ROWS) -> Data:
-    """Build the data of a list that is shown by parts; `rows` may have one more than is shown."""
+    """Build the data of one part of a list; `rows` has one more row if there are more parts."""
     at = asked.number("at")
     kept = {name: asked.text(name) for name in asked if name != "at"}
 

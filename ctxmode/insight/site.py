@@ -1,4 +1,4 @@
-"""ASGI: the table of pages and the files beside them, behind the gate."""
+"""The site's ASGI app: access check, pages and static files; and the site as one HTML file."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from ctxmode.render import highlight, usage_table
 from ctxmode.render.highlight import harmless
 from ctxmode.render.redaction import describe_redactions, redact_answer
 
-# Templates have no scripts and no styles of their own. Data is redacted as a whole before a
-# template sees it, as answers to agents are.
+# Templates have no inline scripts or styles. All data is redacted before a template gets it, like
+# answers to agents.
 
 NOTHING = "\N{EN DASH}"
 
 
 def render_body(page: Page, reader: Reader, asked: PageQuery, *, in_file: bool = False) -> Markup:
-    """Render what one page shows, and what of it could not be read. A page `in_file` has no links
+    """Render the content of one page, and problems with reading it. A page `in_file` has no links
     to others."""
     found = {"d": page.build(reader, asked), "problems": reader.problems}
     _, clean = redact_answer("", found)
@@ -62,8 +62,8 @@ def render_page(page: Page, menu: Iterable[Page], body: Markup, project: str) ->
 
 
 def render_file(parts: Iterable[tuple[Page, Markup]], project: str, style: str, digest: str) -> str:
-    """Render one file with the bodies of many pages. `digest` is that of the style, by which the
-    file's own policy knows it."""
+    """Render one file with the bodies of many pages. `digest` is the style's, for the file's
+    content policy."""
     template = _environment().get_template("file.html")
     style = Markup(style)  # noqa: S704 - this package's own
     return template.render(
@@ -72,7 +72,7 @@ def render_file(parts: Iterable[tuple[Page, Markup]], project: str, style: str, 
 
 
 def render_words(title: str, words: str, menu: Iterable[Page], project: str) -> str:
-    """Render a page that only says something, such as that an address is of nothing."""
+    """Render a page with only a message, such as an unknown address."""
     template = _environment().get_template("words.html")
     body = Markup(template.render(title=title, words=words))  # noqa: S704 - as above
     return render_page(Page("", title, lambda _reader, _asked: {}), menu, body, project)
@@ -108,7 +108,7 @@ def _environment() -> Environment:
 
 
 def _show(value: object) -> object:
-    """Show no control characters, and a dash where nothing is known."""
+    """Remove control characters; show None as a dash."""
     if value is None or value == "":
         return NOTHING if value is None else ""
     return value if isinstance(value, Markup) or not isinstance(value, str) else harmless(value)
@@ -121,7 +121,7 @@ def _seconds(seconds: float | None) -> str:
 
 
 def _when(at: float | None) -> str | Markup:
-    """Write a time of UTC as an element that programs read, too."""
+    """Write a UTC time as a machine-readable element."""
     if at is None:
         return NOTHING
     try:
@@ -136,8 +136,8 @@ def _query(values: Mapping[str, Any]) -> str:
     return urlencode({name: str(value) for name, value in values.items()})
 
 
-# The address that is printed has a key, which is spent once for a cookie. Another page of the
-# browser has neither the cookie (SameSite=Strict) nor the right `Sec-Fetch-Site`; a name that
+# The printed address has a key, which is exchanged once for a cookie. Other pages in the browser
+# have neither the cookie (SameSite=Strict) nor the right `Sec-Fetch-Site`; another name that
 # resolves to this machine is not the right `Host`.
 
 ENTRANCE = "/enter"
@@ -168,8 +168,8 @@ HEADERS = {
 
 
 class Gate:
-    """ASGI: lets in who spent the key, and answers all others itself. `on_request` is called for
-    each request that was let in. The key opens it once, and is spent for the cookie."""
+    """ASGI app that admits only requests with its cookie. The key is exchanged once for the cookie.
+    `on_request` is called for each admitted request."""
 
     def __init__(self, app: ASGIApp, host: str, on_request: Callable[[], None]) -> None:
         self._app = app
@@ -181,23 +181,23 @@ class Gate:
 
     @property
     def address(self) -> str:
-        """Return what is printed for a person to open."""
+        """Return the address for the user to open."""
         return f"http://{self._host}{ENTRANCE}?key={self.key}"
 
     @property
     def _cookie_name(self) -> str:
-        """Return a name that no server on another port has: cookies are of all ports."""
+        """Return a cookie name with the port, because browsers share cookies between ports."""
         return f"insight-{self._host.rpartition(':')[2]}"
 
     def _spend(self, given: str) -> bool:
-        """Tell whether this is the key, and was not spent before."""
+        """Return whether this is the unused key, and mark it as used."""
         if self._is_spent or not _is_same(given, self.key):
             return False
         self._is_spent = True
         return True
 
     def _knows(self, cookies: str) -> bool:
-        """Tell whether a header `Cookie` has ours."""
+        """Return whether a `Cookie` header has our cookie."""
         return _is_same(cookie_parser(cookies).get(self._cookie_name, ""), self._cookie)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -217,7 +217,7 @@ class Gate:
         await self._app(scope, receive, send_guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """Answer what goes no further; None of a request that may."""
+        """Answer a request that is not admitted; return None for admitted ones."""
         headers = Headers(scope=scope)
         if refusal := self._refuse(scope["method"], headers):
             return refusal
@@ -229,20 +229,20 @@ class Gate:
 
     def _refuse(self, method: str, headers: Headers) -> Response | None:
         if any(len(headers.getlist(name)) > 1 for name in SENT_ONCE):
-            return _say(400, "A header stands there twice that may stand there once.")
+            return _say(400, "A header that may be sent only once was sent twice.")
         if headers.get("host", "") != self._host:
             return _say(421, f"Only http://{self._host} is served here.")
         if method not in METHODS:
-            return _say(405, "This page only shows: GET and HEAD.", {"allow": ", ".join(METHODS)})
+            return _say(405, "Read only: use GET or HEAD.", {"allow": ", ".join(METHODS)})
         own = f"http://{self._host}"
         if headers.get("sec-fetch-site", "none") not in SAME or headers.get("origin", own) != own:
-            return _say(403, "Another page asked for this. Open the address yourself.")
+            return _say(403, "Another page sent this request. Open the address yourself.")
         return None
 
     def _enter(self, scope: Scope) -> Response:
         given = QueryParams(scope["query_string"]).get("key", "")
         if scope["method"] != "GET" or not self._spend(given):
-            return _say(403, "This key was used, or is none. Start `doctor insight` again.")
+            return _say(403, "The key is used or invalid. Start `doctor insight` again.")
         answer = RedirectResponse("/", 303)
         answer.set_cookie(self._cookie_name, self._cookie, httponly=True, samesite="strict")
         return answer
@@ -256,8 +256,7 @@ def _say(status: int, words: str, headers: dict[str, str] | None = None) -> Resp
     return PlainTextResponse(f"{words}\n", status, headers)
 
 
-AT_ONCE = 4
-"""How many pages are built at once, each in a thread."""
+AT_ONCE = 4  # maximum number of pages that are built at once, each in a thread
 
 FILES: Mapping[str, tuple[str, str]] = {
     "/static/style.css": ("style.css", "text/css"),
@@ -278,7 +277,7 @@ class Site:
         self._building = trio.CapacityLimiter(AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request that the gate let in."""
+        """Answer one request that the gate admitted."""
         answer = await self._answer(scope)
         await answer(scope, receive, send)
 
@@ -289,7 +288,7 @@ class Site:
             return Response(read_static(name), media_type=f"{media_type}; charset=utf-8")
         page = BY_PATH.get(path)
         if page is None:
-            words = "Nothing is shown at this address."
+            words = "There is no page at this address."
             return HTMLResponse(
                 render_words("Not found", words, PAGES, self._config.project.name), 404
             )
@@ -303,7 +302,7 @@ class Site:
 
 
 def build_page(config: Config, page: Page, asked: PageQuery) -> str:
-    """Build the whole of one page; a problem with what it reads is a part of it."""
+    """Build one whole page, including problems with reading its data."""
     body = render_body(page, Reader(config), asked)
     return render_page(page, PAGES, body, config.project.name)
 
@@ -315,11 +314,11 @@ def read_static(name: str) -> bytes:
 
 
 def write_file(config: Config, path: Path) -> int:
-    """Write the first part of each page into a file that its owner alone may read; return its
-    size. One that is there is replaced as a whole.
+    """Write the first part of each page into a file that only its owner can read; return its size.
+    An existing file is replaced.
 
     Raises:
-        UsageError: what has the name is no regular file, or its folder does not exist.
+        UsageError: the path is not a regular file, or its folder does not exist.
         ContextModeError: it cannot be written.
     """
     _check_place(path)
@@ -335,7 +334,7 @@ def write_file(config: Config, path: Path) -> int:
         replace_file(path, content)
     except OSError as error:
         raise ContextModeError(
-            f"{path}: {why(error)}", "Give a place that can be written."
+            f"cannot write {path}: {why(error)}", "Give another file."
         ) from error
     return len(content)
 
@@ -345,12 +344,14 @@ def _check_place(path: Path) -> None:
         found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         if not path.parent.is_dir():
-            raise UsageError(f"{path.parent} is no folder", "Give a place that exists.") from None
+            raise UsageError(
+                f"cannot write {path}: no folder {path.parent}", "Create it first."
+            ) from None
         return
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: {why(error)}", "Give another place.") from error
+        raise UsageError(f"cannot write {path}: {why(error)}", "Give another file.") from error
     if not stat.S_ISREG(found.st_mode):
-        raise UsageError(f"{path} is no regular file", "Give the name of a file.")
+        raise UsageError(f"cannot write {path}: not a regular file", "Give another file.")
 
 
 HOST = "127.0.0.1"
@@ -365,12 +366,12 @@ async def serve_insight(
     *,
     idle_s: float = IDLE_S_MAX,
 ) -> None:
-    """Serve until cancelled, or until nobody has asked for so long. `announce` gets the address
-    with its key.
+    """Serve until cancelled, or until there was no request for `idle_s`. `announce` gets the
+    address with its key.
 
     Raises:
-        UsageError: there is no such port.
-        ContextModeError: it cannot be listened on.
+        UsageError: the port is invalid.
+        ContextModeError: the address cannot be used.
     """
     listener = listen(HOST, port)
     host = f"{HOST}:{listener.getsockname()[1]}"

@@ -1,1 +1,1 @@
-"""The Model Context Protocol front: tools, their arguments, and the stdio transport."""
+"""Model Context Protocol: tools, their arguments, and the stdio transport."""

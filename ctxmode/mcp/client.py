@@ -1,4 +1,4 @@
-"""One call's view of the client that made it: who it is, its project, its progress display."""
+"""The client of a call: its name, its project, its approval and its progress display."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from ctxmode.render.results import with_lines
 if TYPE_CHECKING:
     from fleet import Fleet
 
-# So `initialize` is answered before any sandbox is tried. A call tries again where an earlier one
-# could not open the project.
+# Projects are opened by calls, so that `initialize` is answered before any sandbox is tried. If
+# opening a project fails, the next call tries again.
 
 OPEN_MAX = 16
-"""How many projects one server holds open: each has a sandbox and a database of its own."""
+"""Maximum number of open projects of one server; each has its own sandbox and database."""
 
 WORKING_ENTRIES_MAX = 100_000
-"""The number of entries that a folder may have that is a project only because a server was started
+"""Maximum number of entries of a folder that is a project only because a server was started
 there."""
 
 
 class Projects:
-    """Made by `open_projects` only."""
+    """The open projects of a server, made only by `open_projects`."""
 
     def __init__(self, config: Config, nursery: trio.Nursery) -> None:
         self.config = config
         self.nursery = nursery
-        """For what goes on beside the calls; it ends with the server."""
+        """For background tasks; it ends with the server."""
         self.levels = Levels()
         self._open: dict[Path, App] = {}
         self._opening: dict[Path, trio.Lock] = {}
-        # The folder that a client over stdio works in; None: it was not asked yet.
+        # The working folder of a client over stdio; None if it was not asked yet.
         self.root: tuple[Path | None] | None = None
 
     def __len__(self) -> int:
@@ -57,13 +57,13 @@ class Projects:
 
     @property
     def fleets(self) -> list[Fleet]:
-        """List the fleets of the projects that are open, where runs are sent to other machines."""
+        """List the fleets of the open projects that send runs to other machines."""
         return [app.fleet for app in self._open.values() if app.fleet is not None]
 
     async def app(self, folder: Path | None = None, *, is_named: bool = False) -> App:
-        """Open the project in `folder`, a real path; None is the one that the server was started
-        for. `is_named` says that the client named it. ContextModeError: it cannot be opened; the
-        next call tries again."""
+        """Open the project in `folder`, a real path; None means the server's default project. With
+        `is_named` the client named it. Raise ContextModeError if that fails; the next call tries
+        again."""
         folder = folder or self.config.project
         async with self._opening.setdefault(folder, trio.Lock()):
             if folder not in self._open:
@@ -71,7 +71,7 @@ class Projects:
                     await trio.to_thread.run_sync(check_working_folder, self.config)
                 if len(self._open) >= OPEN_MAX:
                     raise UsageError(
-                        f"this server has {OPEN_MAX} projects open", "Start another server."
+                        f"this server already has {OPEN_MAX} open projects", "Start another server."
                     )
                 opened = await self.nursery.start(self._hold, replace(self.config, project=folder))
                 if isinstance(opened, Exception):
@@ -82,7 +82,7 @@ class Projects:
     async def _hold(
         self, config: Config, task_status: trio.TaskStatus[App | ContextModeError]
     ) -> None:
-        """Keep a project open until the server ends, in a task of its own."""
+        """Keep a project open until the server ends, in a separate task."""
         opened = False
         try:
             async with open_app(config) as app:
@@ -99,12 +99,9 @@ class Projects:
 
 
 def check_working_folder(config: Config) -> None:
-    """Refuse a folder that nobody named and nobody works in: many hosts start servers in `/` or in
-    the home folder. Each run would be preceded by a search through all of it.
-
-    Raises:
-        UsageError: the folder is not marked as a project, and it is the home folder or large.
-    """
+    """Refuse a default folder that is not a project: many hosts start servers in `/` or in the home
+    folder. Each run would first search all of it. Raise UsageError if the folder is not marked as a
+    project, and it is the home folder or large."""
     folder = config.project
     require_project(config)
     if config.project_is_given:
@@ -120,7 +117,7 @@ def check_working_folder(config: Config) -> None:
 
 
 def _has_over(folder: Path, entries_max: int) -> bool:
-    """Return whether a folder has more entries than that, counted no further."""
+    """Return whether a folder has more than `entries_max` entries; stop counting there."""
     seen, ahead = 0, [str(folder)]
     while ahead and seen <= entries_max:
         with suppress(OSError), os.scandir(ahead.pop()) as listing:
@@ -135,7 +132,7 @@ def _has_over(folder: Path, entries_max: int) -> bool:
 
 @asynccontextmanager
 async def open_projects(config: Config) -> AsyncIterator[Projects]:
-    """Open no project yet; on the way out close all, which ends their runs."""
+    """Set up a server's projects without opening any; on exit close all, which ends their runs."""
     async with trio.open_nursery() as nursery:
         try:
             yield Projects(config, nursery)
@@ -143,9 +140,9 @@ async def open_projects(config: Config) -> AsyncIterator[Projects]:
             nursery.cancel_scope.cancel()
 
 
-# Up to revision 2025-11-25 the server sends the client a request while the call goes on. From
-# 2026-07-28 on the answer to the call says what is needed, and the client calls again. So the
-# server asks only before anything of the call has run.
+# Up to revision 2025-11-25 the server sends the client a request during the call. From 2026-07-28
+# on the call's answer contains the question, and the client calls again. In that case the server
+# asks only before any part of the call has run.
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -157,7 +154,7 @@ SCHEMA: dict[str, Any] = {
 
 
 class ConsentNeededError(Exception):
-    """The call must be made again with the person's answer."""
+    """The call must be repeated with the user's answer."""
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(message)
@@ -176,9 +173,9 @@ async def ask(
     *,
     may_restart: bool,
 ) -> bool | None:
-    """Ask whether the person agrees; None if the client cannot ask one. `answers` came with the
-    call, `may_restart` says that nothing has run yet. ConsentNeededError: the client asks, and then
-    makes the call again."""
+    """Ask for the user's approval; return None if the client cannot ask. `answers` came with the
+    call; `may_restart` means that nothing has run yet. Raise ConsentNeededError if the client asks
+    the user, and then repeats the call."""
     if "elicitation" not in conversation.envelope.capabilities:
         return None
     message = word_question(verdict)
@@ -196,7 +193,7 @@ async def ask(
 
 
 def word_question(verdict: Mapping[str, Any]) -> str:
-    """Word what a person is asked: which rule says so, and about what; or the verdict's own
+    """Write the question for the user: the matching rules and their commands; or the verdict's own
     question."""
     if question := verdict.get("question"):
         return redact(str(question))[0]
@@ -206,7 +203,7 @@ def word_question(verdict: Mapping[str, Any]) -> str:
 
 
 def _build_key(verdict: Mapping[str, Any]) -> str:
-    """Name the question, so that an answer to another one does not count for this."""
+    """Return a key of the question, so that an answer to another question does not count."""
     named = ("message", "matches", "question")
     text = json.dumps([verdict.get(name) for name in named], sort_keys=True)
     return f"consent-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
@@ -227,7 +224,7 @@ CONSENT_S_MAX = 180.0
 
 
 class Client:
-    """The client whose call a tool carries out: what the tool may ask of it, and tell it."""
+    """The client of a tool call: its project, requests to it, and its progress display."""
 
     def __init__(
         self,
@@ -239,37 +236,35 @@ class Client:
         self._projects = projects
         self._answers = answers or {}
         self._note = ""
-        self._outputs: dict[str, bytes] = {}  # the end of each stream, the latest last
+        self._outputs: dict[str, bytes] = {}  # the end of each stream, latest last
         self.scope: trio.CancelScope | None = None
-        """The call's own time, which stands still while a person is asked."""
+        """The call's deadline, which is extended while the user is asked."""
 
     @property
     def owner(self) -> str:
-        """Name the client among those of one server; empty over stdio, which has one client
-        only."""
+        """The ID of the client on its server; empty over stdio, which has only one."""
         return self._conversation.owner
 
     @property
     def holder(self) -> str:
-        """Name whose token let the client in; empty over stdio. All conversations of one holder see
-        the same sessions."""
+        """The name of the client's token; empty over stdio. All conversations of one holder see the
+        same sessions."""
         return self._conversation.holder
 
     @property
     def name(self) -> str:
-        """The name that the client calls itself by."""
+        """The client's name for itself."""
         return self._conversation.envelope.client
 
     async def note_call(self, tool: str, params: Mapping[str, Any], error: str) -> None:
-        """Note a call for the record of sessions, where its project is open; `error` is the answer
-        of one that failed."""
+        """Record a call for sessions, if its project can be opened; `error` is the answer of a
+        failed call."""
         with suppress(ContextModeError):
             app = await self.app()
             app.calls.add(self.name, self.owner, tool, params, error, self.holder)
 
     async def app(self) -> App:
-        """Open the project that this call is about; a ContextModeError says why it cannot be
-        opened."""
+        """Open the project of this call; raise ContextModeError if it cannot be opened."""
         projects = self._projects
         if self._conversation.project is not None:
             return await projects.app(self._conversation.project)
@@ -281,7 +276,7 @@ class Client:
         return await projects.app(root, is_named=root is not None)
 
     async def _ask_root(self) -> Path | None:
-        """Ask for the first folder that the client works in; None if it does not say."""
+        """Ask the client for its first working folder; None if it gives none."""
         if "roots" not in self._conversation.envelope.capabilities:
             return None
         with trio.move_on_after(ROOTS_S_MAX):
@@ -294,8 +289,8 @@ class Client:
         return None
 
     async def consent(self, verdict: Mapping[str, Any], *, may_restart: bool = True) -> bool | None:
-        """Ask the person behind the client; None if the client cannot, or nobody answers.
-        ConsentNeededError, only with `may_restart`: the client makes the call again."""
+        """Ask the client's user for approval; None if the client cannot ask, or the user does not
+        answer. Raise ConsentNeededError, only with `may_restart`, to have the call repeated."""
         started = trio.current_time()
         if self.scope is not None:
             self.scope.deadline += CONSENT_S_MAX
@@ -307,20 +302,20 @@ class Client:
         return answer
 
     def take_output(self, stream: str, chunk: bytes) -> None:
-        """Remember the latest of a program's output, for the progress display."""
+        """Store the end of a program's output, for the progress display."""
         self._outputs[stream] = (self._outputs.pop(stream, b"") + chunk)[-RECENT_BYTES:]
 
     @contextmanager
     def preparing(self, what: str) -> Iterator[None]:
-        """Let the progress display name what is made ready."""
+        """Show `what` in the progress display while it is prepared."""
         self._note = what
         yield
         self._note = ""
 
     @contextmanager
     def progress(self) -> Iterator[None]:
-        """Tell a client that asked for it how long the call takes, and what was last printed.
-        Leaving does not wait for the task that tells: an answer must not queue behind it."""
+        """Send elapsed time and the last printed line to a client that requested progress. On exit,
+        do not wait for the sending task: it must not delay the answer."""
         scope = trio.CancelScope()
         if (token := self._conversation.meta.get("progressToken")) is not None:
             self._projects.nursery.start_soon(self._show_progress, scope, token)
@@ -345,8 +340,8 @@ class Client:
             logging.getLogger(__name__).error(crash_report.report(error))
 
     def _latest(self) -> str:
-        """Return what is made ready, or the latest whole line of output. That is redacted with the
-        lines before it, and before it is cut: no secret is cut in two."""
+        """Return what is being prepared, or the latest whole line of output. It is redacted
+        together with the lines before it, and before it is cut, so that no secret is cut in two."""
         output = next(reversed(self._outputs.values()), b"").replace(b"\r", b"\n")
         shown = redact(output.rpartition(b"\n")[0].decode("utf-8", "replace"))[0]
         return (redact(self._note)[0] or shown.rstrip().rpartition("\n")[2])[:LINE_CHARS_MAX]
@@ -366,7 +361,7 @@ def _first_existing(folders: list[Path | None]) -> Path | None:
             return folder.resolve()
     if given:
         raise UsageError(
-            f"the client's root {given[0]} is not a folder here",
+            f"the client's root {given[0]} is not a folder on this machine",
             "Start the server with --project, or set CONTEXT_MODE_PROJECT_DIR.",
         )
     return None

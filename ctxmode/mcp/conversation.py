@@ -1,4 +1,4 @@
-"""What a transport hands over with a request: who asks, and how that client is asked and told."""
+"""A request's client as the transport provides it, and the client's log messages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ctxmode.mcp.protocol import LEVELS, LOG_LEVEL_KEY, Envelope
 
 
 class Conversation(Protocol):
-    """One request's view of its client. Parameters and results are JSON as the protocol has it."""
+    """The client of one request. Parameters and results are the protocol's JSON."""
 
     @property
     def envelope(self) -> Envelope:
-        """The client's name and capabilities, and the revision that is spoken."""
+        """The client's name and capabilities, and its protocol revision."""
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -28,30 +28,27 @@ class Conversation(Protocol):
 
     @property
     def owner(self) -> str:
-        """The client among those of one server; empty over stdio, which has one only."""
+        """The ID of the client on its server; empty over stdio, which has only one."""
 
     @property
     def holder(self) -> str:
-        """The name of the token that let the client in; empty over stdio, which has none."""
+        """The name of the client's token; empty over stdio, which has no tokens."""
 
     @property
     def project(self) -> Path | None:
-        """The folder that the request's address names; None where it names none."""
+        """The folder that the request's URL names, or None."""
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Send the client a request and await its result.
-
-        Raises:
-            ProtocolError: the client refused, or gave no result of that method.
-        """
+        """Send the client a request and await its result. Raise ProtocolError if the client
+        refused, or returned no valid result."""
 
     async def tell(self, method: str, params: Mapping[str, Any]) -> None:
         """Send the client a notification."""
 
 
 # Up to revision 2025-11-25 of the protocol a client sets a level for its conversation; from
-# 2026-07-28 on each request names its own. What is logged while a call goes on comes before the
-# call's answer, and a client that asked for nothing gets nothing.
+# 2026-07-28 on each request has its own. Messages logged during a call are sent before its answer,
+# and only to clients that requested a level.
 
 CONVERSATIONS_MAX = 256
 RECORDS_MAX = 100
@@ -60,7 +57,7 @@ _records: ContextVar[deque[logging.LogRecord] | None] = ContextVar("_records", d
 
 
 class Levels:
-    """The level that each conversation asked for, of the latest that did."""
+    """The requested level of each of the latest conversations."""
 
     def __init__(self) -> None:
         self._by_owner: OrderedDict[str, str] = OrderedDict()
@@ -72,13 +69,13 @@ class Levels:
             self._by_owner.popitem(last=False)
 
     def find_levels(self, conversation: Conversation) -> frozenset[str]:
-        """Return the levels that are sent for this call; none if nobody asked."""
+        """Return the levels that are sent for this call; empty if none was requested."""
         level = conversation.meta.get(LOG_LEVEL_KEY) or self._by_owner.get(conversation.owner)
         return frozenset(LEVELS[LEVELS.index(level) :] if level in LEVELS else ())
 
 
 class _Collector(logging.Handler):
-    """Keeps what is logged for the call that goes on in the same context."""
+    """Handler that collects records for the call that runs in the same context."""
 
     def emit(self, record: logging.LogRecord) -> None:
         records = _records.get()
@@ -87,7 +84,7 @@ class _Collector(logging.Handler):
 
 
 def configure() -> None:
-    """Send warnings to stderr, and to clients what they ask for."""
+    """Send warnings to stderr, and requested levels to clients."""
     errors = logging.StreamHandler(sys.stderr)
     errors.setLevel(logging.WARNING)
     logging.basicConfig(level=logging.WARNING, handlers=[errors, _Collector()])
@@ -96,7 +93,7 @@ def configure() -> None:
 
 @contextmanager
 def collect_records() -> Iterator[deque[logging.LogRecord]]:
-    """Collect what is logged inside, the latest of it."""
+    """Collect the latest RECORDS_MAX records that are logged inside."""
     records: deque[logging.LogRecord] = deque(maxlen=RECORDS_MAX)
     token = _records.set(records)
     try:
@@ -110,7 +107,7 @@ async def tell(
     records: deque[logging.LogRecord],
     wanted: frozenset[str],
 ) -> None:
-    """Send those of the wanted levels, without secrets."""
+    """Send the records of the wanted levels, without secrets."""
     for record in tuple(records):
         word = record.levelname.lower()
         level = word if word in LEVELS else "notice"

@@ -1,7 +1,7 @@
-"""Names of tools that people know from Contexo, CTXone and ContextOS, and what they are here.
+"""Names of tools in Contexo, CTXone and ContextOS, and their tools here.
 
-`serve --names` lists these in the place of our own; a call of one becomes a call of ours. Each is a
-row of `names.json`.
+`serve --names` lists these instead of our tools; a call of one becomes a call of our tool. Each is
+a row of `names.json`.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 Joined: TypeAlias = tuple[Mapping[str, Any], Callable[[Sequence[Any]], str]]
-"""A list that goes into our `text`: its kind, and how it is written."""
+"""A list that is written into our `text`: its kind, and its writer."""
 
 
 class KnownName(NamedTuple):
-    """A tool of another system, and how it is called here."""
+    """A tool of another system, and its call here."""
 
-    name: str  # as it is called there
+    name: str  # its name there
     system: str
-    tool: str  # our tool that answers it
-    given: Mapping[str, Any] = NOTHING  # arguments of ours that are always given
-    renamed: Mapping[str, str] = NOTHING  # their names of arguments to ours, where they differ
+    tool: str  # our tool that answers the call
+    given: Mapping[str, Any] = NOTHING  # our arguments that are always given
+    renamed: Mapping[str, str] = NOTHING  # their argument names to ours, if they differ
     about: str = ""
-    takes: tuple[str, ...] = ()  # arguments of ours that it lists
-    fields: Mapping[str, Any] = NOTHING  # arguments that go into our `fields`, with their kinds
-    dropped: frozenset[str] = frozenset()  # arguments that mean nothing here
-    joined: Mapping[str, Joined] = MappingProxyType({})  # arguments that go into our `text`
-    placed: Mapping[str, str] = NOTHING  # arguments that fill the path that is our `key`
+    takes: tuple[str, ...] = ()  # our arguments that it lists
+    fields: Mapping[str, Any] = NOTHING  # arguments that become our `fields`, with their kinds
+    dropped: frozenset[str] = frozenset()  # arguments that are ignored
+    joined: Mapping[str, Joined] = MappingProxyType({})  # arguments that become our `text`
+    placed: Mapping[str, str] = NOTHING  # arguments that fill the path in our `key`
 
     def translate(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return our tool's arguments for those of a call."""
@@ -50,7 +50,7 @@ class KnownName(NamedTuple):
         parts = [self._join(name, params[name]) for name in self.joined if params.get(name)]
         if parts:
             wrong = [part for part in parts if not isinstance(part, str)]
-            own["text"] = wrong[0] if wrong else "\n\n".join(parts)  # ours says what is wrong
+            own["text"] = wrong[0] if wrong else "\n\n".join(parts)  # our tool reports the error
         return own | dict(self.given)
 
     def _join(self, name: str, value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
@@ -93,7 +93,7 @@ BY_NAME = {one.name: one for one in NAMES}
 
 
 def replace_tools(offered: Iterable[str], systems: Iterable[str]) -> tuple[str, ...]:
-    """Put the names of some systems in the place of the tools that they are here."""
+    """Replace our tools by their names in some systems."""
     wanted = frozenset(systems)
     found: list[str] = []
     for tool in offered:
@@ -103,11 +103,12 @@ def replace_tools(offered: Iterable[str], systems: Iterable[str]) -> tuple[str, 
 
 
 def describe(known: KnownName, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Build a name's row of `tools/list` from our tool's: its arguments by the names known."""
+    """Build a name's row of `tools/list` from our tool's, with the other system's argument
+    names."""
     own = row["inputSchema"]["properties"]
     theirs: dict[str, str] = {}
     for name, ours in known.renamed.items():
-        if ours not in theirs.values():  # of several names for one, the first is shown
+        if ours not in theirs.values():  # if several names map to one, list the first
             theirs[name] = ours
     shown = theirs | {name: name for name in known.takes}
     properties = {name: own[ours] for name, ours in shown.items()} | dict(known.fields)

@@ -1,4 +1,4 @@
-"""The Model Context Protocol in numbers and words: revisions, error codes, names, what is offered.
+"""The Model Context Protocol: revisions, error codes, names, capabilities, messages.
 
 Source: modelcontextprotocol.io/specification, revisions 2024-11-05 to 2026-07-28. Loaded before the
 first answer of a server, so it imports nothing.
@@ -28,9 +28,7 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
-RESOURCE_NOT_FOUND = -32002
-"""Of revisions before 2026-07-28, which says INVALID_PARAMS."""
-
+RESOURCE_NOT_FOUND = -32002  # used in revisions before 2026-07-28, which has INVALID_PARAMS instead
 UNSUPPORTED_REVISION = -32022
 
 _PREFIX = "io.modelcontextprotocol/"
@@ -41,11 +39,11 @@ SERVER_KEY = f"{_PREFIX}serverInfo"
 LOG_LEVEL_KEY = f"{_PREFIX}logLevel"
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-"""Of log messages, in the order of RFC 5424, the most talkative first."""
+"""Levels of log messages, in the order of RFC 5424, most verbose first."""
 
 INSTRUCTIONS = """\
-Run code where the data is and bring back only the answer: ctx_execute for anything that may \
-print much, ctx_search for what was kept of it."""
+Run code where the data is and return only the answer: ctx_execute for anything that may print \
+much, ctx_search for stored output."""
 
 SERVER = {"name": "context-mode", "version": __version__}
 CAPABILITIES: Mapping[str, Any] = {
@@ -64,11 +62,11 @@ CACHED_METHODS = frozenset(
         "resources/read",
     )
 )
-"""Whose results say how long they may be kept, from revision 2026-07-28 on."""
+"""Methods whose results have a cache lifetime, from revision 2026-07-28 on."""
 
 
 class ProtocolError(Exception):
-    """A request is answered with an error of the protocol, not with a result."""
+    """A request is answered with a protocol error instead of a result."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -78,19 +76,16 @@ class ProtocolError(Exception):
 
 
 class Envelope(NamedTuple):
-    """What a request says of its client: at `initialize`, or from 2026-07-28 on each time."""
+    """The client's description in `initialize`, or from 2026-07-28 on in each request."""
 
     revision: str
-    client: str  # the name by which it calls itself; empty if it has none
+    client: str  # its name; empty if it has none
     capabilities: Mapping[str, Any]
 
 
 def read_envelope(params: Mapping[str, Any]) -> Envelope | None:
-    """Read what a request of a stateless revision says of its client; None for other requests.
-
-    Raises:
-        ProtocolError: a key is missing or malformed, or the revision is not served.
-    """
+    """Read the client's description in a request of a stateless revision; None for other requests.
+    Raise ProtocolError if a key is missing or malformed, or the revision is not served."""
     meta = params.get("_meta")
     if not isinstance(meta, Mapping) or REVISION_KEY not in meta:
         return None
@@ -108,12 +103,8 @@ def read_envelope(params: Mapping[str, Any]) -> Envelope | None:
 
 
 def read_handshake(params: Mapping[str, Any]) -> Envelope:
-    """Read what `initialize` says of its client, with the revision that both sides then speak: the
-    one asked for, or the latest.
-
-    Raises:
-        ProtocolError: a field is missing or malformed.
-    """
+    """Read the client's description in `initialize`, with the negotiated revision: the requested
+    one, or the latest. Raise ProtocolError if a field is missing or malformed."""
     asked, capabilities = params.get("protocolVersion"), params.get("capabilities")
     client = params.get("clientInfo")
     if (
@@ -154,24 +145,24 @@ def discover() -> dict[str, Any]:
 
 
 def complete(result: Mapping[str, Any], method: str, revision: str) -> Mapping[str, Any]:
-    """Add to a result what its revision demands of every result of that method."""
+    """Add to a result the fields that its revision requires for the method."""
     if revision not in STATELESS_REVISIONS:
         return result
     cached = {"ttlMs": 0, "cacheScope": "private"} if method in CACHED_METHODS else {}
     return {"resultType": "complete", **cached, **result, "_meta": {SERVER_KEY: SERVER}}
 
 
-# Handing a line to a thread takes longer than reading it, and other tasks run in between. A
-# thread that waits in a read cannot be stopped. A ready descriptor is read or written once, which
-# does not block. So its flags stay: non-blocking would break the shell that shares a terminal.
+# Passing a line to a thread takes longer than reading it, and other tasks run in between. A thread
+# that waits in a read cannot be stopped. Instead, a ready descriptor is read or written once, which
+# does not block. Its flags stay: non-blocking would break a shell that shares the terminal.
 
 READ_BYTES = 256 * 1024
 WRITE_BYTES = select.PIPE_BUF
-"""What a pipe that is ready takes at once (pipe(7)); a larger piece may have to wait."""
+"""The bytes that a ready pipe accepts at once (pipe(7)); a larger write may block."""
 
 
 class LineReader:
-    """The lines of a descriptor that nobody else reads."""
+    """The lines of a descriptor that has no other reader."""
 
     def __init__(self, fd: int, bytes_max: int) -> None:
         self._fd = fd
@@ -179,8 +170,8 @@ class LineReader:
         self._held = bytearray()
 
     async def line(self) -> bytes:
-        """Read the next line with its end, the last one maybe without; empty when there is none. Of
-        a line above `bytes_max`, only one byte more than these is kept."""
+        """Read the next line with its end, which the last line may lack; empty at the end of the
+        file. A longer line is cut after `bytes_max` + 1 bytes."""
         cut = b""
         searched = 0
         while not (end := self._held.find(b"\n", searched) + 1):
@@ -206,7 +197,7 @@ class LineReader:
 
 
 async def write(fd: int, data: bytes) -> None:
-    """Write all of it; OSError if nobody reads any more."""
+    """Write all data; raise OSError if the reader is gone."""
     left = memoryview(data)
     while left:
         if not _is_ready(fd, select.POLLOUT):
@@ -215,7 +206,7 @@ async def write(fd: int, data: bytes) -> None:
 
 
 def _is_ready(fd: int, event: int) -> bool:
-    """Tell whether reading or writing would not wait; files and the null device are always
+    """Return whether reading or writing would not block; files and the null device are always
     ready."""
     poll = select.poll()
     poll.register(fd, event)
@@ -230,7 +221,7 @@ Id = str | int
 
 
 class Request(NamedTuple):
-    """Awaits an answer under its id; a notification has none and awaits none."""
+    """A request, answered under its ID; a notification has no ID and gets no answer."""
 
     id: Id | None
     method: str
@@ -238,7 +229,7 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """The answer to a request of ours: a result, or an error."""
+    """The answer to our request: a result, or an error."""
 
     id: Id
     result: Mapping[str, Any] | None
@@ -246,7 +237,7 @@ class Response(NamedTuple):
 
 
 class MalformedError(ProtocolError):
-    """A line is no message. `id` is that of its request, where it has a valid one."""
+    """A line is not a message. `id` is its request's, if that is valid."""
 
     def __init__(self, code: int, message: str, id: Id | None = None) -> None:  # noqa: A002 - the protocol's word
         super().__init__(code, message)
@@ -254,13 +245,9 @@ class MalformedError(ProtocolError):
 
 
 def parse(line: bytes) -> Request | Response:
-    """Read one line.
-
-    Raises:
-        MalformedError: it is no message.
-    """
+    """Read one line. Raise MalformedError if it is not a message."""
     if len(line) > LINE_BYTES_MAX:
-        raise MalformedError(INVALID_REQUEST, f"a message may have {LINE_BYTES_MAX} bytes")
+        raise MalformedError(INVALID_REQUEST, f"the message has more than {LINE_BYTES_MAX:,} bytes")
     data = _read_json(line)
     if isinstance(data, list):
         raise MalformedError(INVALID_REQUEST, "batches are not served: send one object a line")
@@ -305,7 +292,7 @@ def _read_message(data: Mapping[str, Any], own_id: Id | None) -> Request | Respo
 
 
 def _is_unicode(line: bytes, data: object) -> bool:
-    """Tell whether all text can be encoded: an escape can name half of a character."""
+    """Return whether all text can be encoded; an escape can be a lone surrogate."""
     if b"\\u" not in line:
         return True
     try:
@@ -316,7 +303,7 @@ def _is_unicode(line: bytes, data: object) -> bool:
 
 
 def pack(message: Mapping[str, Any]) -> bytes:
-    """Write a message as one line of JSON with its end, whatever names and ids it holds."""
+    """Write a message as one line of JSON with its end, also with names that are not UTF-8."""
     try:
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8") + b"\n"

@@ -1,4 +1,4 @@
-"""What a tool gives back, and the replies about programs that were run: text, data, pictures."""
+"""Replies of tools, and the replies about runs: text, data, pictures."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from executor.run import Answer
 from kb import QueryResult
 from policy.messages import cut
 
-# A result's full JSON names every isolation layer with its remedy. A model pays for each word, so
-# here the tier stands for them; `ctx_doctor` has them all.
+# A result's full JSON lists every isolation layer with its remedy. A model pays for each word, so a
+# reply has only the tier; `ctx_doctor` lists all layers.
 
 MATCHES_SHOWN = 3
 
 
 def is_error(result: Result) -> bool:
-    """Tell whether the host should see the call as failed. A redirect is advice; exit code 1 with
-    an answer and no complaint is how grep, diff and test runners say no."""
+    """Return whether the host should see the call as failed. A redirect is advice. Exit code 1 with
+    stdout and empty stderr is a normal answer of grep, diff and test runners."""
     if result.status is Status.NONZERO_EXIT and result.exit_code == 1:
         return bool(result.stderr.bytes_total) or not result.stdout.bytes_total
     return result.status not in (Status.OK, Status.REDIRECTED)
@@ -79,7 +79,7 @@ def describe_run(answer: Answer) -> dict[str, Any]:
 
 
 def _shorten(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """Shorten a verdict to few rules, without the pieces of the program, which its caller knows."""
+    """Shorten a verdict to few rules, without parts of the program, which the caller knows."""
     named = [
         {
             "rule_id": cut(match["rule_id"], 100),
@@ -96,7 +96,7 @@ def _shorten(verdict: Mapping[str, Any]) -> dict[str, Any]:
 def describe_background(
     background: Background[Answer], *, with_output: bool = True
 ) -> dict[str, Any]:
-    """Say how a run in the background stands; at its end, its answer."""
+    """Build the state of a background run, and its answer once it has ended."""
     data = {
         "handle": background.id,
         "label": background.label,
@@ -113,7 +113,7 @@ def describe_background(
 
 
 def describe_batch(answer: BatchAnswer) -> dict[str, Any]:
-    """Build the data of every command's answer, and the queries'."""
+    """Build the data of the answers to commands and queries."""
     commands = []
     with_outputs = show_outputs(answer)
     for command in answer.commands:
@@ -168,7 +168,7 @@ def _list_queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
     ]
 
 
-# The pictures that models take, by their first bytes: a program may choose any name.
+# The picture types that models accept, by their first bytes: a program may choose any name.
 PICTURE_SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -181,17 +181,17 @@ PICTURES_MAX = 4
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Text to read, the same as data, and whether it is an error."""
+    """Text to read, the same content as data, and whether it is an error."""
 
     text: str
     data: dict[str, Any]
     is_error: bool = False
     images: tuple[Mapping[str, str], ...] = ()
-    produced: int = 0  # bytes of text that the call's work brought forth, shown or stored
+    produced: int = 0  # bytes of text that the call produced, shown or stored
 
 
 def run_reply(answer: Answer) -> Reply:
-    """Reply with a finished run."""
+    """Build the reply for a finished run."""
     return Reply(
         results.answer_text(answer),
         describe_run(answer),
@@ -202,9 +202,8 @@ def run_reply(answer: Answer) -> Reply:
 
 
 def count_produced_bytes(answer: Answer) -> int:
-    """Count the bytes that the program printed and that are shown or stored. What was discarded
-    was never to be returned; nor was what a run printed until it was stopped for printing too
-    much."""
+    """Count the printed bytes that are shown or stored. Discarded output does not count, nor the
+    output of a run that was stopped by the output limit."""
     result, stored = answer.result, {}
     if answer.kept is not None and result.status is not Status.OUTPUT_LIMIT:
         stored = {name: one.bytes_total for name, one in answer.kept.streams.items()}
@@ -216,8 +215,8 @@ def count_produced_bytes(answer: Answer) -> int:
 
 
 def background_reply(background: Background[Answer]) -> Reply:
-    """Reply with a run in the background, and with its answer once it has ended. What it produced
-    is counted with the first answer alone."""
+    """Build the reply for a background run, with its answer once it has ended. Produced bytes are
+    counted only with the first answer."""
     answer = background.answer
     return Reply(
         results.background_text(background),
@@ -229,8 +228,8 @@ def background_reply(background: Background[Answer]) -> Reply:
 
 
 def find_pictures(artifacts: Sequence[Artifact]) -> tuple[Mapping[str, str], ...]:
-    """Return the first few artifacts that are pictures of a size worth sending, as content of the
-    protocol."""
+    """Return the first PICTURES_MAX artifacts that are pictures of a suitable size, as protocol
+    content."""
     pictures = []
     for artifact in artifacts:
         if artifact.path and artifact.bytes and artifact.bytes <= PICTURE_BYTES_MAX:
@@ -242,7 +241,7 @@ def find_pictures(artifacts: Sequence[Artifact]) -> tuple[Mapping[str, str], ...
 
 
 def media_type_of(content: bytes) -> str | None:
-    """Return the media type of a picture; None if it is none that we know."""
+    """Return the media type of a picture; None if it is unknown."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     return next(

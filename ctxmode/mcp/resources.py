@@ -1,14 +1,13 @@
-"""What was kept, as resources that a client can list and read: outputs by their id, sources,
-sessions.
+"""Stored outputs, sources, sessions and pages as resources that a client can list and read.
 
     context-mode://output/out-3fa9c1d2     both streams of one run
     context-mode://source/17               one version of one source
     context-mode://source/17?start=0&end=65536
     context-mode://session/claude_code:9e2434f3?start=40&end=80
-    context-mode://page/retry-policy       and ctx://wiki/…, as page_resources has them
+    context-mode://page/retry-policy       and ctx://wiki/…, see below
 
-A range is in bytes, of a session in messages. Without one the beginning is read, up to
-READ_BYTES_MAX; a last line says what is missing.
+A range is in bytes, for a session in messages. Without a range the beginning is read, up to
+READ_BYTES_MAX; a last line lists the missing range.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 import trio
 
 import kb
+from base.wording import inflect
 from ctxmode.config.file_names import has_drafts
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
@@ -39,7 +39,7 @@ from ctxmode.operations.session_answers import read_part
 from ctxmode.operations.session_choice import list_owners, refuse_if_off
 from ctxmode.operations.sessions import find_session, list_notices, open_sessions
 from ctxmode.render import redaction
-from ctxmode.render.highlight import inflect, one_line
+from ctxmode.render.highlight import one_line
 from ctxmode.render.page_texts import page_text
 from ctxmode.render.passages import STALE
 from memory.errors import BadInputError
@@ -51,7 +51,7 @@ SESSION_BYTES_MAX = 256 * 1024
 
 
 def list_sessions(config: Config, holder: str) -> list[dict[str, Any]]:
-    """Describe the latest sessions; none where they are off, or cannot be read."""
+    """Describe the latest sessions; empty if they are off, or cannot be read."""
     with suppress(ContextModeError):
         refuse_if_off(config)
         if config.sessions_file.exists():
@@ -63,12 +63,8 @@ def list_sessions(config: Config, holder: str) -> list[dict[str, Any]]:
 
 
 def read_session(config: Config, wanted: str, given: tuple[int, int | None], holder: str) -> str:
-    """Read the messages between two sequence numbers, both included. A last line says what is
-    missing.
-
-    Raises:
-        ContextModeError: no session of that id is kept, or sessions are off.
-    """
+    """Read the messages between two sequence numbers, both included. A last line gives the number
+    of missing ones. Raise ContextModeError if the session is unknown, or sessions are off."""
     first, last = given
     refuse_if_off(config)
     with open_sessions(config) as store:
@@ -98,8 +94,8 @@ def _describe_session(session: Session) -> dict[str, Any]:
 #     context-mode://page/retry-policy       a page of any type
 #     ctx://wiki/retry-policy                a concept, an entity or an analysis
 #     ctx://raw/2026-05-01-retries           the source that a session was distilled into
-#     ctx://index, ctx://tags                the pages that each push makes
-# Where a draft is behind what was pushed, a notice stands first.
+#     ctx://index, ctx://tags                the pages that each push generates
+# If a draft is older than the pushed version, the text begins with a notice.
 
 PAGE_SCHEME = "ctx"
 PAGE_ADDRESS = "context-mode://page"
@@ -109,7 +105,7 @@ MADE_PAGES = ("index", "tags")
 
 
 def list_pages(config: Config) -> list[dict[str, Any]]:
-    """Describe the pages of a project; none where none are begun, or they cannot be read."""
+    """Describe the pages of a project; empty if they are not set up, or cannot be read."""
     if not has_drafts(str(config.project)):
         return []
     with suppress(ContextModeError), open_pages(config, author="-") as pages:
@@ -137,11 +133,8 @@ def _describe_page(name: str, uri: str) -> dict[str, Any]:
 
 
 def read_page(config: Config, uri: str) -> str:
-    """Read what an address of a page stands for.
-
-    Raises:
-        ContextModeError: it is none, or there is no such page.
-    """
+    """Read the page at an address. Raise ContextModeError if the address is invalid, or the page
+    does not exist."""
     parts = urlsplit(uri)
     kind, name = parts.netloc, unquote(parts.path.strip("/"))
     is_own = uri.startswith(PAGE_ADDRESS)
@@ -156,7 +149,7 @@ def read_page(config: Config, uri: str) -> str:
     known = ", ".join(
         [*(f"{PAGE_SCHEME}://{one}" for one in MADE_PAGES), "ctx://wiki/SLUG", "ctx://raw/SLUG"]
     )
-    raise UsageError(f"{uri!r} is no page here", f"Read one of {known}.")
+    raise UsageError(f"unknown page address {uri!r}", f"Choose from: {known}.")
 
 
 def _find_in_wiki(pages: Pages, slug: str) -> ReadPage:
@@ -164,7 +157,7 @@ def _find_in_wiki(pages: Pages, slug: str) -> ReadPage:
         if kind != "source":
             with suppress(BadInputError):
                 return pages.read(f"{kind}/{slug}")
-    return pages.read(slug)  # which says what is wrong
+    return pages.read(slug)  # raises the right error
 
 
 def _read_open(config: Config, look: Callable[[Pages], ReadPage]) -> str:
@@ -178,18 +171,16 @@ SCHEME = "context-mode"
 _T = TypeVar("_T")
 LISTED_MAX = 100
 READ_BYTES_MAX = 256 * 1024
-READ_S_MAX = 60.0
-"""A transcript of 256 MiB, whose texts are not kept, is read within it."""
-
+READ_S_MAX = 60.0  # enough to read a transcript of 256 MiB whose texts are not stored
 TEMPLATES = (
-    ("output", "{output_id}", "Both streams of a kept output, by its output_id"),
-    ("source", "{id}{?start,end}", "A source of the knowledge base, or some of its bytes"),
-    ("session", "{id}{?start,end}", "The messages of an agent's session, or some of them"),
+    ("output", "{output_id}", "Both streams of a stored output, by its output_id"),
+    ("source", "{id}{?start,end}", "A source of the knowledge base, or a range of its bytes"),
+    ("session", "{id}{?start,end}", "The messages of an agent's session, or a range of them"),
     ("page", "{slug}", "A page of the project's knowledge"),
 )
 CONTEXO = "ctx"
 CONTEXO_TEMPLATES = (
-    ("wiki", "{slug}", "The same page, by the address that Contexo has"),
+    ("wiki", "{slug}", "The same page, at its address in Contexo"),
     ("raw", "{slug}", "The page that a session was distilled into"),
 )
 KINDS = tuple(kind for kind, _, _ in TEMPLATES)
@@ -197,7 +188,7 @@ MEDIA_TYPES = {"markdown": "text/markdown", "json": "application/json", "csv": "
 
 
 async def list_resources(client: Client) -> dict[str, Any]:
-    """List the latest sources and sessions."""
+    """List the latest sources, sessions and pages."""
     library = await _open_library(client)
     sources = await read_in_time(library.sources)
     described = [_describe(one) for one in sources[:LISTED_MAX]]
@@ -209,7 +200,7 @@ async def list_resources(client: Client) -> dict[str, Any]:
 
 
 def list_templates() -> dict[str, Any]:
-    """Name what can be read besides what is listed."""
+    """List the URI templates of all readable resources."""
     return {
         "resourceTemplates": [
             {"name": name, "uriTemplate": f"{scheme}://{name}/{rest}", "description": description}
@@ -220,11 +211,8 @@ def list_templates() -> dict[str, Any]:
 
 
 async def read_resource(client: Client, uri: str, revision: str) -> dict[str, Any]:
-    """Read the exact text, without secrets.
-
-    Raises:
-        ProtocolError: the URI is none of ours, or nothing of it is kept.
-    """
+    """Read the exact text, without secrets. Raise ProtocolError if the URI is invalid, or its
+    resource is not stored."""
     library = await _open_library(client)
     try:
         content = await read_in_time(partial(content_of, library, uri, holder=client.holder))
@@ -235,11 +223,8 @@ async def read_resource(client: Client, uri: str, revision: str) -> dict[str, An
 
 
 async def read_in_time(read: Callable[[], _T]) -> _T:
-    """Read in a thread, which is left to itself where the deadline passes.
-
-    Raises:
-        ProtocolError: it took too long.
-    """
+    """Read in a thread, which is abandoned after READ_S_MAX. Raise ProtocolError if it took too
+    long."""
     with trio.move_on_after(READ_S_MAX):
         return await trio.to_thread.run_sync(read, abandon_on_cancel=True)
     raise ProtocolError(INTERNAL_ERROR, f"reading took longer than {READ_S_MAX:g} s")
@@ -253,12 +238,12 @@ async def _open_library(client: Client) -> Library:
 
 
 def content_of(library: Library, uri: str, *, holder: str = "") -> dict[str, str]:
-    """Read what a URI of ours stands for, as far as the holder of a token may see it; a
-    ContextModeError says that it is none, or that nothing of it is kept."""
+    """Read the resource at a URI, if the holder of the token may see it; raise ContextModeError if
+    the URI is invalid, or its resource is not stored."""
     try:
         parts = urlsplit(uri)
     except ValueError as error:
-        raise UsageError(f"{uri!r} is no resource here: {error}") from error
+        raise UsageError(f"invalid resource {uri!r}: {error}") from error
     name, kind = parts.path.strip("/"), parts.netloc
     if parts.scheme == CONTEXO or (parts.scheme, kind) == (SCHEME, "page"):
         page = read_page(library.config, uri)
@@ -266,7 +251,7 @@ def content_of(library: Library, uri: str, *, holder: str = "") -> dict[str, str
         return {"uri": uri, "mimeType": MEDIA_TYPES["markdown"], "text": shown}
     if parts.scheme != SCHEME or kind not in KINDS or not name:
         known = ", ".join(f"{SCHEME}://{one}/ID" for one in KINDS)
-        raise UsageError(f"{uri!r} is no resource here", f"Read one of {known}.")
+        raise UsageError(f"unknown resource {uri!r}", f"Choose from: {known}.")
     if kind == "session":
         given = _read_range(parts.query, None, "messages")
         text = read_session(library.config, unquote(name), given, holder)
@@ -287,12 +272,12 @@ def _find_streams(library: Library, output_id: str) -> Sequence[kb.Source]:
     every = library.sources(matching=f"{output_id}/", all_versions=True)
     streams = [one for one in every if one.label.startswith(f"{output_id}/")]
     if not streams:
-        raise UsageError(f"no output {output_id!r} is kept", "See resources/list for what is.")
+        raise UsageError(f"no output {output_id!r} is stored", "List stored ones: resources/list")
     return sorted(streams, key=lambda one: one.id)
 
 
 def _join(library: Library, streams: Sequence[kb.Source]) -> str:
-    """Join stdout and stderr, the latter under a mark."""
+    """Join stdout and stderr, with a mark before stderr."""
     first, *others = streams
     text = _read_part(library, first, "")
     for other in others:
@@ -320,14 +305,14 @@ def _read_range(query: str, total: int | None, unit: str) -> tuple[int, int | No
         start = int(given.pop("start", 0))
         end = int(given.pop("end")) if "end" in given else total
     except ValueError as error:
-        raise UsageError(f"{query!r} is no range", f"Give start and end in {unit}.") from error
+        raise UsageError(f"invalid range {query!r}", f"Give start and end in {unit}.") from error
     if given or start < 0 or (end is not None and end < start):
-        raise UsageError(f"{query!r} is no range", f"Give start and end in {unit}.")
+        raise UsageError(f"invalid range {query!r}", f"Give start and end in {unit}.")
     return start, end
 
 
 def media_type_of(source: kb.Source) -> str:
-    """Return the media type of the text that is kept."""
+    """Return the media type of a stored text."""
     if source.converted and source.kind == "html":
         return MEDIA_TYPES["markdown"]
     return MEDIA_TYPES.get(source.kind, "text/plain")

@@ -1,6 +1,6 @@
-"""Answers requests about projects: calls of tools under their deadlines, resources, log levels.
+"""Answers to requests about projects: tool calls with deadlines, resources, log levels.
 
-Whatever goes wrong in a call is the call's answer; the server lives on.
+An error in a call becomes the call's answer; the server keeps running.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ from ctxmode.mcp.tool import CallContext, Tool
 from ctxmode.operations.usage import Counts
 from ctxmode.render import redaction
 
-# `tool_list.json` is the tools as the protocol lists them, in order; `python docs/tool_list.py`
+# `tool_list.json` has the tools as the protocol lists them, in order; `python docs/tool_list.py`
 # writes it from their rows.
 
-# The protocol's structured content says the same as the text. Some agents' hosts show their model
-# both, some only the data as JSON: each costs more than the text. A client that is no known host
-# may be a program that reads the data.
+# The protocol's structured content repeats the text. Some hosts show both to their model, some
+# only the data as JSON: each costs more than the text. A client that is not a known host may be a
+# program that reads the data.
 
 _NAMES = re.compile(
     "amp|claude|cline|codex|copilot|crush|cursor|droid|gemini|goose|jetbrains|junie|kiro|opencode"
     "|qwen|roo|vscode|windsurf|zed"
 )
-"""Words in the names by which agents' hosts call themselves (`clientInfo.name`)."""
+"""Words in the names of agents' hosts (`clientInfo.name`)."""
 
 
 def reads_text_only(client: str) -> bool:
-    """Tell whether a client of that name shows its model what it is given, so that once is enough.
-    Its tools then have no output schema, which would promise the data."""
+    """Return whether a client with this name needs only the text. Its tools are then listed without
+    an output schema, which would promise the data."""
     words = re.split(r"[^a-z0-9]+", client.lower().replace("visual studio code", "vscode"))
     return any(map(_NAMES.fullmatch, words))
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools that are served, by their names. Who goes through it finds those of pages only
-    once pages are begun in one of the projects: each `tools/list` looks again."""
+    """The names of the served tools. Iterating includes tools for pages only if one of the projects
+    has pages; each `tools/list` checks again."""
 
     everywhere: tuple[str, ...]
     with_pages: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Offer:
 
     @property
     def callable(self) -> tuple[str, ...]:
-        """All that are ever listed: a call without pages says how they are begun."""
+        """The tools that may be listed. A call without pages returns how to set them up."""
         return self.with_pages or self.everywhere
 
 
@@ -83,11 +83,8 @@ _STATELESS_ONLY = ("server/discover",)
 def answer_listing(
     method: str, envelope: protocol.Envelope, tools: Iterable[str]
 ) -> Mapping[str, Any] | None:
-    """Answer a request that needs no project; None for other requests.
-
-    Raises:
-        ProtocolError: the revision that is spoken does not have the method.
-    """
+    """Answer a request that needs no project; return None for other requests. Raise ProtocolError
+    if the client's revision does not have the method."""
     if method == "initialize":
         return protocol.describe_server(envelope.revision)
     is_stateless = envelope.revision in protocol.STATELESS_REVISIONS
@@ -100,13 +97,13 @@ def answer_listing(
     if method == "tools/list":
         return list_tools(tools, envelope.client)
     if method == "prompts/list":
-        # Some hosts ask for them without looking, and take a refusal for a fault.
+        # Some hosts ask for prompts without checking, and treat a refusal as a fault.
         return {"prompts": []}
     return None
 
 
 def list_tools(names: Iterable[str], client: str) -> dict[str, Any]:
-    """List tools as `tools/list` shows them to a client of that name."""
+    """List tools as `tools/list` shows them to the client with this name."""
     rows = {row["name"]: row for row in json.loads(FILE.read_bytes())}
     chosen = [_find_row(name, rows) for name in names]
     if reads_text_only(client):
@@ -115,7 +112,7 @@ def list_tools(names: Iterable[str], client: str) -> dict[str, Any]:
 
 
 def _find_row(name: str, rows: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Find a tool's row; that of a name of another system is made from ours."""
+    """Find a tool's row; build it from ours for a name of another system."""
     if name in rows:
         return rows[name]
     from ctxmode.mcp.names import BY_NAME, describe  # noqa: PLC0415 - few ask for them
@@ -124,18 +121,18 @@ def _find_row(name: str, rows: Mapping[str, Mapping[str, Any]]) -> Mapping[str, 
 
 
 Observe = Callable[[str, str, float], None]
-"""Gets each answered call: the tool, "ok" or "error", and the seconds it took."""
+"""Receives each answered call: the tool, "ok" or "error", and its seconds."""
 
 
 class Server:
-    """What some clients are served of some projects: these tools, and what was kept."""
+    """A server of tools and stored resources of some projects."""
 
     def __init__(
         self, projects: Projects, offered: Iterable[str], observe: Observe | None = None
     ) -> None:
         self._projects = projects
         self._offered = frozenset(offered)
-        # Answers name our own tools, also to who knows them by the names of another system.
+        # Answers use our own tool names, also for clients that use another system's names.
         known = (names.BY_NAME.get(name) for name in self._offered)
         self._behind = frozenset(one.tool for one in known if one is not None)
         self._observe = observe
@@ -143,11 +140,8 @@ class Server:
     async def answer(
         self, conversation: Conversation, method: str, params: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Answer one request with its result, as the protocol has it.
-
-        Raises:
-            ProtocolError: the request itself is wrong, or the server has a defect.
-        """
+        """Answer one request with its result. Raise ProtocolError if the request is invalid, or the
+        server has a defect."""
         try:
             return await self._answer(conversation, method, params)
         except ProtocolError:
@@ -171,13 +165,13 @@ class Server:
         if method == "logging/setLevel":
             level = _require(params, "level", str)
             if level not in LEVELS:
-                raise ProtocolError(INVALID_PARAMS, f"level is one of {', '.join(LEVELS)}")
+                raise ProtocolError(INVALID_PARAMS, f"level must be one of {', '.join(LEVELS)}")
             self._projects.levels.set(conversation.owner, level)
             return {}
         raise ProtocolError(METHOD_NOT_FOUND, "Method not found", method)
 
     def forget_root(self) -> None:
-        """Ask the client anew for the folder that it works in, when it is next needed."""
+        """Forget the client's working folder; the next call that needs it asks again."""
         self._projects.root = None
 
     async def _call_tool(
@@ -188,7 +182,7 @@ class Server:
         answers = _require({"inputResponses": {}} | dict(params), "inputResponses", Mapping)
         if name not in self._offered | self._behind:
             known = ", ".join(sorted(self._offered, key=_order))
-            raise ProtocolError(INVALID_PARAMS, f"There is no tool {name!r}. Tools: {known}.")
+            raise ProtocolError(INVALID_PARAMS, f"Unknown tool {name!r}. Tools: {known}.")
         if known_name := names.BY_NAME.get(name):
             name, given = known_name.tool, known_name.translate(given)
         tool = tools.load(name)
@@ -230,7 +224,7 @@ class Server:
         given: Any,  # noqa: ANN401 - each tool's own arguments
         client: Client,
     ) -> Reply:
-        """Run a call under its deadline, and count what it cost."""
+        """Run a call under its deadline, and count its bytes."""
         deadline_s = tool.deadline_s(given)
         app: App | None = None
         try:
@@ -241,7 +235,7 @@ class Server:
             reply = _redact(reply)
         except trio.TooSlowError:
             reply = _fail(
-                f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less at once."
+                f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less in one call."
             )
         except Exception as raised:
             error = unwrap(raised)
@@ -257,7 +251,7 @@ class Server:
 
 
 def _order(name: str) -> tuple[int, str]:
-    """Place our own tools first, in their order."""
+    """Return a sort key: our own tools first, in their order."""
     known = name in tools.NAMES
     return (tools.NAMES.index(name) if known else len(tools.NAMES)), name
 

@@ -1,8 +1,8 @@
-"""Serves one client on stdin and stdout, one message a line, under trio.
+"""Server for one client on stdin and stdout, one message per line, with trio.
 
-What needs no project is answered at once, from data. All else waits until the rest of the program
-is loaded, which goes on beside: a host drops a server that takes long to answer `initialize`. The
-SDK's server takes 0.6 s to import, so it is used for HTTP alone.
+Requests that need no project are answered at once, from data. All others wait until the rest of the
+program is loaded in parallel, because hosts drop a server that is slow to answer `initialize`. The
+SDK's server takes 0.6 s to import, so it is used only for HTTP.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CANCEL_S_MAX = 1.0
 
 
 async def serve_stdio(config: Config, tools: Offer) -> None:
-    """Serve one client until stdin ends, or nobody reads stdout any more."""
+    """Serve one client until stdin ends, or stdout has no reader any more."""
     with _take_descriptors() as (source, sink):
         try:
             async with trio.open_nursery() as nursery:
@@ -57,7 +57,7 @@ async def serve_stdio(config: Config, tools: Offer) -> None:
 
 async def _open_server(config: Config, tools: Offer, connection: Connection) -> None:
     await trio.to_thread.run_sync(load_what_calls_need)
-    from ctxmode.mcp.client import open_projects  # noqa: PLC0415 - loaded by now
+    from ctxmode.mcp.client import open_projects  # noqa: PLC0415 - already loaded
     from ctxmode.mcp.server import Server  # noqa: PLC0415
 
     async with open_projects(config) as projects:
@@ -66,10 +66,10 @@ async def _open_server(config: Config, tools: Offer, connection: Connection) -> 
 
 
 def load_what_calls_need() -> None:
-    """Load what every call needs, and what the most frequent one needs besides."""
+    """Load the modules of every call, and those of the most frequent tool."""
     for name in ("ctxmode.mcp.server", "ctxmode.mcp.tools.execute"):
         importlib.import_module(name)
-    from ctxmode.mcp import conversation  # noqa: PLC0415 - loaded by now
+    from ctxmode.mcp import conversation  # noqa: PLC0415 - already loaded
 
     conversation.configure()
     command_line.resume_collection()
@@ -77,8 +77,8 @@ def load_what_calls_need() -> None:
 
 @contextmanager
 def _take_descriptors() -> Iterator[tuple[int, int]]:
-    """Take fds 0 and 1 out of everyone's reach; inside, fd 0 is the null device and fd 1 is stderr.
-    So nothing that others print reaches the protocol."""
+    """Move fds 0 and 1 to private ones, so that no other output reaches the protocol; inside, fd 0
+    is the null device and fd 1 is stderr."""
     source, sink = _take_descriptor(0, os.devnull), _take_descriptor(1, 2)
     try:
         yield source, sink
@@ -96,7 +96,7 @@ def _take_descriptor(fd: int, instead: str | int) -> int:
 
 
 class Connection:
-    """The one client of a server over stdio, and what is under way for it."""
+    """The only client of a server over stdio, with its running requests."""
 
     def __init__(self, sink: int, tools: Iterable[str], nursery: trio.Nursery) -> None:
         self._sink = sink
@@ -111,12 +111,12 @@ class Connection:
         self._numbers = count(1)
 
     def open(self, server: Server) -> None:
-        """Begin to answer what needs a project."""
+        """Start answering requests that need a project."""
         self._server = server
         self._opened.set()
 
     async def read(self, reader: protocol.LineReader) -> None:
-        """Take messages until there are no more."""
+        """Handle messages until the input ends."""
         while line := await reader.line():
             if line.strip():
                 await self._take(line)
@@ -145,8 +145,8 @@ class Connection:
             self._server.forget_root()
 
     async def _take_request(self, request: Request) -> None:
-        """Answer it now where that needs nothing else, so that answers keep their order; else in a
-        task of its own."""
+        """Answer a request at once if it needs no project, so that answers keep their order; else
+        in a separate task."""
         try:
             envelope = self._envelope_of(request)
             result = listing.answer_listing(request.method, envelope, self._tools)
@@ -156,7 +156,7 @@ class Connection:
         if result is not None:
             await self._answer(request, envelope, result)
         elif request.id in self._requests:
-            problem = f"a request with the id {request.id!r} is under way"
+            problem = f"a request with the id {request.id!r} is already running"
             refusal = ProtocolError(protocol.INVALID_REQUEST, problem)
             await self.write(pack_error(request.id, refusal))
         else:
@@ -205,11 +205,8 @@ class Connection:
         await self.write(pack({"jsonrpc": "2.0", "id": request.id, "result": whole}))
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Send the client a request and await its result.
-
-        Raises:
-            ProtocolError: the client refused.
-        """
+        """Send the client a request and await its result. Raise ProtocolError if the client
+        refused."""
         number = next(self._numbers)
         self._questions[number], answer = trio.open_memory_channel[Response](1)
         try:
@@ -232,9 +229,9 @@ class Connection:
         await self.write(pack({"jsonrpc": "2.0", "method": method, "params": params}))
 
     async def write(self, line: bytes) -> None:
-        """Write a whole line. A client that stopped reading ends the conversation instead of
-        holding it for ever: TooSlowError, or BrokenPipeError where it has left."""
-        # Waiting for a lock that is free would let other tasks run before the answer is out.
+        """Write a whole line. Raise TooSlowError if the client stopped reading, or BrokenPipeError
+        if it is gone; both end the conversation."""
+        # Awaiting a free lock would let other tasks run before the answer is written.
         try:
             self._writing.acquire_nowait()
         except trio.WouldBlock:
@@ -261,7 +258,7 @@ class _Exchange:
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         if self.envelope.revision in protocol.STATELESS_REVISIONS:
-            problem = f"revision {self.envelope.revision} has no requests of servers"
+            problem = f"revision {self.envelope.revision} has no server requests"
             raise ProtocolError(protocol.METHOD_NOT_FOUND, problem)
         return await self._connection.ask(method, params)
 

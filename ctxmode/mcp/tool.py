@@ -1,6 +1,6 @@
-"""A tool as it is called: its arguments, its deadline, and its function.
+"""Tools: their arguments, deadlines and functions.
 
-All of it but the function is a row of `tools/rows.toml`.
+Everything except the function is a row of `tools/rows.toml`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from ctxmode.operations.operation import Operation
 from executor import Caller, Limits, Request
 from executor.run import Answer
 
-# Clients send arrays as JSON text, one string where a list is meant, commands as bare strings,
-# and numbers and booleans as strings. All of that is understood; an unknown name is refused,
-# because a misspelt limit that is silently dropped would run without it.
+# Clients send arrays as JSON text, one string instead of a list, commands as bare strings, and
+# numbers and booleans as strings. All of this is accepted. An unknown name is refused, because a
+# misspelt limit must not be ignored silently.
 
 
 def read_list(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
@@ -46,7 +46,7 @@ def read_list(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
 
 
 def _label_commands(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
-    """Commands as objects with labels; one without a label is cmd_N."""
+    """Return commands as objects with labels; the default label is cmd_N."""
     if isinstance(value, str) and value.strip().startswith("{"):
         value = _read_object(value, [value])
     items = _read_named(value, "command")
@@ -63,7 +63,7 @@ def _label_commands(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
 
 
 def _read_named(value: Any, name: str) -> Any:  # noqa: ANN401 - whatever a client sent
-    """Return objects, from a list of them or of texts: a bare text is the field of that name."""
+    """Return objects, from a list of objects or texts; a text becomes the field `name`."""
     items = read_list(value)
     if not isinstance(items, list):
         return items
@@ -71,7 +71,7 @@ def _read_named(value: Any, name: str) -> Any:  # noqa: ANN401 - whatever a clie
 
 
 def _read_object(value: Any, otherwise: object = None) -> Any:  # noqa: ANN401 - as above
-    """Return an object, from its JSON text, too."""
+    """Return an object, from an object or its JSON text."""
     if not isinstance(value, str):
         return value
     try:
@@ -92,14 +92,14 @@ def _write_object(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
         return value
     try:
         return json.dumps(value, ensure_ascii=False)
-    except RecursionError:  # nested too deeply, so it is of no use
+    except RecursionError:  # nested too deeply
         return value
 
 
-# No half of a surrogate pair, which nothing can store; a query has more than spaces.
+# Text has no lone surrogate, which cannot be stored; a query has more than spaces.
 WHOLE_TEXT = r"\A[^\ud800-\udfff]*\Z"
 Query: TypeAlias = Annotated[str, Meta(max_length=2000, pattern=rf"\A(?=\s*\S){WHOLE_TEXT}")]
-Number: TypeAlias = Annotated[float, Meta(le=1e15)]  # neither infinite nor without a value
+Number: TypeAlias = Annotated[float, Meta(le=1e15)]  # neither infinite nor NaN
 TYPES: Mapping[str, Any] = {
     "text": str,
     "flag": bool,
@@ -120,7 +120,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "texts": read_list,
     "queries": read_list,
 }
-"""What makes of a value what its type takes: by `read` of a row, else by its type."""
+"""Functions that convert a client's value for its type: by `read` of a row, else by its type."""
 
 LIMITS = ("gt", "ge", "le", "min_length", "max_length")
 Given: TypeAlias = Any
@@ -138,11 +138,8 @@ class Arguments:
         self.required = [name for name, default in self._defaults.items() if default is ...]
 
     def validate(self, given: Mapping[str, Any]) -> Given:
-        """Read what a client sent.
-
-        Raises:
-            UsageError: it cannot be used; its message says why, name by name.
-        """
+        """Read what a client sent. Raise UsageError if arguments are invalid; the message has the
+        reason for each."""
         problems = {name: self._wording(name) for name in given if name not in self.rows}
         problems |= {name: "is required" for name in self.required if name not in given}
         found = dict(self._defaults)
@@ -164,7 +161,7 @@ class Arguments:
     def _wording(self, name: str) -> str:
         near = [word for word in _MEANT.get(name.lower(), ()) if word in self.rows]
         near += difflib.get_close_matches(name.lower(), self.rows, n=1)
-        return f"is unknown; did you mean {near[0]}?" if near else "is unknown; leave it out"
+        return f"is unknown; did you mean {near[0]}?" if near else "is unknown; remove it"
 
     def _list(self, problems: Mapping[str, str]) -> str:
         names = [f"{name}{'*' * (name in self.required)}" for name in self.rows]
@@ -175,7 +172,7 @@ class Arguments:
 
 
 def _find_default(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as the row has it
-    """Return the default of an argument; `...` where it is required."""
+    """Return the default of an argument; `...` if it is required."""
     return row.get("default", None if row.get("type", "").endswith("?") else ...)
 
 
@@ -192,7 +189,7 @@ def _build_type(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a type
             fields.append((name, _build_type(below), *([] if default is ... else [default])))
         wanted = list[msgspec.defstruct("Item", fields, forbid_unknown_fields=True)]  # type: ignore[misc]
     elif wanted == Number and "le" in limits:
-        wanted = float  # whose own bound is below that of numbers
+        wanted = float  # its own limit is below that of numbers
     elif wanted is str and "max_length" in limits:
         limits["pattern"] = WHOLE_TEXT
     if limits:
@@ -207,16 +204,16 @@ PLAIN_WORDS = {
 
 
 def _explain(said: str, row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return where below an argument a problem is, and the problem in plain words."""
+    """Return the path of a problem within an argument, and the problem in plain words."""
     problem, _, at = said.partition(" - at `$")
     below = re.sub(r"[\[\].]+", ".", at.rstrip("`")).rstrip(".")
     if field := re.fullmatch(r"Object (missing required|contains unknown) field `(.+)`", problem):
         is_missing = field[1].startswith("missing")
-        return f"{below}.{field[2]}", "is required" if is_missing else "is unknown; leave it out"
+        return f"{below}.{field[2]}", "is required" if is_missing else "is unknown; remove it"
     if problem.startswith("Invalid enum value"):
         return below, f"must be one of {', '.join(row['one_of'])}"
     if "matching regex" in problem:
-        return below, "must be text of Unicode's characters, and more than spaces"
+        return below, "must be valid Unicode text with more than spaces"
     for word, plain in PLAIN_WORDS.items():
         problem = problem.replace(word, plain)
     if length := re.fullmatch(r"must be (text|a list) of length (>=|<=) ([0-9]+)", problem):
@@ -226,7 +223,7 @@ def _explain(said: str, row: Mapping[str, Any]) -> tuple[str, str]:
     return below, problem
 
 
-# The names that other tools give to our arguments.
+# Names of our arguments in other tools.
 _MEANT = {
     "command": ("code", "commands"), "cmd": ("code", "commands"), "script": ("code",),
     "program": ("code",), "file": ("path",), "filename": ("path",), "directory": ("path", "cwd"),
@@ -237,15 +234,14 @@ _MEANT = {
 
 MILLISECONDS = 1000
 ANSWER_GRACE_S = 60.0
-"""What a run's tool call may take beyond the run's own deadline: queueing, keeping, indexing."""
+"""Seconds added to a run's own deadline for its tool call: queueing, storing, indexing."""
 
-FETCHING_S = 600.0
-"""What it may take beyond that to have packages at their first use."""
+FETCHING_S = 600.0  # further seconds for fetching packages at their first use
 
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """What a call is carried out on: the open project, and the client that asked."""
+    """The context of a call: the open project, the client and the offered tools."""
 
     app: App
     client: Client
@@ -253,22 +249,22 @@ class CallContext:
 
     @property
     def caller(self) -> Caller:
-        """Say who asks, as rules see it: with these tools, and a person who may be asked."""
+        """Return the caller for the rules: its tools, and how to ask the user for approval."""
         return Caller(self.tools, self.client.consent, self.client.preparing, self.client.holder)
 
     @property
     def caller_midway(self) -> Caller:
-        """Say the same for one of several programs, when others may have run already."""
+        """Return the caller for one of several programs; others may have run already."""
         return replace(self.caller, consent=partial(self.client.consent, may_restart=False))
 
     async def execute(self, request: Request) -> Answer:
-        """Run a program, with its output in the progress display."""
+        """Run a program; show its output in the progress display."""
         return await self.app.execute(
             request, on_output=self.client.take_output, caller=self.caller
         )
 
     async def perform(self, do: Operation, arguments: Mapping[str, Any]) -> operation.Answer:
-        """Do an operation in the name of the client's agent and its session."""
+        """Perform an operation as the client's agent and session."""
         from ctxmode.operations.facts import find_author  # noqa: PLC0415 - few tools load memory
         from ctxmode.operations.session_choice import list_owners  # noqa: PLC0415 - as above
 
@@ -285,10 +281,10 @@ class CallContext:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that is loaded.
+    """A loaded tool.
 
     Attributes:
-        deadline_s: the longest that a call with these arguments may take.
+        deadline_s: returns the time limit of a call with these arguments.
     """
 
     name: str
@@ -298,7 +294,7 @@ class Tool:
 
 
 def seconds(timeout_ms: float | None) -> float | None:
-    """Convert a client's milliseconds."""
+    """Convert a client's milliseconds to seconds."""
     return None if timeout_ms is None else timeout_ms / MILLISECONDS
 
 

@@ -1,1 +1,1 @@
-"""What the program does beside running code: keep, search, forget, count, log."""
+"""Operations other than running code: store, search, delete, count, log."""

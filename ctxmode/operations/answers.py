@@ -1,4 +1,4 @@
-"""What the front door's operations give back: frozen data with a JSON form, rendered elsewhere."""
+"""Results of searches, indexing and batches: frozen data with a JSON form."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """All queries' answers, in the order asked."""
+    """The answers to all queries, in their order."""
 
     queries: tuple[QueryResult, ...]
     notes: tuple[str, ...] = ()
-    # Of a search of all projects, by a passage's number: its project, or "" for the user's own
-    # store, and its source.
+    # For a search in all projects, by passage number: project ("" is the user's own store) and
+    # source.
     places: Mapping[int, tuple[str, Source]] | None = None
 
     @property
     def incomplete_sources(self) -> tuple[int, ...]:
-        """The sources of which some is still to be indexed, each once."""
+        """The sources that are not yet fully indexed, each once."""
         every = (one for result in self.queries for one in result.incomplete_sources)
         return tuple(dict.fromkeys(every))
 
 
 @dataclass(frozen=True, slots=True)
 class IndexAnswer:
-    """What became searchable, and what was left out and why."""
+    """Indexed content, and skipped files with reasons."""
 
-    source: str  # what finds it, where `labelled`; of a folder its path
+    source: str  # the label to search by, if `labelled`; for a folder its path
     files: int
     sections: int
     bytes: int
     labelled: bool = True
-    unchanged: int = 0  # this and the next three: files of an earlier pass
+    unchanged: int = 0  # this and the next three count files that were indexed before
     renamed: int = 0
     removed: int = 0
-    ignored: int = 0  # by git, and therefore forgotten
-    converted: str | None = None  # how the text was made from the bytes, such as `HTML to Markdown`
+    ignored: int = 0  # by git, and therefore removed from the index
+    converted: str | None = None  # conversion of the bytes to text, such as `HTML to Markdown`
     redactions: int = 0  # secrets that were not stored
     terms: tuple[str, ...] = ()  # words to search it for
-    skipped: Mapping[str, int] = field(default_factory=dict)  # how many, by reason
-    left_out: tuple[Mapping[str, str], ...] = ()  # the same, each with its path and reason
+    skipped: Mapping[str, int] = field(default_factory=dict)  # number of files by reason
+    left_out: tuple[Mapping[str, str], ...] = ()  # the same files, each with path and reason
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class BatchCommand:
-    """One command of a batch, and what came of it."""
+    """One command of a batch, and its result."""
 
-    label: str  # how the answer calls it
+    label: str  # its name in the answer
     command: str
-    answer: Answer | None = None  # None: its turn has not come
-    skipped: str = ""  # why it never came
+    answer: Answer | None = None  # None if it has not run
+    skipped: str = ""  # why it was not run
     language: str = "shell"
     packages: tuple[str, ...] = ()
 
@@ -69,7 +69,7 @@ class BatchCommand:
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """All commands in the order given, and what the queries found in their outputs."""
+    """The commands in the order given, and the passages that the queries found in their outputs."""
 
     commands: tuple[BatchCommand, ...]
     queries: tuple[QueryResult, ...] = ()

@@ -1,7 +1,7 @@
 """The audit log: one line of JSON for every verdict, with secrets masked and a bounded size.
 
-Callers write after they decide. A failed write never changes a decision; its reason comes back as
-text for the caller to pass on.
+Callers write after they decide. A failed write never changes a decision; its reason is returned
+as text for the caller to report.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 BYTES_MAX = 2 * 1024 * 1024
-"""Of one file: when it is full it becomes `.1`, and the one before that is dropped."""
+"""Size limit of one file. A full file is renamed to `.1`, replacing the previous `.1`."""
 
 EXCERPT_CHARS_MAX = 240
 SEARCHED_CHARS_MAX = 16 * 1024
-"""How much of a program is searched for secrets before it is cut to an excerpt."""
+"""Number of characters that are searched for secrets before the excerpt is cut."""
 
 FILE_NAME = "audit.jsonl"
 
@@ -36,8 +36,8 @@ StrPath = str | os.PathLike[str]
 def build_entry(
     surface: str, language: str, text: str, verdict: Mapping[str, Any], project: str
 ) -> dict[str, Any]:
-    """Build the entry for a verdict in its JSON form. `text` is what was judged. Its time is in
-    seconds since 1970; it names all rules that spoke."""
+    """Build the log entry of a verdict in its JSON form. `text` is the judged program. The entry
+    has the time in seconds since 1970 and all rules that matched."""
     rules = dict.fromkeys(str(match["rule_id"]) for match in verdict.get("matches", ()))
     decision = str(verdict["decision"])
     if "consent" in verdict:
@@ -63,8 +63,8 @@ def cut_excerpt(text: str) -> str:
 
 
 def write_entry(folder: StrPath, entry: Mapping[str, Any], *, wait: bool = True) -> str | None:
-    """Append an entry that its owner alone may read; return why that failed, or nothing. Without
-    `wait` it writes nothing and returns None while another process writes."""
+    """Append an entry to the log, which only its owner can read. Return the error message, empty on
+    success. Without `wait`, write nothing and return None while another process writes."""
     line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
     path = os.path.join(folder, FILE_NAME)
     try:
@@ -82,13 +82,13 @@ def write_entry(folder: StrPath, entry: Mapping[str, Any], *, wait: bool = True)
     except BlockingIOError:
         return None
     except OSError as error:
-        return f"the audit log {path} cannot be written: {error.strerror or error}"
+        return f"cannot write audit log {path}: {error.strerror or error}"
     return ""
 
 
 def read_entries(folder: StrPath) -> Iterator[Mapping[str, Any]]:
-    """Yield all entries that are kept, oldest first, without a line that a crash cut off; OSError
-    if they cannot be read."""
+    """Yield all stored entries, oldest first; skip lines that a crash cut off. Raise OSError if the
+    log cannot be read."""
     path = os.path.join(folder, FILE_NAME)
     for part in (_older(path), path):
         try:
@@ -110,7 +110,7 @@ def _older(path: str) -> str:
 
 
 def _open_locked(path: str, *, wait: bool = True) -> int:
-    """Open the file, locked against other writers, and make sure that it still bears the name."""
+    """Open the file, locked against other writers, and check that the path still refers to it."""
     lock = fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)
     while True:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -128,8 +128,8 @@ def _open_locked(path: str, *, wait: bool = True) -> int:
 
 
 async def log_verdict(config: Config, request: Request, answer: Answer) -> Answer:
-    """Write the verdict and the refusals to the audit log; a failure to write becomes a note of the
-    answer."""
+    """Write the verdict and the refusals to the audit log; add a note to the answer if that
+    fails."""
     import trio  # noqa: PLC0415 - hooks load this module
 
     verdict, refusals = answer.result.verdict, answer.result.refusals

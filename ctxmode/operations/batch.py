@@ -1,4 +1,4 @@
-"""Several commands in one request: side by side or in order, all of it under one deadline."""
+"""Batches: several commands in one request, in parallel or in order, under one deadline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from executor import Caller, Limits, Request
 from executor.run import Answer
 
 CONCURRENCY_MAX = 64
-# The share of the time that is kept for storing what the last commands printed, and for queries.
+# The share of the time that is reserved for storing the last outputs, and for queries.
 RESERVE_SHARE = 0.1
 RESERVE_S_MAX = 2.0
 USED_UP = "the batch's time was used up"
@@ -25,29 +25,30 @@ USED_UP = "the batch's time was used up"
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """Commands, and what to look for in what they print.
+    """Commands, and queries to search in their outputs.
 
-    Without `concurrency` two run for each processor under analyze, or as many as other machines
-    take; else one after the other, since the next may read what one wrote.
+    Without `concurrency`, profile analyze runs two commands for each processor, or as many as other
+    machines accept. Other profiles run one at a time, because a command may read the files of the
+    one before it.
     """
 
     commands: tuple[BatchCommand, ...]
     queries: tuple[str, ...] = ()
-    # For all of them together, with keeping and searching, but not for fetching their packages;
-    # a command whose turn comes later is not run.
+    # For all commands together, with storing and searching, without fetching their packages.
+    # Commands that have not started by then are not run.
     timeout_s: float | None = None
     concurrency: int | None = None
     cwd: str | None = None
-    scope: str = "batch"  # "batch" searches these outputs, "global" all that was kept
+    scope: str = "batch"  # "batch" searches these outputs, "global" the whole store
     profile: str = "analyze"
 
     @property
     def total_s(self) -> float:
-        """Return how long all of it may take."""
+        """Return the time limit of the whole batch."""
         return self.timeout_s if self.timeout_s is not None else Limits().wall_s
 
     def count_workers(self, at_once: int | None = None) -> int:
-        """Return how many commands run at once; `at_once` is what other machines take."""
+        """Return how many commands run at once; `at_once` is how many other machines accept."""
         usual = at_once or 2 * (os.cpu_count() or 1) if self.profile == "analyze" else 1
         return min(self.concurrency or usual, CONCURRENCY_MAX, len(self.commands))
 
@@ -60,9 +61,13 @@ async def run_batch(
     *,
     fetching: Caller | None = None,
 ) -> BatchAnswer:
-    """Run the commands, then search what they printed for the queries. A UsageError says which of
-    them cannot be run as asked; then none was. `fetching` is asked for consent to fetch packages,
-    before anything runs."""
+    """Run the commands, then search their outputs for the queries.
+
+    `fetching` approves fetching packages, before anything runs.
+
+    Raises:
+        UsageError: a command cannot be run as requested; none was run.
+    """
     for command in request.commands:
         await app.check(request_of(command, request, request.timeout_s), command.label)
     lacking = await _have_packages(app, request, fetching or caller or Caller())
@@ -90,8 +95,8 @@ async def run_batch(
 async def _have_packages(
     app: App, batch: BatchRequest, caller: Caller
 ) -> dict[tuple[str, tuple[str, ...]], ContextModeError]:
-    """Fetch what the commands import, and return why some cannot be had. A UsageError says which
-    command names no packages."""
+    """Fetch the packages of the commands; return the errors of those that cannot be fetched. Raise
+    UsageError if a command's package names are invalid."""
     lacking: dict[tuple[str, tuple[str, ...]], ContextModeError] = {}
     tried = set()
     for command in batch.commands:
@@ -115,8 +120,8 @@ async def run_commands(
     workers: int,
     on_progress: OnProgress = ignore_progress,
 ) -> tuple[BatchCommand, ...]:
-    """Run every command with `execute`, given the request and the label, so many at once; return
-    the answers in order. At the deadline, on trio's clock, whatever is not finished is given up."""
+    """Run every command with `execute(request, label)`, `workers` at once; return the answers in
+    order. At the deadline (trio's clock) unfinished commands are abandoned."""
 
     async def run(command: BatchCommand) -> BatchCommand:
         return await _run_one(command, batch, deadline, execute)
@@ -125,7 +130,7 @@ async def run_commands(
 
 
 def request_of(command: BatchCommand, batch: BatchRequest, timeout_s: float | None) -> Request:
-    """Build what is run for one command."""
+    """Build the run request of one command."""
     return Request(
         command.language,
         code=command.command,
@@ -133,7 +138,7 @@ def request_of(command: BatchCommand, batch: BatchRequest, timeout_s: float | No
         timeout_s=timeout_s,
         profile=batch.profile,
         packages=command.packages,
-        # A concurrency that was asked for outweighs the usual number of runs.
+        # A requested concurrency overrides the usual number of parallel runs.
         background=batch.concurrency is not None,
     )
 
@@ -151,8 +156,8 @@ async def _run_one(
     with trio.move_on_at(deadline):
         try:
             answer = await execute(request_of(command, batch, left_s), command.label)
-        except (ContextModeError, OSError) as error:  # the others' answers are not lost with it
+        except (ContextModeError, OSError) as error:  # the other commands' answers are kept
             return replace(command, skipped=str(error))
     if answer is None:
-        return replace(command, skipped=f"{USED_UP} before it was done")
+        return replace(command, skipped=f"{USED_UP} before it ended")
     return replace(command, answer=answer)

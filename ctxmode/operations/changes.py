@@ -1,10 +1,11 @@
-"""What runs changed and was kept for a person: listing, showing, applying and forgetting it."""
+"""Change sets held for review: listing, showing, applying and dropping them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from base.wording import inflect
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError, command, describe_empty, unknown_id
@@ -33,31 +34,31 @@ class ChangeSets:
         self._store = ChangeStore(config.state_dir / "changes")
 
     def list(self) -> Sequence[Kept]:
-        """List all that are kept, the latest first."""
+        """List all stored change sets, latest first."""
         return self._store.list(self._config.project)
 
     def get(self, identity: str) -> Kept:
-        """Find the change set of this id, or the only one that begins so. A UsageError says that
-        there is none, or that it is another project's."""
+        """Find the change set with this id, or the only one whose id begins with it. Raise
+        UsageError if it does not exist, or belongs to another project."""
         try:
             kept = self._store.get(identity)
         except UnknownChangesError as error:
             raise self._word_unknown(error, identity) from error
         if kept.project != self._config.project:
             raise UsageError(
-                f"{kept.id} was changed in {kept.project}", f"Add --project {kept.project}."
+                f"change set {kept.id} belongs to {kept.project}", f"Add --project {kept.project}."
             )
         return kept
 
     def _word_unknown(self, error: UnknownChangesError, identity: str) -> UsageError:
         found = [name for name in error.candidates if name.startswith(identity)]
-        if len(found) == 1:  # it is there, and another version wrote it
+        if len(found) == 1:  # another version wrote it
             return UsageError(str(error), "Open it with the version that stored it.")
         return unknown_id("change set", identity, found, is_empty=not self.list())
 
     def diff(self, kept: Kept, path: str | None) -> str:
-        """Build a unified diff against the project as it is now; a UsageError names a path that did
-        not change."""
+        """Build a unified diff against the current project; raise UsageError if `path` did not
+        change."""
         if path is not None:
             _check_paths(kept, [path])
         return "\n".join(self._store.diff(kept, path))
@@ -71,9 +72,12 @@ class ChangeSets:
         theirs: Sequence[str] = (),
         merge: bool = False,
     ) -> Commit:
-        """Apply all of a change set, or some of its paths and what is below them. UsageError: a
-        path did not change; ContextModeError: the project cannot be written, and nothing was
-        applied."""
+        """Apply all of a change set, or some of its paths and the files below them.
+
+        Raises:
+            UsageError: a path did not change.
+            ContextModeError: the project cannot be written; nothing was applied.
+        """
         _check_paths(kept, [*paths, *theirs])
         settings, _ = engine_settings(self._config)
         try:
@@ -81,21 +85,21 @@ class ChangeSets:
                 kept.id, paths, names=settings.names, dry_run=dry_run, theirs=theirs, merge=merge
             )
         except CommitError as error:
-            raise ContextModeError(f"nothing was applied: {error}", "Try again then.") from error
+            raise ContextModeError(f"nothing was applied: {error}", "Try again later.") from error
 
     def drop(self, kept: Kept) -> None:
-        """Forget a change set."""
+        """Drop a change set."""
         self._store.drop(kept.id)
 
 
 def _check_paths(kept: Kept, paths: Sequence[str]) -> None:
-    """Raise UsageError where a path names nothing that changed."""
+    """Raise UsageError if a path did not change."""
     known = {change.path for change in kept.changes} | {left.path for left in kept.left_out}
     for path in paths:
         if not find_paths(path.strip("/"), known):
             raise UsageError(
-                f"{path!r} is not among what {kept.id} changed",
-                f"List them: {command(f'changes show {kept.id}')}",
+                f"{path!r} is not in change set {kept.id}",
+                f"List its paths: {command(f'changes show {kept.id}')}",
             )
 
 
@@ -110,7 +114,7 @@ def list_text(kept: Sequence[Kept], now: float) -> str:
 
 
 def summary_text(kept: Kept) -> str:
-    """Say what one change set holds, and why each of its paths waits."""
+    """Describe one change set, and why each of its paths was held."""
     why = {left.path: left for left in kept.left_out}
     lines = [f"{kept.id}: {_counts(kept)}, {size(kept.size)}, by {kept.label}"]
     for change in kept.changes:
@@ -121,12 +125,13 @@ def summary_text(kept: Kept) -> str:
 
 
 def commit_text(done: Commit, *, dry_run: bool) -> str:
-    """Say what was applied, or would be, or why nothing was."""
+    """Describe what was applied, or would be, or why nothing was."""
     prevented = [left for left in done.left_out if left.kind in PREVENTING]
     if prevented:
         return "\n".join([f"{NOT_APPLIED}:", *map(_describe_left_out, prevented)])
     verb = "would apply" if dry_run else APPLIED
-    lines = [f"{verb} {len(done.changed)} changes", *(f"  {_line(c)}" for c in done.changed)]
+    changes = inflect(len(done.changed), "change")
+    lines = [f"{verb} {changes}", *(f"  {_line(c)}" for c in done.changed)]
     if done.left_out:
         lines += ["not applied:", *map(_describe_left_out, done.left_out)]
     return "\n".join(lines)
@@ -146,7 +151,7 @@ def to_json(kept: Kept) -> dict[str, Any]:
 
 
 def commit_json(done: Commit) -> dict[str, Any]:
-    """Build the JSON of what was applied, and what was not."""
+    """Build the JSON of the applied and the left-out changes."""
     return {
         "applied": [_change_json(change) for change in done.changed],
         "not_committed": [_build_left_out_json(left) for left in done.left_out],
@@ -175,8 +180,7 @@ def _describe_left_out(left: LeftOut) -> str:
 
 
 def _counts(kept: Kept) -> str:
-    count = len(kept.changes)
-    return f"{'staged' if kept.staged else 'held'}, {count} change{'s' * (count != 1)}"
+    return f"{'staged' if kept.staged else 'held'}, {inflect(len(kept.changes), 'change')}"
 
 
 def _line(change: Change) -> str:

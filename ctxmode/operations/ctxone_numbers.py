@@ -1,4 +1,4 @@
-"""Numbers of CTXone, and a recall as it answers it."""
+"""Numbers and recalls in CTXone's format."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from memory.facts import Recall, recall_json, recalling
 
 
 def counterfactual(sent_tokens: int, live_bytes: int) -> dict[str, Any]:
-    """Build what an answer would have taken had all live facts been sent, by both names."""
+    """Build the size of an answer with all live facts, under both names."""
     flat = -(-live_bytes // BYTES_PER_TOKEN)
     return recalling.counterfactual(sent_tokens, flat) | ctx_numbers(sent_tokens, flat)
 
 
 def ctx_numbers(sent: int, flat: int) -> dict[str, Any]:
-    """Build the three numbers by CTXone's names."""
+    """Build the three numbers under CTXone's names."""
     return {
         "ctx_tokens_sent": sent,
         "ctx_tokens_estimated_flat": flat,
@@ -24,7 +24,7 @@ def ctx_numbers(sent: int, flat: int) -> dict[str, Any]:
 
 
 def ctxone_json(found: Recall) -> dict[str, Any]:
-    """Build a recall as CTXone answers it. `pinned_count` are those that are shown."""
+    """Build a recall in CTXone's format. `pinned_count` counts the pinned facts that are shown."""
     rows = recall_json(found)["facts"]
     names = ("path", "title", "full_match", "pinned", "score")
     return {

@@ -1,4 +1,4 @@
-"""Opens what runs a project's programs: the engine, and what sends runs to other machines."""
+"""Opening of the engine that runs a project's programs, and of the fleet of other machines."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ async def open_engines(
     settings: Settings,
     keep_answer: Callable[[Request, Completed], Awaitable[object]],
 ) -> AsyncIterator[tuple[LocalEngine, Fleet | None]]:
-    """Open the engine of this machine, and what sends its runs to others where a cluster is set.
-    `keep_answer` takes what runs printed that nobody waits for any more."""
+    """Open this machine's engine, and the fleet that takes its runs if a cluster is configured.
+    `keep_answer` stores the output of runs that no caller waits for any more."""
     url = await trio.to_thread.run_sync(find_cluster_url, config)
     async with open_engine(
         project=config.project,
@@ -38,7 +38,7 @@ async def open_engines(
         if not url:
             yield engine, None
             return
-        from fleet import open_fleet  # noqa: PLC0415 - who sends nothing loads nothing
+        from fleet import open_fleet  # noqa: PLC0415 - only with a cluster
 
         cluster = await trio.to_thread.run_sync(load_cluster, config, url)
         folder = config.state_dir / "fleet"

@@ -1,4 +1,4 @@
-"""Facts: what is remembered, pinned, forgotten, recalled and looked at."""
+"""Actions on facts: remember, pin, forget, recall, search, list and show."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeAlias
 
+from base.wording import inflect
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, print_text
 from ctxmode.operations import facts, tasks
@@ -33,18 +34,18 @@ from memory.facts import (
 
 FactId: TypeAlias = Annotated[str, Arg(metavar="ID", name="id")]
 Branch: TypeAlias = Annotated[str, Arg("default: main", "NAME")]
-Why: TypeAlias = Annotated[str, Arg("for the ledger", "TEXT", ("--why", "--reason"))]
-Prefix: TypeAlias = Annotated[str, Arg("only below this path", "PATH")]
-Exact: TypeAlias = Annotated[bool, Arg("what holds it letter by letter")]
+Why: TypeAlias = Annotated[str, Arg("reason, for the ledger", "TEXT", ("--why", "--reason"))]
+Prefix: TypeAlias = Annotated[str, Arg("only facts below PATH", "PATH")]
+Exact: TypeAlias = Annotated[bool, Arg("match letter by letter")]
 LIMIT = 50
 LIMIT_MAX = 10_000
 RENAMED = {"is_pinned": "pinned", "is_unchanged": "unchanged", "fact_id": "id"}
-"""Fields that JSON has by another name."""
+"""Fields that have another name in JSON."""
 
 
 @contextmanager
 def open_facts(asker: Asker, to_write: str = "") -> Iterator[Memory]:
-    """Open the facts for whoever asks, who hears what is to be known of the files."""
+    """Open the facts for a caller, and show the caller the files' notices."""
     author = Author(asker.agent or facts.PERSON, asker.session)
     with facts.open_memory(asker.config, author, to_write=to_write) as memory:
         asker.tell(memory.notices)
@@ -52,13 +53,13 @@ def open_facts(asker: Asker, to_write: str = "") -> Iterator[Memory]:
 
 
 def describe(one: Any, *left_out: str) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
-    """Build what JSON has of a record, without some fields."""
+    """Build the JSON of a record, without some fields."""
     items = asdict(one).items()
     return {RENAMED.get(name, name): value for name, value in items if name not in left_out}
 
 
 def describe_fact(fact: Fact) -> dict[str, Any]:
-    """Build what JSON has of a fact."""
+    """Build the JSON of a fact."""
     return describe(fact, "seq", "sha256")
 
 
@@ -67,21 +68,21 @@ def remember_fact(
     text: Annotated[str, Arg("- is stdin", "TEXT", reads_stdin=True)],
     *,
     branch: Branch = "",
-    context: Annotated[str, Arg("its path is /memory/NAME/KEY (default general)", "NAME")]
+    context: Annotated[str, Arg("store as /memory/NAME/KEY (default: general)", "NAME")]
     = DEFAULT_CONTEXT,
-    key: Annotated[str, Arg("by which it is written again; or a whole path", "KEY")] = "",
-    title: Annotated[str, Arg("what it is about, in a line", "TEXT")] = "",
-    why: Annotated[str, Arg("why it is so, or was written", "TEXT")] = "",
-    ttl: Annotated[str, Arg("until it expires: 12h, 30d, 2w", "TIME")] = "",
-    supersedes: Annotated[str, Arg("the fact that it replaces", "ID")] = "",
-    source: Annotated[str, Arg("where it was read", "TEXT")] = "",
-    confidence: Annotated[float | str, Arg("high|medium|low, or 0 to 1 (default medium)", "HOW",
+    key: Annotated[str, Arg("key to replace the fact by later; or a whole path", "KEY")] = "",
+    title: Annotated[str, Arg("one-line title", "TEXT")] = "",
+    why: Annotated[str, Arg("reason for the fact", "TEXT")] = "",
+    ttl: Annotated[str, Arg("expire after TIME, such as 12h, 30d or 2w", "TIME")] = "",
+    supersedes: Annotated[str, Arg("replace fact ID", "ID")] = "",
+    source: Annotated[str, Arg("origin of the fact", "TEXT")] = "",
+    confidence: Annotated[float | str, Arg("high|medium|low, or 0 to 1 (default: medium)", "HOW",
                                            ("--confidence", "--importance", "-i"))] = "medium",
-    tags: Annotated[tuple[str, ...], Arg("may be said again", "WORD", ("--tag", "-t"))] = (),
-    category: Annotated[Category, Arg("what kind of write it is (default observe)")] = "observe",
-    scope: Annotated[Scope, Arg("whose it is (default project)")] = "project",
+    tags: Annotated[tuple[str, ...], Arg("add a tag; repeatable", "WORD", ("--tag", "-t"))] = (),
+    category: Annotated[Category, Arg("kind of write (default: observe)")] = "observe",
+    scope: Annotated[Scope, Arg("owner of the fact (default: project)")] = "project",
 ) -> Answer:  # fmt: skip
-    """Write a fact, in place of what its key has."""
+    """Write a fact, replacing the one with the same key."""
     config, on, is_path = asker.config, branch or MAIN, key.startswith("/")
     file, taken = None, 0
     if not asker.agent and category == "decide" and scope == "project":
@@ -112,22 +113,22 @@ def remember_fact(
         for one, overlap in written.similar
     ]
     data = describe(written, "similar") | {"similar": similar}
-    notices = [f"{taken} decisions were taken over from {DECISIONS}"] * bool(taken)
+    notices = [f"imported {inflect(taken, 'decision')} from {DECISIONS}"] * bool(taken)
     return Answer(data, fact_texts.written_text(written), notices)
 
 
 def pin_fact(asker: Asker, fact: FactId, *, branch: Branch = "", why: Why = "") -> Answer:
-    """Have each recall begin with a fact."""
+    """Pin a fact: each recall begins with it."""
     with open_facts(asker) as memory:
         found = memory.pin(fact, branch=branch or MAIN, why=why)
     return _answer_changed(found, "is pinned: each recall begins with it", pinned=True)
 
 
 def unpin_fact(asker: Asker, fact: FactId, *, branch: Branch = "", why: Why = "") -> Answer:
-    """Undo pin."""
+    """Unpin a fact."""
     with open_facts(asker) as memory:
         found = memory.unpin(fact, branch=branch or MAIN, why=why)
-    return _answer_changed(found, "is pinned no more", pinned=False)
+    return _answer_changed(found, "is no longer pinned", pinned=False)
 
 
 def _answer_changed(fact: Fact, said: str, **more: bool) -> Answer:
@@ -140,13 +141,13 @@ def forget_fact(
     *,
     branch: Branch = "",
     why: Why = "",
-    erase: Annotated[bool, Arg("take its text out of the history, too")] = False,
+    erase: Annotated[bool, Arg("also erase its text from the history")] = False,
 ) -> Answer:
     """Retract a fact; its history stays."""
     with open_facts(asker) as memory:
         if erase:
             erased = memory.erase(fact, why=why)
-            text = f"Erased {', '.join(erased.ids)}: no copy of its text is kept here."
+            text = f"Erased {', '.join(erased.ids)}: no copy of its text is stored here."
             return Answer(asdict(erased) | {"erased": True}, text)
         found = memory.forget(fact, branch=branch or MAIN, why=why)
     said = f"is forgotten at {found.path}; its history stays"
@@ -158,14 +159,14 @@ def recall_facts(
     query: Annotated[str, Arg(metavar="QUERY")] = "",
     *,
     branch: Branch = "",
-    budget: Annotated[int, Arg("how much the answer may take (default 1500)", "TOKENS")]
+    budget: Annotated[int, Arg("limit the answer to TOKENS (default: 1500)", "TOKENS")]
     = DEFAULT_BUDGET,
     exact: Exact = False,
-    scope: Annotated[Scope | Literal[""], Arg("only of this scope", "SCOPE")] = "",
+    scope: Annotated[Scope | Literal[""], Arg("only facts of SCOPE", "SCOPE")] = "",
     form: Annotated[Literal["ctxone"] | Literal[""],
                     Arg("JSON with CTXone's names and numbers", flags=("--format",))] = "",
 ) -> Answer:  # fmt: skip
-    """Show the pinned facts, and those that answer a query, within a budget."""
+    """Show the pinned facts, and those that match a query, within a budget."""
     with open_facts(asker) as memory:
         asked = RecallRequest(
             query=query,
@@ -195,11 +196,11 @@ def search_facts(
     branch: Branch = "",
     prefix: Prefix = "",
     exact: Exact = False,
-    limit: Annotated[int, Arg("default 50", "N")] = 0,
+    limit: Annotated[int, Arg("up to N facts (default: 50)", "N")] = 0,
 ) -> Answer:
-    """List the facts that answer a query, the best first, without a budget."""
+    """List the facts that match a query, best first, without a budget."""
     if not query.strip():
-        raise UsageError("a search for nothing", "Name some words, or use list.")
+        raise UsageError("the query is empty", "Give some words, or use list.")
     most = check_limit(limit) or LIMIT
     with open_facts(asker) as memory:
         found = memory.search(
@@ -217,29 +218,29 @@ def list_facts(
     *,
     branch: Branch = "",
     prefix: Prefix = "",
-    limit: Annotated[int, Arg("default 10000", "N")] = 0,
-    expired: Annotated[bool, Arg("those whose time is over")] = False,
+    limit: Annotated[int, Arg("up to N facts (default: 10000)", "N")] = 0,
+    expired: Annotated[bool, Arg("expired facts")] = False,
 ) -> Answer:
-    """List what stands, by path."""
+    """List current facts, by path."""
     most = check_limit(limit) or LIMIT_MAX
     with open_facts(asker) as memory:
         found = memory.list(prefix=prefix, branch=branch or MAIN, is_expired=expired)
     data = {"facts": [describe_fact(one) for one in found[:most]], "total": len(found)}
     text = fact_texts.list_text(found[:most])
     if most < len(found):
-        text += f"\n{most} of {len(found)} are shown; a prefix chooses."
+        text += f"\nShowing {most} of {len(found)}. Choose with a prefix."
     return Answer(data, text)
 
 
 def show_fact(asker: Asker, fact: FactId, *, branch: Branch = "") -> Answer:
-    """Show one fact with all that is known of it."""
+    """Show one fact with all its fields."""
     with open_facts(asker) as memory:
         found = memory.find(fact, branch=branch or MAIN)
     return Answer(describe_fact(found), fact_texts.fact_text(found))
 
 
 def show_stats(asker: Asker) -> Answer:
-    """Show what was recalled, and what all facts would have taken."""
+    """Show recalled tokens, and the tokens of all facts for comparison."""
     measured = facts.read_stats(asker.config)
     would = counterfactual(measured["recalled_tokens"], measured["live_bytes"])
     data = {"measured": measured, "counterfactual": would}
@@ -247,7 +248,7 @@ def show_stats(asker: Asker) -> Answer:
 
 
 def check_limit(limit: int) -> int:
-    """Return a limit that may be: 0 is the usual one."""
+    """Return a limit if it is valid: 0 means the default."""
     if not 0 <= limit <= LIMIT_MAX:
-        raise UsageError(f"a limit of {limit}", f"Give 1 to {LIMIT_MAX}.")
+        raise UsageError(f"invalid limit {limit}", f"Give 1 to {LIMIT_MAX:,}.")
     return limit

@@ -1,4 +1,4 @@
-"""Whole files of facts: prime, export, import, check, backup, snapshots, restore."""
+"""Actions on whole files of facts: prime, export, import, check, back up, restore."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from base.whole_files import new_file_mode, replace_file
+from base.wording import inflect
 from ctxmode.config.locations import prepare_storage
-from ctxmode.errors import ContextModeError, UsageError, why
+from ctxmode.errors import ContextModeError, UsageError, describe_empty, nothing_kept, why
 from ctxmode.launch import print_json
 from ctxmode.operations.fact_actions import Branch, open_facts
 from ctxmode.operations.facts import find_facts_file, name_restore, translate_fact_errors
@@ -20,7 +21,7 @@ from ctxmode.operations.mirroring import FACTS, USERS_FACTS, take_out
 from ctxmode.operations.operation import Answer, Arg, Asker, TextFile
 from ctxmode.operations.tasks import write_section
 from ctxmode.render import fact_texts
-from ctxmode.render.highlight import harmless, inflect
+from ctxmode.render.highlight import harmless
 from memory.facts import (
     MAIN,
     FactStore,
@@ -36,7 +37,7 @@ from memory.facts import (
 )
 
 Whose: TypeAlias = Annotated[
-    Literal["project", "user"], Arg("whose file of facts (default project)")
+    Literal["project", "user"], Arg("owner of the file of facts (default: project)")
 ]
 ExportForm: TypeAlias = Literal["json", "md", "claude-md", "decisions"]
 EXPORTS: Mapping[str, Callable[[FactStore, str], str]] = {
@@ -47,9 +48,7 @@ EXPORTS: Mapping[str, Callable[[FactStore, str], str]] = {
     "claude-md": export_claude_md,
     "decisions": export_decisions,
 }
-SECTIONS = ("claude-md", "decisions")
-"""The formats that are a part of a file that a person keeps."""
-
+SECTIONS = ("claude-md", "decisions")  # the formats that are one section of a file of the user
 PRIMED = ("added", "changed", "removed", "same")
 IMPORTED = ("added", "changed", "same", "left_out", "not_pinned")
 RESTORE_LAST = "context-mode memory restore --last"
@@ -60,10 +59,10 @@ def prime_facts(
     file: Annotated[TextFile, Arg("- is stdin", "FILE", name="text")],
     *,
     branch: Branch = "",
-    pin: Annotated[bool, Arg("each recall begins with them")] = False,
+    pin: Annotated[bool, Arg("pin the facts")] = False,
     source: Annotated[str, Arg("default: the file's name", "NAME")] = "",
 ) -> Answer:
-    """Write each section of a Markdown file as a fact, and keep them in step."""
+    """Write each section of a Markdown file as a fact, and update them when it is primed again."""
     with open_facts(asker, "project") as memory:
         primed = memory.prime(
             file.text,
@@ -81,14 +80,14 @@ def export_facts(
     asker: Asker,
     *,
     branch: Branch = "",
-    form: Annotated[ExportForm, Arg("default json", flags=("--format",))] = "json",
+    form: Annotated[ExportForm, Arg("default: json", flags=("--format",))] = "json",
     output: Annotated[str, Arg(
-        "a new file; of CLAUDE.md and DECISIONS.md only the section is replaced", "FILE",
+        "write to a new FILE; in CLAUDE.md and DECISIONS.md replace the section", "FILE",
         ("-o", "--output"),
     )] = "",
     scope: Whose = "project",
 ) -> Answer:  # fmt: skip
-    """Write what stands, as JSON, Markdown, or a section of CLAUDE.md or DECISIONS.md."""
+    """Write current facts, as JSON, Markdown, or a section of CLAUDE.md or DECISIONS.md."""
     with open_facts(asker) as memory:
         store, on = _require_store(memory, scope), branch or MAIN
         text = EXPORTS[form](store, on)
@@ -108,12 +107,13 @@ def import_file(
     *,
     branch: Branch = "",
     form: Annotated[Form | Literal[""], Arg(
-        "json, ctxone, claude-md, decisions; default: as its content looks", "FORM", ("--format",)
+        "json, ctxone, claude-md, decisions (default: detected)", "FORM", ("--format",)
     )] = "",
-    pins: Annotated[bool, Arg("pin what the file pins")] = False,
+    pins: Annotated[bool, Arg("pin the facts that the file pins")] = False,
     scope: Whose = "project",
 ) -> Answer:  # fmt: skip
     """Read facts from our JSON, CTXone's export, a CLAUDE.md or DECISIONS.md."""
+    _refuse_program(file.name, form)
     with open_facts(asker, scope) as memory:
         found = import_facts(
             _require_store(memory, scope),
@@ -128,34 +128,47 @@ def import_file(
     data = {name: list(getattr(found, name)) for name in IMPORTED}
     lines = [", ".join(f"{name.replace('_', ' ')} {len(data[name])}" for name in IMPORTED[:4])]
     if found.redactions:
-        lines.append(f"{inflect(found.redactions, 'secret')} left out of the texts")
+        lines.append(f"{inflect(found.redactions, 'secret')} redacted in the texts")
     if found.not_pinned:
-        lines.append(f"not pinned: {len(found.not_pinned)}; --pins pins what the file pins")
+        lines.append(f"not pinned: {len(found.not_pinned)}; pin them with --pins")
     lines += [f"left out: {one}" for one in found.left_out]
     all_data = {"form": found.form, **data, "redactions": found.redactions}
     return Answer(all_data, harmless("\n".join(lines)))
 
 
+def _refuse_program(name: str, form: str) -> None:
+    """Raise UsageError if a file's name is that of a program, and no form is given."""
+    from kb import detect_by_name  # noqa: PLC0415 - few import
+
+    kind, language = (None if form else detect_by_name(name)) or ("", None)
+    if kind == "code":
+        problem = f"cannot import {name}: it is a program ({language}), not a file of facts"
+        remedy = "Give an export in JSON, a CLAUDE.md or a DECISIONS.md; --format reads any file."
+        raise UsageError(problem, remedy)
+
+
 def check_facts(
     asker: Asker,
     *,
-    mend: Annotated[bool, Arg("make what stands anew from the ledger")] = False,
+    repair: Annotated[
+        bool, Arg("rebuild current facts from the ledger", flags=("--repair", "--mend"))
+    ] = False,
 ) -> Answer:
-    """Verify that what stands is what the ledger says."""
+    """Check that current facts match the ledger."""
     with open_facts(asker) as memory:
         found = memory.check()
         is_sound = not any(found.values())
-        left = memory.check(mend=True) if mend and not is_sound else found
+        left = memory.check(repair=True) if repair and not is_sound else found
         helps = [one.mended_by for one in memory.stores if left[str(one.path)]]
     problems = {path: list(problems) for path, problems in found.items()}
     is_mended = not is_sound and not any(left.values())
-    lines = [one for path, of in problems.items() for one in of or [f"{path} is sound."]]
+    lines = [one for path, of in problems.items() for one in of or [f"{path}: no problems found."]]
     if is_mended:
-        lines.append("All of this is put right.")
+        lines.append("All problems are fixed.")
     elif not is_sound:
-        lines += [f"Try: {one}" for one in ([RESTORE_LAST] if mend else helps)]
+        lines += [f"Try: {one}" for one in ([RESTORE_LAST] if repair else helps)]
     data = {"ok": is_sound, "mended": is_mended, "problems": problems}
-    text = "\n".join(lines) or "No fact is kept yet."
+    text = "\n".join(lines) or describe_empty("fact")
     return Answer(data, text, is_failure=not (is_sound or is_mended))
 
 
@@ -171,13 +184,13 @@ def back_up_facts(
             make_snapshot(store, target)
             size = target.stat().st_size
         except OSError as error:
-            problem = f"{target} cannot be written: {why(error)}"
-            raise ContextModeError(problem, "Give another place.") from error
+            problem = f"cannot write {target}: {why(error)}"
+            raise ContextModeError(problem, "Give another file.") from error
     return _answer_written(target, size)
 
 
 def list_snapshots(asker: Asker, *, scope: Whose = "project") -> Answer:
-    """List the daily copies, and the files that restores replaced."""
+    """List the daily copies, and files that a restore replaced."""
     path = find_facts_file(asker.config, scope)
     found = restoring.describe_snapshots(path)
     data = {"path": str(path), "snapshots": [asdict(one) for one in found]}
@@ -187,13 +200,13 @@ def list_snapshots(asker: Asker, *, scope: Whose = "project") -> Answer:
 def restore_facts(
     asker: Asker,
     snapshot: Annotated[str, Arg(
-        "a name that snapshots lists, or a file that backup made", "SNAPSHOT", one_of="snapshot"
+        "a name from snapshots, or a file written by backup", "SNAPSHOT", one_of="snapshot"
     )] = "",
     *,
-    last: Annotated[bool, Arg("the newest daily copy that is sound", one_of="snapshot")] = False,
+    last: Annotated[bool, Arg("use the newest undamaged daily copy", one_of="snapshot")] = False,
     scope: Whose = "project",
 ) -> Answer:  # fmt: skip
-    """Put a copy in the place of the file of facts, which is kept."""
+    """Replace the file of facts with a copy; the replaced file is kept."""
     config = asker.config
     path = find_facts_file(config, scope)
     passed: tuple[restoring.Snapshot, ...] = ()
@@ -202,7 +215,7 @@ def restore_facts(
             chosen, passed = restoring.find_last_sound(path)
         else:
             chosen = restoring.find_snapshot(path, snapshot)
-        prepare_storage(config)  # a backup may be what a new machine begins with
+        prepare_storage(config)  # a new machine may start from a backup
         restored = restoring.restore(path, chosen)
     take_out(config, (USERS_FACTS if scope == "user" else FACTS,), is_everywhere=True)
     data: dict[str, Any] = {"passed_over": [asdict(one) for one in passed], **asdict(restored)}
@@ -212,19 +225,19 @@ def restore_facts(
 def _require_store(memory: Memory, scope: str) -> FactStore:
     store = memory.user if scope == "user" else memory.project
     if store is None:
-        raise UsageError("nothing is remembered yet", "Write a fact first.")
+        raise nothing_kept("fact")
     return store
 
 
 def _require_new(target: Path) -> None:
     if not target.parent.is_dir():
-        raise UsageError(f"{target.parent} is no folder", "Give a place that exists.")
+        raise UsageError(f"cannot write {target}: no folder {target.parent}", "Create it first.")
     if os.path.lexists(target):
-        raise UsageError(f"{target} exists", "Give the name of a new file.")
+        raise UsageError(f"{target} already exists", "Give the name of a new file.")
 
 
 def _write(target: Path, text: str, *, is_section: bool) -> int:
-    """Write a new file, or the section of one that may be there; return its size."""
+    """Write a new file, or the section of one that may exist; return its size."""
     try:
         if is_section and target.parent.is_dir():
             return write_section(target, text)
@@ -234,8 +247,8 @@ def _write(target: Path, text: str, *, is_section: bool) -> int:
         return len(data)
     except (OSError, ValueError, RuntimeError) as error:
         raise ContextModeError(
-            f"{target} cannot be written: {why(error) if isinstance(error, OSError) else error}",
-            "Give another place.",
+            f"cannot write {target}: {why(error) if isinstance(error, OSError) else error}",
+            "Give another file.",
         ) from error
 
 

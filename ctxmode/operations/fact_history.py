@@ -1,4 +1,4 @@
-"""Histories of facts: who wrote what, and branches, which are compared and merged."""
+"""History of facts: authors of changes, and branches with comparison and merging."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Annotated, Any, TypeAlias
 
+from base.wording import list_choices
 from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError
 from ctxmode.operations import facts
@@ -42,7 +43,7 @@ BranchName: TypeAlias = Annotated[str, Arg(metavar="NAME")]
 
 
 def blame_fact(asker: Asker, fact: FactId, *, branch: Branch = "") -> Answer:
-    """Show who wrote a fact when and why, the latest first."""
+    """Show who wrote a fact, when and why, latest first."""
     with open_facts(asker) as memory:
         changes = memory.blame(fact, branch=branch or MAIN)
     data = {"path": changes[0].path if changes else fact, **_describe_changes(changes)}
@@ -50,12 +51,12 @@ def blame_fact(asker: Asker, fact: FactId, *, branch: Branch = "") -> Answer:
 
 
 def trace_fact(asker: Asker, query: str, *, branch: Branch = "") -> Answer:
-    """Show who wrote the fact that answers a query best."""
+    """Show who wrote the fact that best matches a query."""
     with open_facts(asker) as memory:
         found = memory.search(query, branch=branch or MAIN, limit=1)
         if not found:
             raise UnknownFactError(
-                f"no fact answers {query[:80]!r}",
+                f"no fact matches {query[:80]!r}",
                 "List them: context-mode memory list",
             )
     return blame_fact(asker, found[0][0].path, branch=branch)
@@ -66,9 +67,9 @@ def list_changes(
     *,
     branch: Branch = "",
     prefix: Prefix = "",
-    limit: Annotated[int, Arg("default 20", "N")] = 0,
+    limit: Annotated[int, Arg("up to N changes (default: 20)", "N")] = 0,
 ) -> Answer:
-    """List what was written, the latest first."""
+    """List changes of facts, latest first."""
     most = check_limit(limit) or LOG_LIMIT
     with open_facts(asker) as memory:
         changes = memory.log(branch=branch, prefix=prefix, limit=most)
@@ -80,21 +81,20 @@ def _describe_changes(changes: list[Change]) -> dict[str, Any]:
 
 
 TAIL_EVERY_S = 0.5
-FRESH_S = 2.0
-"""For so long after a write a file is looked into again: its time has no finer steps."""
+FRESH_S = 2.0  # seconds after a write in which a file is read again: its mtime has no finer steps
 
 
 def follow_changes(asker: Asker, *, branch: Branch = "") -> Iterator[Answer]:
-    """Show what is written from now on, until it is interrupted."""
+    """Show changes from now on, until interrupted."""
     with open_facts(asker) as memory:
-        memory.log(branch=branch, limit=1)  # says that there is no such branch
+        memory.log(branch=branch, limit=1)  # raises an error if the branch is unknown
         _, marks = memory.log_after({})
-    asker.tell(["showing what is written from now on, until it is interrupted"])
+    asker.tell(["showing changes from now on, until interrupted"])
     seen: tuple[Any, ...] = ()
     while True:
         files = _look_at(asker.config)
         if files != seen:
-            # Opened again each time: what has the files open keeps them from being restored.
+            # Opened again each time, because open files cannot be restored.
             with facts.open_memory(asker.config) as memory:
                 changes, marks = memory.log_after(marks, branch=branch)
             for change in changes:
@@ -105,7 +105,7 @@ def follow_changes(asker: Asker, *, branch: Branch = "") -> Iterator[Answer]:
 
 
 def _look_at(config: Config) -> tuple[Any, ...]:
-    """Describe the files of facts and their logs, so that a change of them is seen."""
+    """Describe the files of facts and their logs, to detect changes."""
     found: list[Any] = []
     for path in (config.facts_file, config.users_facts_file):
         for part in (path, path.with_name(f"{path.name}-wal")):
@@ -121,12 +121,12 @@ def keep_branches(
     asker: Asker,
     name: BranchName = "",
     *,
-    base: Annotated[str, Arg("what it begins from (default main)", "NAME", ("--from",))] = MAIN,
-    drop: Annotated[bool, Arg("it takes no more writes")] = False,
+    base: Annotated[str, Arg("start from branch NAME (default: main)", "NAME", ("--from",))] = MAIN,
+    drop: Annotated[bool, Arg("drop the branch: it accepts no more writes")] = False,
 ) -> Answer:
-    """List the branches, begin one, or drop one."""
+    """List branches, or create or drop one."""
     if drop and not name:
-        raise UsageError("no branch is named", "Name the one to drop.")
+        raise UsageError("--drop: missing branch", "Name the branch to drop.")
     if name and not drop:
         return begin_branch(asker, name, base=base)
     with open_facts(asker, "project") as memory:
@@ -140,17 +140,17 @@ def keep_branches(
 
 
 def begin_branch(asker: Asker, name: str, *, base: str = MAIN) -> Answer:
-    """Begin a branch."""
+    """Create a branch."""
     with open_facts(asker, "project") as memory:
         made = create_branch(_find_project(memory), name, parent=base, author=memory.author)
     data = {"name": made.name, "parent": made.parent, "state": made.state}
-    return Answer(data, f"{made.name} begins from {made.parent}.")
+    return Answer(data, f"Created branch {made.name} from {made.parent}.")
 
 
 def diff_branches(
     asker: Asker, a: Annotated[str, Arg(metavar="A")], b: Annotated[str, Arg(metavar="B")]
 ) -> Answer:
-    """Show where two branches differ, path by path."""
+    """Show the differences of two branches, by path."""
     _require_name("diff", b)
     with open_facts(asker, "project") as memory:
         found = compare_branches(_find_project(memory), a, b)
@@ -167,10 +167,10 @@ def merge_branches(
     *,
     into: Annotated[str, Arg("default: main", "NAME")] = MAIN,
     take: Annotated[tuple[str, ...], Arg(
-        "in conflicts: ours, theirs, or PATH=ours; may be said again", "SIDE"
+        "resolve conflicts: ours, theirs, or PATH=ours; repeatable", "SIDE"
     )] = (),
 ) -> Answer:  # fmt: skip
-    """Take over what a branch changed; with conflicts nothing."""
+    """Merge the changes of a branch; nothing if there are conflicts."""
     _require_name("merge", name)
     sides = _read_sides(take)
     with open_facts(asker, "project") as memory:
@@ -186,17 +186,16 @@ def merge_branches(
 
 def _require_name(action: str, branch: str) -> None:
     if not branch:
-        raise UsageError(f"{action} names no branch", "Give the branch's name as the id.")
+        raise UsageError(f"{action}: missing branch", "Give the branch's name as the id.")
 
 
 def _read_sides(given: tuple[str, ...]) -> dict[str, Any]:
-    """Read whose value a path in conflict gets: ours, theirs, or PATH=ours."""
+    """Read which side resolves a conflict: ours, theirs, or PATH=ours."""
     take = {}
     for one in given:
         path, _, side = one.rpartition("=")
         if side not in SIDES:
-            problem = f"{side[:40]!r} is no side of a conflict"
-            raise UsageError(problem, f"Give one of {', '.join(SIDES)}.")
+            raise UsageError(f"invalid side {side[:40]!r}", list_choices(side, SIDES))
         take[path or ALL] = side
     return take
 

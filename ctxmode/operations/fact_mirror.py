@@ -1,5 +1,5 @@
-"""Facts in the one search: what stands on "main" is a source of origin `memory` each, and what it
-replaced an older version of that source."""
+"""Facts in the search index: each current fact of "main" is a source of origin `memory`; replaced
+facts are older versions of that source."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 def follow(
     path: Path, store: kb.Store, seen: str, deadline: float, *, name: str, prefix: str
 ) -> int:
-    """Index what changed in a file of facts since the mark `seen`, until all is or the clock passes
-    `deadline`; return how much is left. The labels of the mirror `name` begin with `prefix`.
+    """Index changes in a file of facts since the mark `seen`, until all are indexed or the clock
+    passes `deadline`; return how many are left. Labels of the mirror `name` begin with `prefix`.
 
     Raises:
         sqlite3.Error, kb.StoreError: one of the files cannot be read or written.
@@ -64,13 +64,13 @@ def _follow_news(
 def _compare_all(
     db: sqlite3.Connection, store: kb.Store, seen: str, deadline: float, name: str, prefix: str
 ) -> int | None:
-    """Make all sources what the file has, first of all those that are to go."""
+    """Make all sources match the file; remove sources first."""
     mark = reading.read_mark(db)
     standing = reading.list_standing(db, now=time.time())
     labels = {prefix + path for path in standing}
     there = mirrors.read_digests(store, kb.Origin.MEMORY, f"{prefix}/")
     gone: list[Mirrored] = [(label, kb.Origin.MEMORY, ()) for label in there if label not in labels]
-    # Texts that were erased before they stood no more are in older versions.
+    # Older versions may contain texts that were erased before they were replaced.
     standing.sort(key=lambda path: prefix + path not in there)
     return mirrors.follow_in_batches(
         store,
@@ -98,7 +98,7 @@ def _list_wanted(db: sqlite3.Connection, paths: Sequence[str], prefix: str) -> l
 
 
 def _make_version(label: str, fact: Fact) -> Version:
-    """Make the source of a fact: its title where the text does not begin so, and its tags."""
+    """Make the source of a fact: its title, unless the text begins with it; its text; its tags."""
     lines = [fact.text]
     if fact.title and not fact.text.lstrip("# ").startswith(fact.title):
         lines = [fact.title, "", fact.text]
@@ -109,7 +109,7 @@ def _make_version(label: str, fact: Fact) -> Version:
         kb.Origin.MEMORY,
         kind="text",
         ttl_s=None if fact.expires_at is None else max(fact.expires_at - time.time(), 0.0),
-        pinned=True,  # no quota takes what is remembered out of the search
+        pinned=True,  # quotas do not remove facts from the search
         author=fact.agent,
         said_at=fact.at,
     )

@@ -1,4 +1,4 @@
-"""The facts of a project and of its user, open as one `Memory`: every skin opens it here."""
+"""Opening of the facts of a project and of its user as one `Memory`, for all interfaces."""
 
 from __future__ import annotations
 
@@ -27,21 +27,18 @@ from memory.facts import (
     read_mark,
 )
 
-PERSON = "user"
-"""The author's name of whoever types a command; no client may call itself by it."""
-
+PERSON = "user"  # the author name of the user who types a command; clients cannot use it
 STORE_WAIT_S = 0.25
-TOOL = "ctx_memory"
-"""The row of the usage table that has what was recalled, whoever asked."""
+TOOL = "ctx_memory"  # the row of the usage table that counts recalls of all callers
 
 
 class UnknownError(UsageError):
-    """No fact or branch is called so."""
+    """Unknown fact or branch."""
 
 
 @contextmanager
 def translate_fact_errors() -> Iterator[None]:
-    """Raise errors of the room of facts as errors of the front door."""
+    """Raise errors of `memory.facts` as errors of ctxmode."""
     try:
         yield
     except ClosedBranchError as error:
@@ -58,12 +55,12 @@ def translate_fact_errors() -> Iterator[None]:
 def open_memory(
     config: Config, author: Author | None = None, *, to_write: str = ""
 ) -> Iterator[Memory]:
-    """Open the files of facts that exist. `to_write` names the one that is made where it is
-    missing: "project" or "user".
+    """Open the files of facts that exist. `to_write` ("project" or "user") names the one to create
+    if it is missing.
 
     Raises:
         ContextModeError: a file cannot be opened.
-        UsageError: what was asked for is not there, or is not what it must be.
+        UsageError: the requested fact is missing or invalid.
     """
     if to_write:
         prepare_storage(config)
@@ -91,7 +88,7 @@ _Marks: TypeAlias = Mapping[str, str]
 
 
 def _read_marks(memory: Memory) -> _Marks:
-    """Read by file where its ledger stands; a file that cannot be read is left out."""
+    """Read the mark of each file's ledger; skip files that cannot be read."""
     marks: dict[str, str] = {}
     for store in memory.stores:
         with suppress(MemoryRoomError), store.database.reading() as db:
@@ -100,8 +97,8 @@ def _read_marks(memory: Memory) -> _Marks:
 
 
 def _find_gone(config: Config, memory: Memory, before: _Marks) -> Mapping[str, bool]:
-    """Find the files of which something was taken away or replaced, by the names of their mirrors;
-    and of each whether a text was erased."""
+    """Find the files in which facts were removed or replaced, by mirror name; the value is whether
+    a text was erased."""
     gone: dict[str, bool] = {}
     for store in memory.stores:
         path = str(store.path)
@@ -115,8 +112,8 @@ def _find_gone(config: Config, memory: Memory, before: _Marks) -> Mapping[str, b
 
 
 def _take_out(config: Config, gone: Mapping[str, bool]) -> None:
-    """Take what is gone out of the search: what the user's own file has erased, out of that of all
-    projects. Of what was only forgotten the next search takes care where it cannot be done now."""
+    """Remove facts from the search index; those erased in the user's own file, from the indexes of
+    all projects. If forgotten facts cannot be removed now, the next search does it."""
     from ctxmode.operations import mirroring  # noqa: PLC0415 - loads the kb
 
     for name, is_erased in gone.items():
@@ -130,7 +127,7 @@ def _take_out(config: Config, gone: Mapping[str, bool]) -> None:
 
 
 def name_restore(scope: str) -> str:
-    """Name the command that restores a file of facts: of the project, or of the user."""
+    """Return the command that restores a file of facts: the project's, or the user's."""
     return f"{RESTORE} --scope user" if scope == "user" else RESTORE
 
 
@@ -140,7 +137,7 @@ def find_facts_file(config: Config, scope: str) -> Path:
 
 
 def find_author(config: Config, client: str, owners: Sequence[str] = ()) -> Author:
-    """Name who writes for an MCP client: its agent, and that one's session where one is active."""
+    """Return the author for an MCP client: its agent, and that agent's session if one is active."""
     from ctxmode.hosts.agents import name_agent  # noqa: PLC0415 - a command has no client
 
     agent = name_agent(client)
@@ -150,7 +147,7 @@ def find_author(config: Config, client: str, owners: Sequence[str] = ()) -> Auth
 
 
 def _find_session(config: Config, agent: str, owners: Sequence[str]) -> str:
-    """Find the agent's one active session; empty where there is none, or several."""
+    """Find the agent's only active session; empty if none or several are active."""
     if not config.sessions_file.exists():
         return ""
     from ctxmode.operations.session_store import open_session_store  # noqa: PLC0415
@@ -168,7 +165,7 @@ def _find_session(config: Config, agent: str, owners: Sequence[str]) -> str:
 
 
 def count_recalled(config: Config, recalled_bytes: int) -> None:
-    """Count what was recalled beside a tool call, which the server counts itself."""
+    """Count a recall outside of tool calls, which the server counts itself."""
     from ctxmode.operations.usage import Counts, record  # noqa: PLC0415 - few recall
 
     counts = Counts(1, produced=recalled_bytes, returned=recalled_bytes)
@@ -177,8 +174,8 @@ def count_recalled(config: Config, recalled_bytes: int) -> None:
 
 
 def read_stats(config: Config) -> dict[str, int]:
-    """Measure what is remembered, from sums that each write keeps, and what was recalled. Tokens
-    are those of its bytes, by the estimate that claims the least."""
+    """Measure stored facts, from sums that each write updates, and recalls. Tokens are estimated
+    from bytes, with the estimate that claims least."""
     from ctxmode.operations.usage import read_rows  # noqa: PLC0415 - few ask
 
     counts = [_count(path) for path in (config.facts_file, config.users_facts_file)]

@@ -1,10 +1,10 @@
-"""All figures that are shown of tools and of sessions, each computed here alone.
+"""Figures of tools and sessions, each computed only here.
 
-Of our tools, measured in bytes:
+For our tools, measured in bytes:
   kept       produced - returned: what stayed out of the context, and can be searched
-  reduction  kept / produced, at least 0; None where nothing was produced
-So a search, which returns what was kept before, counts against what was kept; and indexing alone
-saves nothing. Of sessions, tokens that hosts report; None is not recorded. The two are never mixed.
+  reduction  kept / produced, at least 0; None if nothing was produced
+A search returns output that was kept before, so it reduces kept; indexing alone saves nothing.
+For sessions: tokens that hosts report; None means not recorded. The two are never mixed.
 A total is the sum of its parts.
 """
 
@@ -53,9 +53,9 @@ class ToolFigures:
     """The counts per tool, per day and per project."""
 
     tools: Mapping[str, Counts]
-    days: Mapping[int, Counts]  # by when it began, UTC, in seconds since the epoch
+    days: Mapping[int, Counts]  # by the start of the day (UTC), in seconds since the epoch
     projects: Mapping[str, Counts] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()  # of which projects there are none, and why
+    left_out: tuple[str, ...] = ()  # projects that could not be read, and why
 
     @property
     def total(self) -> Counts:
@@ -66,7 +66,7 @@ class ToolFigures:
         return estimate_tokens(self.total.kept)
 
     def to_json(self, *, with_days: bool = True) -> dict[str, Any]:
-        """Build what `context-mode kept stats --json` and `ctx_stats` show."""
+        """Build the JSON of `context-mode kept stats` and `ctx_stats`."""
         data: dict[str, Any] = {
             "tools": {tool: counts.to_json() for tool, counts in self.tools.items()},
             "total": self.total.to_json(),
@@ -83,23 +83,21 @@ class ToolFigures:
 
 
 def estimate_tokens(count: int) -> int:
-    """Estimate how many tokens so many bytes cost; below zero for bytes below zero."""
+    """Estimate the tokens of `count` bytes; negative if `count` is."""
     estimate = -(-abs(count) // BYTES_PER_TOKEN)
     return -estimate if count < 0 else estimate
 
 
 def read_tool_figures(config: Config, *, everywhere: bool = False) -> ToolFigures:
-    """Read what the project's calls produced and returned, or those of all projects.
-
-    Raises:
-        ContextModeError: the project's own counts cannot be read.
-    """
+    """Read the bytes that calls produced and returned, in the project or in all projects. Raise
+    ContextModeError if the project's own counts cannot be read."""
     if not everywhere:
         try:
             return sum_rows({"": read_rows(config.usage_file)})
         except sqlite3.Error as error:
             raise ContextModeError(
-                f"{config.usage_file}: {error}", "Remove that file to start counting anew."
+                f"cannot read {config.usage_file}: {error}",
+                "Remove that file to restart the counts.",
             ) from error
     files = sorted(config.usage_file.parent.glob(f"*{USAGE_SUFFIX}"))
     found: dict[Path, list[tuple[int, str, Counts]]] = {}
@@ -116,7 +114,7 @@ def read_tool_figures(config: Config, *, everywhere: bool = False) -> ToolFigure
 def sum_rows(
     rows: Mapping[str, Iterable[tuple[int, str, Counts]]], left_out: Sequence[str] = ()
 ) -> ToolFigures:
-    """Add up the calls of projects by tool, by day and by project, where they have names."""
+    """Add up calls by tool, by day and by named project."""
     tools: dict[str, Counts] = {}
     days: dict[int, Counts] = {}
     projects: dict[str, Counts] = {}
@@ -138,7 +136,7 @@ def build_stats_json(
     *,
     with_days: bool = True,
 ) -> dict[str, Any]:
-    """Build the data of `context-mode kept stats` and of `ctx_stats`."""
+    """Build the data of `context-mode kept stats` and `ctx_stats`."""
     return tools.to_json(with_days=with_days) | {
         "prewarmed": [asdict(one) for one in prewarmed],
         "on_disk": asdict(holdings),
@@ -147,7 +145,7 @@ def build_stats_json(
 
 @dataclass(frozen=True, slots=True)
 class TokenSum:
-    """Tokens of some responses, each kind None where none of them records it."""
+    """Tokens of some responses; a kind is None if no response records it."""
 
     key: str = ""
     responses: int = 0
@@ -156,11 +154,11 @@ class TokenSum:
     cache_read: int | None = None
     cache_write: int | None = None
     reasoning: int | None = None
-    cost: Decimal | None = None  # of what has a price
+    cost: Decimal | None = None  # of tokens that have a price
     no_price: frozenset[tuple[str, str]] = frozenset()  # models and kinds without a price
 
     def plus(self, other: TokenSum) -> TokenSum:
-        """Add up both, under this one's key."""
+        """Return the sum of both, with this one's key."""
         kinds = {kind: add_known(getattr(self, kind), getattr(other, kind)) for kind in KINDS}
         return TokenSum(
             self.key,
@@ -171,13 +169,13 @@ class TokenSum:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Build its data, named as the fields of a session are."""
+        """Build its data, with the field names of a session."""
         tokens = {f"{kind}_tokens": getattr(self, kind) for kind in KINDS}
         return {"responses": self.responses, **tokens}
 
 
 def add_known(a: Any, b: Any) -> Any:  # noqa: ANN401 - two of one type of number
-    """Add two numbers of which one or both may not be recorded."""
+    """Add two numbers; one or both may be None (not recorded)."""
     if a is None or b is None:
         return b if a is None else a
     return a + b
@@ -185,11 +183,11 @@ def add_known(a: Any, b: Any) -> Any:  # noqa: ANN401 - two of one type of numbe
 
 @dataclass(frozen=True, slots=True)
 class TokenFigures:
-    """What hosts report of sessions: tokens by one key, their total, how the sessions stand."""
+    """Token counts that hosts report: by one key, in total, and sessions by status and agent."""
 
     by: str
     rows: tuple[TokenSum, ...]
-    cache_read_share: float | None  # of all input whose host records what came from a cache
+    cache_read_share: float | None  # of input from hosts that record cache reads
     statuses: Mapping[str, int]
     agents: Mapping[str, int]
     has_prices: bool = False
@@ -200,7 +198,7 @@ class TokenFigures:
         return reduce(TokenSum.plus, self.rows, TokenSum())
 
     def to_json(self) -> dict[str, Any]:
-        """Build what `context-mode kept stats --tokens --json` shows."""
+        """Build the JSON of `context-mode kept stats --tokens`."""
         data: dict[str, Any] = {
             "by": self.by,
             "rows": [{self.by: row.key or None} | self._build_row(row) for row in self.rows],
@@ -220,7 +218,7 @@ class TokenFigures:
 
 
 def list_unpriced(figures: TokenFigures) -> list[tuple[str, list[str]]]:
-    """List the models whose tokens no cost holds, each with the kinds that lack a price."""
+    """List models that are missing from the cost, each with the token kinds without a price."""
     kinds: dict[str, list[str]] = {}
     for model, kind in sorted(figures.total.no_price):
         kinds.setdefault(model, []).append(kind)
@@ -230,7 +228,8 @@ def list_unpriced(figures: TokenFigures) -> list[tuple[str, list[str]]]:
 def read_token_figures(
     config: Config, prices: Prices, *, by: str = "model", everywhere: bool = False
 ) -> TokenFigures:
-    """Read the tokens of the project's sessions and the user's own, or of those of all projects."""
+    """Read the tokens of the project's and the user's own sessions, or of all projects'
+    sessions."""
 
     def look(db: sqlite3.Connection) -> tuple[list[TokenCount], list[tuple[str, str, Status]]]:
         return reading.read_token_counts(db), reading.read_states(db)
@@ -251,20 +250,20 @@ def read_token_figures(
 
 
 def sum_tokens(counts: Iterable[TokenCount], by: str, prices: Prices) -> tuple[TokenSum, ...]:
-    """Add up tokens by one of `TOKENS_BY`: days in order, others by how much they used."""
+    """Add up tokens by one of `TOKENS_BY`: days in order, other keys by usage."""
     sums: dict[str, TokenSum] = {}
     for count in counts:
         key = count.session_id if by == "session" else str(getattr(count, by))
         sums[key] = sums.get(key, TokenSum(key)).plus(_price(count, prices))
     if by == "day":
         return tuple(sorted(sums.values(), key=lambda row: (row.key == "", row.key)))
-    kinds = [kind for kind in KINDS if kind != "reasoning"]  # which is within output
+    kinds = [kind for kind in KINDS if kind != "reasoning"]  # reasoning is part of output
     rows = sorted(sums.values(), key=lambda row: row.key)
     return tuple(sorted(rows, key=lambda row: -sum(getattr(row, kind) or 0 for kind in kinds)))
 
 
 def _price(count: TokenCount, prices: Prices) -> TokenSum:
-    """Add the cost of tokens of one model; it has none where any kind of them has no price."""
+    """Add the cost of one model's tokens; None if any used kind has no price."""
     kinds = {kind: getattr(count, kind) for kind in KINDS}
     used = {kind: kinds[kind] for kind in PRICED if kinds[kind]}
     price = find_price(prices, count.model)
@@ -278,7 +277,7 @@ def _price(count: TokenCount, prices: Prices) -> TokenSum:
 
 
 def compute_cache_share(counts: Iterable[TokenCount]) -> float | None:
-    """Compute the share of input that was read from a cache; None where no host records that."""
+    """Compute the share of input that was read from a cache; None if no host records it."""
     recorded = [one for one in counts if one.cache_read is not None]
     read = sum(one.cache_read or 0 for one in recorded)
     whole = read + sum((one.input or 0) + (one.cache_write or 0) for one in recorded)
@@ -288,8 +287,8 @@ def compute_cache_share(counts: Iterable[TokenCount]) -> float | None:
 def read_tool_uses(
     config: Config, *, agent: str = "", everywhere: bool = False
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Count the calls of each tool over all sessions, or those of an agent; and say what could not
-    be read."""
+    """Count the calls of each tool in all sessions, or in an agent's; also return stores that could
+    not be read, with reasons."""
 
     def look(db: sqlite3.Connection) -> list[ToolCount]:
         return reading.read_tool_counts(db, agent=agent)
@@ -301,7 +300,8 @@ def read_tool_uses(
 def read_compactions(
     config: Config, *, agent: str = "", limit: int | None = 20, everywhere: bool = False
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Read where sessions were compacted, the latest first; and say what could not be read."""
+    """Read the compactions of sessions, latest first; also return stores that could not be read,
+    with reasons."""
 
     def look(db: sqlite3.Connection) -> list[dict[str, Any]]:
         return reading.read_all_compactions(db, agent=agent)
@@ -315,8 +315,7 @@ def read_compactions(
 def _once(
     lists: Iterable[Sequence[S]], name: Callable[[S], str] = operator.attrgetter("session_id")
 ) -> list[S]:
-    """Join what several stores hold; a session, by its name, that two of them hold counts as of
-    the first."""
+    """Join rows of several stores. A session that two stores have counts for the first."""
     joined: list[S] = []
     seen: set[str] = set()
     for of_store in lists:

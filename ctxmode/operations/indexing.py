@@ -1,4 +1,4 @@
-"""What `index` takes: content with a label, a file, or a folder of the project."""
+"""Indexing of content with a label, of a file, or of a folder of the project."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pathlib import Path
 import policy
 from base.plain_files import open_plain
 from base.secrets import is_secret_path
+from base.wording import inflect
 from ctxmode.config.locations import Config, refuse_folder
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.answers import IndexAnswer
@@ -42,26 +43,24 @@ from kb import watch as watch_folder
 TERMS_SHOWN = 12
 FOLDERS_REMEMBERED = 4096
 FILE_BYTES_MAX = 256 << 20
-"""Of one file that is named: it is read as a whole. Folders have a lower limit a file."""
+"""Size limit of one named file, which is read as a whole. Files of folders have a lower limit."""
 RENEWED_S = 0.3
 RENEWED_BYTES = 1 << 20
-"""Seconds and bytes that a search may spend on files that changed: as long as on what is mirrored,
-and about as many bytes as are indexed in that time."""
+"""Seconds and bytes that a search may spend on changed files: as long as on mirrored stores, and
+about as many bytes as are indexed in that time."""
 
-RENEWAL_WAIT_S = 0.25
-"""Seconds for which a search waits for another writer of the store."""
-
+RENEWAL_WAIT_S = 0.25  # seconds that a search waits for another writer of the store
 LIKE_SECRETS = "named like a file of secrets"
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """What to index; exactly one of `content` and `path` is given."""
+    """Content or path to index, exactly one of them, with options."""
 
     content: bytes | None = None
     path: str | None = None
-    source: str | None = None  # a label, which `content` needs
-    kind: str | None = None  # taken as said, where content or one file is indexed
+    source: str | None = None  # a label; required with `content`
+    kind: str | None = None  # used unchecked for content or one file
     language: str | None = None  # as `kind`
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -79,13 +78,17 @@ def index(
     request: IndexRequest,
     on_progress: OnProgress | None = None,
 ) -> IndexAnswer:
-    """Make it searchable. UsageError: the request, its path or a glob cannot be used;
-    ContextModeError: a rule denies reading the file."""
+    """Index the requested content, file or folder.
+
+    Raises:
+        UsageError: the request, its path or a glob is invalid.
+        ContextModeError: a rule denies reading the file.
+    """
     if (request.content is None) == (request.path is None):
         raise UsageError("give either content or a path", "A path may be a file or a folder.")
     for name, least in (("max_depth", 0), ("max_files", 1)):
         if (given := getattr(request, name)) is not None and given < least:
-            raise UsageError(f"{name} is {given}", f"Give {least} or more.")
+            raise UsageError(f"invalid {name} {given}", f"Give {least} or more.")
     if request.path is not None:
         path = _resolve(request.path, config.project)
         if path.is_dir():
@@ -100,23 +103,25 @@ def index(
         return _add_file(store, path, config, rules, request)
     assert request.content is not None
     if not request.source:
-        raise UsageError("content needs a source", "Name it, to find it by that label.")
+        raise UsageError("content needs a source", "Give a label to find it by.")
     return _answer_one(store, _add(store, request.source, request.content, request))
 
 
 def watch(
     store: Store, config: Config, rules: policy.Rules, request: IndexRequest, stop: threading.Event
 ) -> Iterator[IndexAnswer]:
-    """Index a folder, then whatever changes in it, until `stop` is set; a UsageError names a wrong
-    path or glob."""
+    """Index a folder, then its changes, until `stop` is set; raise UsageError for a bad path or
+    glob."""
     path = _resolve(request.path or ".", config.project)
     if not path.is_dir():
-        raise UsageError(f"{path} is a file", "Watch the folder that holds it.")
+        raise UsageError(f"cannot watch {path}: not a folder", "Watch the folder that contains it.")
     try:
         for report in watch_folder(store, path, _selection(request, rules), stop=stop):
             yield _answer_folder(report, config, request)
     except NotADirectoryError as error:
-        raise ContextModeError(f"{path} is gone", "Watch a folder that exists.") from error
+        raise ContextModeError(
+            f"folder {path} was removed", "Watch a folder that exists."
+        ) from error
 
 
 def _selection(request: IndexRequest, rules: policy.Rules) -> Selection:
@@ -132,51 +137,52 @@ def _selection(request: IndexRequest, rules: policy.Rules) -> Selection:
             allowed=lambda path: _find_refusal(path, rules, real_path),
         )
     except GlobError as error:
-        raise UsageError(str(error), "Globs are such as *.py, docs/** or *.{ts,tsx}.") from error
+        raise UsageError(str(error), "Give a glob such as *.py, docs/** or *.{ts,tsx}.") from error
 
 
 def _resolve(given: str, project: Path) -> Path:
     if "\0" in given:
-        raise UsageError("the path holds a NUL byte", "Leave it out.")
+        raise UsageError("the path contains a NUL byte", "Remove it.")
     if not is_utf8(given):
         raise UsageError("the path is not UTF-8", "Rename it, or index it from stdin.")
     try:
         path = (project / given).resolve(strict=True)
-    except (OSError, RuntimeError) as error:  # the latter of links in a circle
+    except (OSError, RuntimeError) as error:  # the latter for links in a circle
         raise UsageError(
-            f"{given!r} cannot be indexed: {why(error)}",
-            f"Paths are taken from the project {project}.",
+            f"cannot read {given}: {why(error)}",
+            f"Give a path relative to the project {project}.",
         ) from error
     if not path.is_relative_to(project):
         raise UsageError(
-            f"{given!r} lies outside the project {project}",
-            "Index what is in the project, or start in another one with --project.",
+            f"cannot index {given!r}: outside the project {project}",
+            "Give a path in the project, or choose another project with --project.",
         )
     if path == Path("/"):
-        raise refuse_folder(path, "it holds the whole system")
+        raise refuse_folder(path, "it contains the whole system")
     return path
 
 
 def _add_file(
     store: Store, path: Path, config: Config, rules: policy.Rules, request: IndexRequest
 ) -> IndexAnswer:
-    named = config.project / (request.path or ".")  # a link's own name says something, too
+    named = config.project / (request.path or ".")  # the name of a link counts, too
     if reason := _find_refusal(path, rules) or _find_refusal(named, rules):
         raise ContextModeError(f"{path.name} is not indexed: {reason}")
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise UsageError(
-                f"{path} is not a regular file", "Pipe in what it gives: index - --source LABEL"
+                f"cannot index {path}: not a regular file",
+                "Pipe in its content: index - --source LABEL",
             )
         with open_plain(path, config.project) as file:
             status = os.fstat(file.fileno())
             data = b"" if status.st_size > FILE_BYTES_MAX else file.read(FILE_BYTES_MAX)
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}", "Check its mode.") from error
+        raise UsageError(f"cannot read {path}: {why(error)}", "Check its mode.") from error
     if status.st_size > FILE_BYTES_MAX:
         raise UsageError(
             f"{path} is too large: {status.st_size:,} bytes, over {FILE_BYTES_MAX:,}",
-            "Have a program print the part that matters: what it prints is kept.",
+            "Run a program that prints the relevant part; its output is stored.",
         )
     label = request.source or str(path.relative_to(config.project))
     indexed = store.add(
@@ -203,9 +209,8 @@ def renew(
     *,
     bytes_max: int = RENEWED_BYTES,
 ) -> frozenset[int]:
-    """Index files again that changed since, in this order, as far as RENEWED_S and `bytes_max`
-    suffice and the rules for reading permit. Return the sources whose content is still the
-    file's."""
+    """Index changed files again, in this order, within RENEWED_S and `bytes_max`, if the read rules
+    allow it. Return the sources whose content still matches the file."""
     deadline = time.monotonic() + RENEWED_S
     same = set()
     for state in states:
@@ -232,8 +237,8 @@ def renew(
 def _read_again(
     state: FileState, config: Config, rules: policy.Rules, bytes_max: int
 ) -> tuple[bytes, os.stat_result] | None:
-    """Read a file that was indexed before; None if it may not be read, or a folder's index would
-    skip it now."""
+    """Read a file that was indexed before; None if rules deny it, or a folder's index would skip it
+    now."""
     path = Path(state.path)
     try:
         real = path.resolve(strict=True)
@@ -244,15 +249,15 @@ def _read_again(
         with open_plain(real, config.project) as file:
             status = os.fstat(file.fileno())
             data = b"" if status.st_size > bytes_max else file.read(status.st_size)
-    except (OSError, RuntimeError):  # the latter of links in a circle
+    except (OSError, RuntimeError):  # the latter for links in a circle
         return None
     skipped = status.st_size > bytes_max or (state.met and is_binary(data[:BINARY_SAMPLE]))
     return None if skipped else (data, status)
 
 
 def _build_spec(source: Source, state: FileState, status: os.stat_result) -> SourceSpec:
-    """Describe a file as it was when it was indexed. Of one that was named by itself, kind and
-    language may have been given: they stay."""
+    """Describe a file as it was indexed. Keep kind and language of a file that was named by itself,
+    because the user may have given them."""
     return SourceSpec(
         source.label,
         Origin.FILE,
@@ -278,9 +283,11 @@ def _add(store: Store, label: str, content: bytes, request: IndexRequest) -> Ind
 
 def _answer_folder(report: DirectoryReport, config: Config, request: IndexRequest) -> IndexAnswer:
     notes = ["the label is not used for a folder"] * bool(request.source)
-    notes += [f"only the first {request.max_files} files were taken"] * report.truncated
+    notes += [
+        f"indexed only the first {inflect(request.max_files or 0, 'file')}"
+    ] * report.truncated
     if request.include and not (report.changed or report.unchanged):
-        notes.append(f"No file that may be indexed fits {' or '.join(request.include)}.")
+        notes.append(f"No file that can be indexed matches {' or '.join(request.include)}.")
     below = report.root.relative_to(config.project)
     return IndexAnswer(
         source=str(below) if below.parts else str(config.project),
@@ -300,7 +307,7 @@ def _answer_folder(report: DirectoryReport, config: Config, request: IndexReques
 
 
 def _generalize(reason: str, why: Why) -> str:
-    """Return the reason without this file's own size."""
+    """Return the reason without the file's size."""
     return "too large" if why is Why.TOO_LARGE else reason
 
 
@@ -320,11 +327,11 @@ def _answer_one(store: Store, indexed: Indexed) -> IndexAnswer:
 def _remember_folders() -> Callable[[str], str]:
     """Return a `policy.real_path` that resolves each folder once.
 
-    Only for walks that follow no link: a folder that becomes one afterwards is not opened.
+    Only for walks that follow no links: a folder that becomes a link later is not opened.
     """
     real_folder = lru_cache(FOLDERS_REMEMBERED)(policy.real_path)
 
-    @lru_cache(1)  # it is asked for each path twice
+    @lru_cache(1)  # it is called twice for each path
     def real_path(path: str) -> str:
         folder, _, name = path.rpartition("/")
         if not folder or name in {"", ".", ".."} or os.path.islink(path):
@@ -337,8 +344,7 @@ def _remember_folders() -> Callable[[str], str]:
 def _find_refusal(
     path: Path, rules: policy.Rules, real_path: Callable[[str], str] = policy.real_path
 ) -> str | None:
-    """Say why this file may not be read, by its own name and what links lead to; None where it
-    may."""
+    """Return why this file may not be read, by its name and its real path; None if it may."""
     if any(map(is_secret_path, {str(path), real_path(str(path))})) and not path.is_dir():
         return LIKE_SECRETS
     verdict = policy.evaluate_read(str(path), rules, real_path=real_path)

@@ -1,6 +1,6 @@
-"""What is kept of one project, open: everything that needs its store and its rules, but no sandbox.
+"""The open store of one project: everything that needs its store and its rules, but no sandbox.
 
-Calls block; whoever serves others calls them in threads.
+Calls block; servers call them in threads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ctxmode.operations.stores import open_store
 from ctxmode.render.highlight import one_line, size
 from kb import CHANGED
 
-# A search loads nothing that indexes, explains or judges, so that it answers sooner.
+# A search does not load indexing, ranking explanations or rules, to answer sooner.
 if TYPE_CHECKING:
     import policy
     from ctxmode.operations.answers import IndexAnswer, SearchAnswer
@@ -35,56 +35,56 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PurgeRequest:
-    """Sources that fit every filter given."""
+    """The sources to purge: those that match every given filter."""
 
     source: str | None = None
     older_than_s: float | None = None
     kind: str | None = None
     session: str | None = None
     superseded: bool = False
-    pinned: bool = False  # pinned ones go, too
-    expired: bool = False  # without a filter: only those whose time is over
-    everything: bool = False  # no filter is given, and all are meant
+    pinned: bool = False  # also purge pinned sources
+    expired: bool = False  # without a filter: only expired sources
+    everything: bool = False  # all sources; excludes filters
 
     @property
     def filtered(self) -> bool:
-        """Tell whether it says which sources it means."""
+        """Return whether a filter is given."""
         given = (self.source, self.older_than_s, self.kind, self.session)
         return self.superseded or any(value is not None for value in given)
 
     def carry_out(self, store: kb.Store) -> kb.Purged:
-        """Forget them. A UsageError says that no source is meant, or that a filter stands beside
+        """Purge the sources; raise UsageError without a filter, or with both a filter and
         `everything`."""
         if self.source is not None and not self.source.strip():
-            raise UsageError("source is empty, which would be every source", "Name a part of one.")
+            raise UsageError(
+                "source is empty and would match all", "Give a part of a source's label."
+            )
         if self.everything and self.filtered:
-            raise UsageError("everything and a filter exclude each other", "Leave one of them out.")
+            raise UsageError("everything and a filter exclude each other", "Remove one of them.")
         if not (self.everything or self.filtered or self.expired):
             raise UsageError(
-                "purge of what?", "Name a source, a kind or an age, or say that all is meant."
+                "missing what to remove", "Give a source, a kind or an age, or choose everything."
             )
         return store.purge(**{k: v for k, v in asdict(self).items() if k != "expired"})
 
 
 SETTLING_S = 1.0
 QUEUE_S = 2.0
-"""Seconds for which a search may go on indexing the queue if nothing else does: a person waits for
-it, and several megabytes are indexed in that time."""
+"""Seconds that a search may index the queue if no other process does: the user waits for it, and
+several megabytes are indexed in that time."""
 
 QUEUE_STEP_BYTES = 512 * 1024
 QUEUE_WAIT_S = 0.25
-"""Bytes indexed between two looks at the clock, and seconds to wait for another writer."""
+"""Bytes indexed between two checks of the clock, and seconds to wait for another writer."""
 
 SHOWN_BYTES = 4 << 20
-"""Of a source that is shown alone so much is indexed again if it changed, as of a file of a
-folder."""
+"""Size limit for indexing a changed source again when it is shown: that of a file in a folder."""
 
-NAMED = 5
-"""How many sources a message names, where several or none are meant."""
+NAMED = 5  # maximum number of sources that a message names if several match
 
 
 class Library:
-    """Made by `open_library`, or around a store that is open already."""
+    """An open store with its rules, made by `open_library` or from an open store."""
 
     def __init__(
         self,
@@ -94,8 +94,8 @@ class Library:
         *,
         is_indexed_behind: bool = False,
     ) -> None:
-        """With `is_indexed_behind` its process indexes what is queued behind the answers; else a
-        search does."""
+        """Set up the library. With `is_indexed_behind` the process indexes the queue after answers;
+        else a search does."""
         self._is_indexed_behind = is_indexed_behind
         self.config = config
         self.store = store
@@ -103,7 +103,7 @@ class Library:
         self._renewing = threading.Lock()
 
     def index(self, request: IndexRequest, on_progress: kb.OnProgress | None = None) -> IndexAnswer:
-        """Make content, a file or a folder of the project searchable, as `indexing.index` does."""
+        """Index content, a file or a folder of the project, as `indexing.index` does."""
         from ctxmode.operations import indexing  # noqa: PLC0415
 
         with translate_errors():
@@ -112,26 +112,26 @@ class Library:
             return answer
 
     def _settle(self) -> None:
-        """Keep to the quota for a short time; the next process takes up the rest."""
+        """Apply the quota for up to SETTLING_S; the next process continues."""
         end = time.monotonic() + SETTLING_S
         while self.store.settle() and time.monotonic() < end:
             pass
 
     def watch(self, request: IndexRequest, stop: threading.Event) -> Iterator[IndexAnswer]:
-        """Index a folder, then whatever changes in it, until `stop` is set."""
+        """Index a folder, then its changes, until `stop` is set."""
         from ctxmode.operations import indexing  # noqa: PLC0415
 
         with translate_errors():
             yield from indexing.watch(self.store, self.config, self.rules(), request, stop)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        """Search everything that was kept for the queries; files as they are now, facts, pages and
-        sessions up to now included, as far as a moment suffices to index them."""
+        """Search the whole store for the queries. Changed files and new facts, pages and sessions
+        are indexed first, within a time limit."""
         answer, notes = self._search(request)
         return replace(answer, notes=(*answer.notes, *notes))
 
     def _search(self, request: SearchRequest) -> tuple[SearchAnswer, tuple[str, ...]]:
-        """Search, and note what could not be brought up to date."""
+        """Search, and return notes on sources that could not be updated."""
         notes = mirroring.catch_up(self.config, self.store)
         with translate_errors():
             answer = searching.search(self.store, request, self._renew)
@@ -140,19 +140,19 @@ class Library:
             try:
                 self._index_queued(answer.incomplete_sources)
             except kb.StoreError as error:
-                return answer, (*notes, one_line(f"Not wholly indexed: {error}"))
+                return answer, (*notes, one_line(f"Not fully indexed: {error}"))
             answer = searching.search(self.store, request)
             if left := sum(map(self.store.count_bytes_left, answer.incomplete_sources)):
-                notes += (f"{size(left)} left to index. Search again to go on.",)
+                notes += (f"{size(left)} left to index. Search again to continue.",)
             return answer, notes
 
     def _index_queued(self, source_ids: Iterable[int]) -> bool:
-        """Index what is queued of some sources, for QUEUE_S. Return whether there may be more."""
+        """Index the queued parts of some sources, for QUEUE_S. Return whether more may be left."""
         deadline = time.monotonic() + QUEUE_S
         try:
             for source_id in source_ids:
                 left, before = self.store.count_bytes_left(source_id), None
-                # Without a step forwards nothing of it is queued: its file is gone.
+                # Without progress nothing of it is queued: its file is gone.
                 while left and (before is None or left < before):
                     if time.monotonic() >= deadline:
                         return True
@@ -168,22 +168,22 @@ class Library:
     def search_in(
         self, queries: Sequence[str], source_ids: Sequence[int] | None
     ) -> tuple[kb.QueryResult, ...]:
-        """Find the queries' best passages among some sources; None means all that was kept, as
-        `search` has it."""
+        """Find the queries' best passages in some sources; None means the whole store, updated as
+        in `search`."""
         if source_ids is None:
             mirroring.catch_up(self.config, self.store)
         with translate_errors():
             return searching.search_in(self.store, queries, source_ids, self._renew)
 
     def _renew(self, states: Sequence[FileState], **limits: int) -> frozenset[int]:
-        from ctxmode.operations import indexing  # noqa: PLC0415 - where a file changed
+        from ctxmode.operations import indexing  # noqa: PLC0415 - only for changed files
         from policy import RuleFileError  # noqa: PLC0415
 
         try:
             rules = self.rules()
-        except RuleFileError:  # nothing permits reading: what is kept is shown, and marked
+        except RuleFileError:  # reading is not allowed: the stored text is shown, and marked
             return frozenset()
-        with self._renewing:  # of several searches at once the first indexes what all found
+        with self._renewing:  # the first of several parallel searches indexes for all
             there = self.store.files_of([state.source_id for state in states])
             left = [one for one in states if one.source_id in there]
             same = indexing.renew(self.store, self.config, rules, left, **limits)
@@ -192,21 +192,22 @@ class Library:
         return same
 
     def find_stale(self, source: kb.Source) -> str:
-        """Return what became of a source's file since, as `FileState.find_stale` does."""
+        """Return how a source's file changed since it was indexed, as `FileState.find_stale`
+        does."""
         with translate_errors():
             state = self.store.files_of([source.id]).get(source.id)
         return "" if state is None else state.find_stale()
 
     def complete(self, source: kb.Source) -> tuple[kb.Source, bool]:
-        """Index what is queued of a source, for QUEUE_S. Return what is stored of it now, and
-        whether there may be more."""
+        """Index the queued parts of a source, for QUEUE_S. Return the source as stored now, and
+        whether more may be left."""
         with translate_errors():
             is_more = not source.complete and self._index_queued([source.id])
             return self.store.source(source.id), is_more
 
     def renew(self, source: kb.Source) -> tuple[kb.Source, str]:
-        """Index a source again if its file changed. Return what is stored of it now, and what
-        became of the file if that is not the same, as `FileState.find_stale` does."""
+        """Index a source again if its file changed. Return the source as stored now, and how the
+        file differs, as `FileState.find_stale` does."""
         with translate_errors():
             state = self.store.files_of([source.id]).get(source.id)
             if state is None or not (stale := state.find_stale()):
@@ -219,8 +220,8 @@ class Library:
             return source, stale
 
     def search_everywhere(self, request: SearchRequest) -> SearchAnswer:
-        """Search all of the user's projects, and what is kept without one."""
-        _, notes = self._search(request)  # for this project alone: others are only read
+        """Search all of the user's projects, and the user's own store."""
+        _, notes = self._search(request)  # updates this project only: others are only read
         notes += self._catch_up_users_sessions()
         with translate_errors():
             answer = searching.search_everywhere(self.config, request)
@@ -237,15 +238,15 @@ class Library:
         return ()
 
     def explain(self, request: SearchRequest) -> tuple[kb.RankExplanation, ...]:
-        """Explain why each query's hits rank as they do; a UsageError says what is malformed."""
+        """Explain the ranks of each query's hits; raise UsageError if the request is invalid."""
         from ctxmode.render import ranking  # noqa: PLC0415
 
-        self.search(request)  # brings up to date what is explained
+        self.search(request)  # updates the index
         with translate_errors():
             return ranking.explain(self.store, request)
 
     def paths(self, answer: SearchAnswer) -> Mapping[int, str | None]:
-        """Find the file behind each source that was found, by its id."""
+        """Find the file of each source in the answer, by source ID."""
         with translate_errors():
             ids = {hit.source_id for result in answer.queries for hit in result.hits}
             return {source_id: self.store.source(source_id).path for source_id in ids}
@@ -253,14 +254,14 @@ class Library:
     def sources(
         self, *, matching: str | None = None, all_versions: bool = False
     ) -> list[kb.Source]:
-        """List what is kept, latest first."""
+        """List the stored sources, latest first."""
         with translate_errors():
             found = self.store.sources(include_superseded=all_versions)
         return [one for one in found if matching is None or matching.lower() in one.label.lower()]
 
     def source(self, name: str) -> kb.Source:
-        """Find the source that a person means: by its id, its label, an output id, or a part of
-        one. A UsageError says that none or several are meant."""
+        """Find a source by its ID, its label, an output ID, or a part of one. Raise UsageError if
+        none or several match."""
         with translate_errors():
             known = self.store.sources(include_superseded=True)
         tests: tuple[Callable[[kb.Source], bool], ...] = (
@@ -275,17 +276,18 @@ class Library:
                 return (current or found)[0]
             if found:
                 raise UsageError(
-                    f"{name!r} may be any of: {_names(current or found)}", "Give its number."
+                    f"{name!r} matches several sources: {_names(current or found)}",
+                    "Give a number.",
                 )
         raise unknown_id("source", name, is_empty=not known)
 
     def text(self, source: kb.Source) -> bytes:
-        """Read the exact bytes that are kept of a source."""
+        """Read the exact stored bytes of a source."""
         with translate_errors():
             return self.store.text(source.id)
 
     def terms(self, source: kb.Source) -> list[str]:
-        """Find words that tell a source's chunks apart: what to search it for."""
+        """Find words that distinguish a source's chunks: suggestions for searches."""
         with translate_errors():
             return self.store.terms(source.id)
 
@@ -297,7 +299,7 @@ class Library:
             return contents(self.store, source.id)
 
     def purge(self, request: PurgeRequest) -> kb.Purged:
-        """Forget sources for good; a UsageError says that the request means none."""
+        """Permanently delete sources; raise UsageError if the request selects none."""
         with translate_errors():
             purged = request.carry_out(self.store)
             if request.everything or request.pinned:
@@ -305,8 +307,8 @@ class Library:
             return purged
 
     def purge_sessions(self, request: PurgeRequest) -> int:
-        """Forget all sessions of agents where everything is meant, pinned ones only if those are;
-        return how many went."""
+        """Delete all sessions if the request is for everything, pinned ones only if it includes
+        them; return how many were deleted."""
         if not request.everything or not self.config.sessions_file.exists():
             return 0
         from ctxmode.operations.sessions import forget_all  # noqa: PLC0415 - loads their store
@@ -314,7 +316,7 @@ class Library:
         return len(forget_all(self.config, pinned=request.pinned))
 
     def purge_map(self, request: PurgeRequest) -> bool:
-        """Remove the map of the project where everything is meant; return whether it was there."""
+        """Remove the project's map if the request is for everything; return whether it existed."""
         if not request.everything or not self.config.map_file.exists():
             return False
         from ctxmode.operations.project_maps import forget_map  # noqa: PLC0415 - few ask
@@ -322,16 +324,18 @@ class Library:
         return forget_map(self.config)
 
     def check(self, *, repair: bool = False) -> tuple[str, ...]:
-        """List what is wrong with the store; `repair` rebuilds its indexes if anything is."""
+        """List the store's problems; `repair` rebuilds its indexes if there are any."""
         with translate_errors():
             found = self.store.check()
             return self.store.repair() if found and repair else found
 
     def backup(self, target: Path) -> int:
-        """Copy the store to a new file while it is in use; return its size. A UsageError says that
-        the file exists, or its folder does not."""
+        """Copy the store to a new file while it is in use; return its size. Raise UsageError if the
+        file exists, or its folder is missing."""
         if not target.parent.is_dir():
-            raise UsageError(f"{target.parent} is no folder", "Give a place that exists.")
+            raise UsageError(
+                f"cannot write {target}: no folder {target.parent}", "Create it first."
+            )
         with translate_errors():
             try:
                 self.store.backup(target)
@@ -340,7 +344,7 @@ class Library:
             return target.stat().st_size
 
     def stats(self) -> dict[str, int]:
-        """Measure how much is kept."""
+        """Measure the store."""
         with translate_errors():
             return self.store.stats()
 
@@ -353,8 +357,7 @@ def _names(sources: list[kb.Source]) -> str:
 
 @contextmanager
 def open_library(config: Config) -> Iterator[Library]:
-    """Open what is kept of a project; a ContextModeError says that the storage cannot be read or
-    made."""
+    """Open a project's store; raise ContextModeError if it cannot be read or created."""
     with translate_errors():
         prepare_storage(config)
         store = open_store(config)
@@ -363,10 +366,10 @@ def open_library(config: Config) -> Iterator[Library]:
 
 
 def age_s(text: str) -> float:
-    """Read how many seconds `90s`, `30m`, `12h`, `7d` or `2w` are; a UsageError if it is none of
-    these."""
+    """Convert an age such as `90s`, `30m`, `12h`, `7d` or `2w` to seconds; raise UsageError if
+    invalid."""
     found = re.fullmatch(r"(\d{1,6})([smhdw])", text)
     if found is None:
-        raise UsageError(f"{text!r} is no age", "Give 90s, 30m, 12h, 7d or 2w.")
+        raise UsageError(f"invalid age {text!r}", "Give an age such as 90s, 30m, 12h, 7d or 2w.")
     unit_s = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}[found.group(2)]
     return float(int(found.group(1)) * unit_s)

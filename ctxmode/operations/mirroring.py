@@ -1,7 +1,7 @@
-"""What is kept outside of the index, mirrored in it for the one search: facts, pages, sessions.
+"""Copies of facts, pages and sessions in the search index.
 
-Each has a truth of its own; the index may be deleted, and fills itself again. What is new is
-indexed before a search, for a moment; what went is taken out at once, by whoever removes it.
+Each has its own store; a deleted index is filled again. New entries are indexed before a search,
+within a time limit; removed entries are removed from the index at once, by the removing call.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import kb
+from base.wording import inflect
 from ctxmode.config.file_names import has_drafts
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
@@ -22,26 +23,22 @@ from ctxmode.render.highlight import one_line
 from kb import eviction, mirrors
 from memory.errors import MemoryRoomError
 
-SEARCH_S = 0.3
-"""How long a search may mirror what is new."""
-
-REMOVAL_S = 1.0
-ERASING_S = 10.0
-"""How long one that takes something away, or erases it, may mirror that."""
-
+SEARCH_S = 0.3  # seconds that a search may spend on indexing new entries
+REMOVAL_S = 1.0  # seconds that a removal may spend on updating the index
+ERASING_S = 10.0  # the same for an erasure
 FACTS, USERS_FACTS, PAGES, SESSIONS = "facts", "user facts", "pages", "sessions"
 USERS_LABEL = "memory:user:"
-"""How the labels of the user's own facts begin, which the index of each project has."""
+"""Label prefix of the user's own facts, which are in the index of each project."""
 
 _UNREADABLE = (sqlite3.Error, OSError, MemoryRoomError, kb.StoreError, ContextModeError)
-# Where a truth lies, None where it never began; and what indexes what came after a mark until a
-# deadline, and returns how much is left. Each is loaded where there is something of its kind.
+# `Find` returns the path of a store, None if it was never set up. `Follow` indexes entries after a
+# mark until a deadline, and returns how many are left. Each is loaded only if its store exists.
 Find: TypeAlias = Callable[[Config], Path | None]
 Follow: TypeAlias = Callable[[Config, kb.Store, Path, str, float], int]
 
 
 def _follow_facts(config: Config, store: kb.Store, path: Path, seen: str, deadline: float) -> int:
-    from ctxmode.operations import fact_mirror  # noqa: PLC0415 - where there are any
+    from ctxmode.operations import fact_mirror  # noqa: PLC0415 - if there are any
 
     name, prefix = (
         (USERS_FACTS, USERS_LABEL) if path == config.users_facts_file else (FACTS, "memory:")
@@ -55,12 +52,12 @@ def _find_pages(config: Config) -> Path | None:
     from ctxmode.operations.page_repository import find_repository  # noqa: PLC0415 - reads settings
 
     path = find_repository(config)
-    # Drafts alone came with the project: nobody began pages here.
+    # If only drafts exist, they came with the project, and pages are not set up here.
     return path if path.exists() else None
 
 
 def _follow_pages(config: Config, store: kb.Store, path: Path, seen: str, deadline: float) -> int:
-    from ctxmode.operations import page_mirror  # noqa: PLC0415 - where there are any
+    from ctxmode.operations import page_mirror  # noqa: PLC0415 - if there are any
 
     del config
     return page_mirror.follow(path, store, seen, deadline)
@@ -69,7 +66,7 @@ def _follow_pages(config: Config, store: kb.Store, path: Path, seen: str, deadli
 def _follow_sessions(
     config: Config, store: kb.Store, path: Path, seen: str, deadline: float
 ) -> int:
-    from ctxmode.operations import session_search  # noqa: PLC0415 - where there are any
+    from ctxmode.operations import session_search  # noqa: PLC0415 - if there are any
 
     return session_search.follow(config, store, path, seen, deadline)
 
@@ -86,12 +83,12 @@ MIRRORS: Mapping[str, tuple[Find, Follow]] = {
     PAGES: (_find_pages, _follow_pages),
     SESSIONS: (lambda config: config.sessions_file, _follow_sessions),
 }
-"""What a project's index mirrors, by name."""
+"""The mirrors in a project's index, by name."""
 
 USERS_MIRRORS: Mapping[str, tuple[Find, Follow]] = {
     SESSIONS: (_find_users_sessions, _follow_sessions)
 }
-"""What the index of the user's own sessions mirrors, which are of no project."""
+"""The mirrors in the index of the user's own sessions, which belong to no project."""
 
 
 def catch_up(
@@ -101,8 +98,8 @@ def catch_up(
     seconds: float = SEARCH_S,
     among: Mapping[str, tuple[Find, Follow]] = MIRRORS,
 ) -> tuple[str, ...]:
-    """Index what is new, as far as it goes in so many seconds. Return notes: how much is left, and
-    what could not be read, so that the search has it as it was."""
+    """Index new entries for up to `seconds`. Return notes: how many are left, and which stores
+    could not be read, so that the search uses their last indexed state."""
     if store.access.read_only:
         return ()
     deadline = time.monotonic() + seconds
@@ -111,14 +108,14 @@ def catch_up(
     try:
         marks = mirrors.read_marks(store)
     except kb.StoreError:
-        return ()  # the search itself will tell
+        return ()  # the search itself reports it
     for name, mirror in among.items():
         try:
             left += _follow(name, mirror, config, store, marks, deadline)
         except _UNREADABLE as error:
-            notes.append(one_line(f"Searched as they were last indexed: {name}: {error}"))
+            notes.append(one_line(f"Using the last indexed state of {name}: {error}"))
     if left:
-        notes.append(f"{left} of what was kept lately still to be indexed: ask again.")
+        notes.append(f"{inflect(left, 'new entry', 'new entries')} not yet indexed. Search again.")
     return tuple(notes)
 
 
@@ -146,12 +143,9 @@ def take_out(
     seconds: float = ERASING_S,
     is_everywhere: bool = False,
 ) -> None:
-    """Take out of the index what a truth has no more; with `is_everywhere` out of those of all
-    projects, where the user's own facts are. Where there is no index, nothing is to be done.
-
-    Raises:
-        ContextModeError: an index cannot be written; the next search there tries again.
-    """
+    """Remove entries from the index that the stores no longer have; with `is_everywhere` from the
+    index of each project, because each has the user's own facts. Skip missing indexes. Raise
+    ContextModeError if an index cannot be written; the next search there tries again."""
     folder = config.database.parent
     paths = eviction.stores(folder) if is_everywhere else [config.database]
     failed: list[str] = []
@@ -160,8 +154,8 @@ def take_out(
             failed += _take_out(config, path, names, time.monotonic() + seconds)
     if failed:
         raise ContextModeError(
-            f"done, but a search may still find what is gone: {'; '.join(failed)}",
-            "The next search there tries to take it out again.",
+            f"done, but a search may still find removed entries: {'; '.join(failed)}",
+            "Search there again, which retries the removal.",
         )
 
 
@@ -171,7 +165,7 @@ def _take_out(config: Config, path: Path, names: Sequence[str], deadline: float)
             with open_store(config, path) as store:
                 marks = mirrors.read_marks(store)
                 for name, mirror in MIRRORS.items():
-                    # Without a mark the index has nothing of it; the next search there fills it.
+                    # Without a mark the index has no such entries; the next search there fills it.
                     if name in names and name in marks:
                         _follow(name, mirror, config, store, marks, deadline)
             return []
@@ -183,5 +177,5 @@ def _take_out(config: Config, path: Path, names: Sequence[str], deadline: float)
 
 
 def forget_marks(store: kb.Store, *, is_all: bool) -> None:
-    """Have all be compared anew after a purge; turns of sessions only if all was meant."""
+    """Make the next search compare all entries after a purge; sessions only if `is_all`."""
     mirrors.forget_marks(store, besides="" if is_all else SESSIONS)

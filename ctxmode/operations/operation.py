@@ -1,11 +1,11 @@
-"""Operations: functions whose annotated parameters give every door its options, checks and help.
+"""Operations: functions whose annotated parameters define options, checks and help in all clients.
 
     def show_page(asker: Asker, slug: Annotated[str, Arg(metavar="SLUG")], *,
-                  limit: Annotated[int, Arg("at most so many", "N", least=1)] = 20) -> Answer:
+                  limit: Annotated[int, Arg("up to N rows", "N", least=1)] = 20) -> Answer:
         "Show a page."
 
-A parameter before the `*` is a word of the command line, one behind it an option; the docstring is
-the help. Agents and HTTP name the same parameters.
+A parameter before the `*` is a positional argument of the command line, one after it an option; the
+docstring is the help. Agents and HTTP use the same parameters.
 """
 
 from __future__ import annotations
@@ -22,89 +22,90 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError
 
 NO_CHOICES: Mapping[str, str] = MappingProxyType({})
-WHOLE_MAX = 10**12 - 1
-"""The largest number that any door takes."""
+WHOLE_MAX = 10**12 - 1  # the largest number that the command line, agents or HTTP accept
 
 
 class Arg(NamedTuple):
-    """What the doors say of a parameter, besides its name, its type and its default."""
+    """The description of a parameter, in addition to its name, type and default."""
 
     about: str = ""
     metavar: str = ""
-    flags: tuple[str, ...] = ()  # in place of `--name`
-    name: str = ""  # by which agents and HTTP give it, where that is not the parameter's
-    least: int | None = None  # of a number
-    one_of: str = ""  # of the parameters with the same word here, one alone may be given
-    constants: Mapping[str, str] = NO_CHOICES  # each value is an option of its own, with its help
-    reads_stdin: bool = False  # on the command line, where it is `-`
+    flags: tuple[str, ...] = ()  # instead of `--name`
+    name: str = ""  # for agents and HTTP, if it differs from the parameter's
+    least: int | None = None  # minimum of a number
+    one_of: str = ""  # parameters with the same word here exclude each other
+    constants: Mapping[str, str] = NO_CHOICES  # each value is a separate option, with its help
+    reads_stdin: bool = False  # on the command line, if it is `-`
 
 
 class Answer(NamedTuple):
-    """The answer to an operation: as data, and as text for people and agents."""
+    """The answer to an operation: as data, and as text for users and agents."""
 
     data: Mapping[str, Any]
     text: str = ""
-    notices: Sequence[str] = ()  # what should be known besides
-    show: Callable[[], None] | None = None  # prints tables for people, in place of the text
-    is_failure: bool = False  # it was understood, and could not be done
-    recalled_bytes: int = 0  # of facts, which are counted
-    on_one_line: bool = False  # the data, as one of many answers
+    notices: Sequence[str] = ()  # printed in addition to the answer
+    show: Callable[[], None] | None = None  # prints tables for users, instead of the text
+    is_failure: bool = False  # the request was valid and failed
+    recalled_bytes: int = 0  # bytes of recalled facts, which are counted
+    on_one_line: bool = False  # prints the data on one line, as one of many answers
 
 
 class TextFile(NamedTuple):
-    """A text that is given as a file: the command line reads it, and - is its stdin. Other doors
-    give the text."""
+    """A text from a file: the command line reads the file, or stdin for `-`. Agents and HTTP send
+    the text."""
 
-    name: str = ""  # without its folder
+    name: str = ""  # file name without folder
     text: str = ""
 
 
 def _tell_nobody(notices: Iterable[str]) -> None:
-    """Drop what should be known besides, as doors do through which nobody hears it."""
+    """Drop notices, for clients that cannot show them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks, and of which project. A person at a terminal has no name here."""
+    """The caller, and the project. A user at a terminal has no agent name."""
 
     config: Config
-    wants_data: bool = True  # all of it; else what the text shows is enough
+    wants_data: bool = True  # all data; else only the data that the text shows
     agent: str = ""
     session: str = ""
-    tell: Callable[[Iterable[str]], None] = _tell_nobody  # what is to be known, also if it fails
+    tell: Callable[[Iterable[str]], None] = (
+        _tell_nobody  # shows notices, also if the operation fails
+    )
 
 
 Operation: TypeAlias = Callable[..., Any]
-"""A function of an `Asker` and its arguments. It returns an `Answer`, or yields some one by one."""
+"""A function of an `Asker` and its arguments. It returns one `Answer` or yields several."""
 
 
 class Parameter(NamedTuple):
-    """One argument of an operation, as its signature has it."""
+    """One argument of an operation, from its signature."""
 
     name: str
-    type: Any  # without what `Annotated` adds
+    type: Any  # without `Annotated`
     arg: Arg
-    default: Any  # `inspect.Parameter.empty` where it is required
+    default: Any  # `inspect.Parameter.empty` if it is required
     is_word: bool
 
     @property
     def is_required(self) -> bool:
-        """Tell whether it has no default."""
+        """Return whether it has no default."""
         return self.default is inspect.Parameter.empty
 
     @property
     def outer_name(self) -> str:
-        """Return the name by which agents and HTTP give it."""
+        """Return its name for agents and HTTP."""
         return self.arg.name or self.name
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Return what the command line calls it as an option."""
+        """Return its option names on the command line."""
         return self.arg.flags or (f"--{self.name.replace('_', '-')}",)
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Return the values that it may have; none where all may be."""
+        """Return the allowed values; empty if any value is allowed."""
         kinds = (self.type, *typing.get_args(self.type))
         literals = [kind for kind in kinds if typing.get_origin(kind) is Literal]
         return tuple(one for kind in literals for one in typing.get_args(kind) if one)
@@ -112,7 +113,7 @@ class Parameter(NamedTuple):
 
 @cache
 def list_parameters(operation: Operation) -> tuple[Parameter, ...]:
-    """List the arguments of an operation, without who asks."""
+    """List the arguments of an operation, without the caller."""
     hints = typing.get_type_hints(operation, include_extras=True)
     _, *own = inspect.signature(operation).parameters.values()
     return tuple(_read_parameter(one, hints[one.name]) for one in own)
@@ -126,14 +127,14 @@ def _read_parameter(parameter: inspect.Parameter, hint: Any) -> Parameter:  # no
 
 
 def describe_operation(operation: Operation) -> str:
-    """Return the first sentence of an operation's docstring, as help lists it."""
+    """Return the first sentence of an operation's docstring, for help."""
     first = (inspect.getdoc(operation) or "").partition("\n\n")[0]
     sentence = " ".join(first.split()).removesuffix(".")
     return sentence[:1].lower() + sentence[1:]
 
 
 def list_answers(answered: Answer | Iterator[Answer]) -> Iterator[Answer]:
-    """Yield the answers of an operation, whether it has one or many."""
+    """Yield the answers of an operation that returns one or yields many."""
     if isinstance(answered, Answer):
         yield answered
     else:
@@ -141,11 +142,8 @@ def list_answers(answered: Answer | Iterator[Answer]) -> Iterator[Answer]:
 
 
 def take_arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Choose from what a door was given the arguments that an operation takes, checked.
-
-    Raises:
-        UsageError: one lacks, or has another type.
-    """
+    """Choose and check the arguments that an operation takes. Raise UsageError if one is missing,
+    or has another type."""
     import msgspec  # noqa: PLC0415 - the command line has argparse for it
 
     taken: dict[str, Any] = {}

@@ -1,24 +1,25 @@
-"""A folder that files are put into for a person, whatever a program has made of it meanwhile.
+"""Writing of files for the user into a folder that programs may change at the same time.
 
-A project's folders are opened one by one and never through a link: a program may make links there,
-to anywhere. Outside the project links are the person's own.
+A project's folders are opened one by one and never through a link, because a program may create
+links to anywhere in it. Links outside the project are the user's, and are followed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import fnmatch
 import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from base.plain_files import open_plain
-from ctxmode.errors import ContextModeError
+from ctxmode.errors import ContextModeError, why
 from executor import Artifact
 from executor.run import Answer, safe_name
 
@@ -29,11 +30,11 @@ FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class RefusedError(Exception):
-    """Something is not put where it was to go; the text says why."""
+    """A file was not written to its folder; the text says why."""
 
 
 class Destination:
-    """The open folder. `project` is the project's real path."""
+    """An open folder. `project` is the project's real path."""
 
     def __init__(self, fd: int, folder: Path, project: Path) -> None:
         self.folder = folder
@@ -41,34 +42,41 @@ class Destination:
         self._name = _name_for_tools(Path(_place(fd)), project)
 
     def add(self, content: BinaryIO, name: str, *, is_asked_for: bool = False) -> Path:
-        """Put a new file there, under this name or a numbered one: nothing is ever replaced.
+        """Write a new file with this name or a numbered one; replace nothing.
 
-        RefusedError: tools obey the file and no person asked for this very one (`is_asked_for`), or
-        every name is taken. OSError: it cannot be written.
+        Raises:
+            RefusedError: tools may run or load the file and the user did not name it
+                (`is_asked_for`), or all names are taken.
+            OSError: it cannot be written.
         """
         for candidate in _list_candidates(name):
             if not is_asked_for and is_obeyed(str(self._name / candidate)):
                 shown = self._name / candidate
-                raise RefusedError(f"{shown} may be obeyed by tools: name that very file to get it")
+                raise RefusedError(
+                    f"tools may run or load {shown}; name exactly this file to get it"
+                )
             with contextlib.suppress(FileExistsError):
                 self._write_new(candidate, content, 0o600)
                 return self.folder / candidate
-        raise RefusedError(f"{NUMBERS_MAX:,} files of that name are there already")
+        raise RefusedError(f"{NUMBERS_MAX:,} files with that name already exist")
 
     def replace(self, name: str, content: BinaryIO, mode: int = 0o666) -> None:
-        """Put a file in the place of a regular one, or of none, with a mode that the user's mask
-        lessens. RefusedError: what has the name is no regular file; OSError: it cannot be
-        written."""
+        """Replace a regular file, or create it, with `mode` minus the user's umask.
+
+        Raises:
+            RefusedError: the name belongs to something other than a regular file.
+            OSError: it cannot be written.
+        """
         with contextlib.suppress(FileNotFoundError):
             found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
             if not stat.S_ISREG(found.st_mode):
-                raise RefusedError(f"{self.folder / name} is no regular file: remove it")
+                raise RefusedError(f"{self.folder / name} is not a regular file; remove it")
         partial = f".{name}.{secrets.token_hex(8)}"
         self._write_new(partial, content, mode)
         os.rename(partial, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def remove(self, name: str) -> None:
-        """Remove a folder below, as far as that can be done."""
+        """Remove a folder in it; ignore errors."""
         shutil.rmtree(name, ignore_errors=True, dir_fd=self._fd)
 
     def _write_new(self, name: str, content: BinaryIO, mode: int) -> None:
@@ -85,8 +93,12 @@ class Destination:
 
 @contextlib.contextmanager
 def open_destination(folder: Path, project: Path) -> Iterator[Destination]:
-    """Open the folder, made if it is missing. RefusedError: it lies in the project, behind a link;
-    OSError: it cannot be made or opened."""
+    """Open the folder, and create it if it is missing.
+
+    Raises:
+        RefusedError: it is in the project, and its path contains a link.
+        OSError: it cannot be created or opened.
+    """
     fd = os.open("/", FOLDER)
     try:
         for part in PurePath(os.path.abspath(folder)).parts[1:]:
@@ -97,14 +109,14 @@ def open_destination(folder: Path, project: Path) -> Iterator[Destination]:
 
 
 def remove_folder(folder: Path, project: Path) -> None:
-    """Remove a folder with all that is in it; no link is followed on the way there, or in it. It
-    raises what `open_destination` does of the folder above."""
+    """Remove a folder with its contents; follow no link. Raise the errors of `open_destination` for
+    its parent folder."""
     with open_destination(folder.parent, project) as above:
         above.remove(folder.name)
 
 
 def _enter(fd: int, part: str, project: Path) -> int:
-    """Open the folder of this name in an open one, which is closed unless this raises."""
+    """Open a folder in an open one, which is then closed, unless this raises."""
     is_inside = Path(_place(fd)).is_relative_to(project)
     flags = FOLDER | (os.O_NOFOLLOW if is_inside else 0)
     try:
@@ -133,8 +145,9 @@ def _place(fd: int) -> str:
 
 
 def _name_for_tools(place: Path, project: Path) -> PurePath:
-    """Name the folder as tools see it: in the project, or at home; elsewhere a name is all that
-    counts. The path to the project says nothing: it may be a worktree in an agent's folder."""
+    """Return the folder's path as tools see it: relative to the project or the home folder, else
+    empty. The path of the project itself does not count: it may be a worktree in an agent's
+    folder."""
     for top in (project, Path.home()):
         if place.is_relative_to(top):
             return place.relative_to(top)
@@ -149,7 +162,7 @@ def _list_candidates(name: str) -> Iterator[str]:
 
 
 def is_obeyed(path: str) -> bool:
-    """Tell whether tools obey a file of this relative path, or may do so."""
+    """Return whether tools may run or load a file with this relative path on their own."""
     from executor.project import NAMES  # noqa: PLC0415 - few runs need it
 
     return NAMES.judge(path) is not None
@@ -159,11 +172,14 @@ GLOB_CHARACTERS = frozenset("*?[")
 
 
 def deliver(answer: Answer, folder: Path, project: Path, asked_for: Sequence[str] = ()) -> Answer:
-    """Move the artifacts into `folder`; no file is replaced, no link followed, and the result names
-    what is refused.
+    """Move the artifacts into `folder`; replace no file and follow no link; the result lists
+    refused files.
 
-    A pattern of `asked_for` without wildcards names a file: that one may be one which tools obey. A
-    ContextModeError says that the folder cannot be written.
+    A pattern of `asked_for` without wildcards names a file, which may be one that tools run or
+    load.
+
+    Raises:
+        ContextModeError: the folder cannot be written.
     """
     artifacts = answer.result.artifacts
     if not any(artifact.path for artifact in artifacts):
@@ -175,10 +191,16 @@ def deliver(answer: Answer, folder: Path, project: Path, asked_for: Sequence[str
         moved = tuple(_refuse(one, error) if one.path else one for one in artifacts)
     except OSError as error:
         raise ContextModeError(
-            f"artifacts cannot be put into {folder}: {error.strerror}",
-            "Name another folder with --artifacts-dir.",
+            f"cannot write artifacts to {folder}: {why(error)}",
+            "Give another folder with --artifacts-dir.",
         ) from error
     return replace(answer, result=replace(answer.result, artifacts=moved))
+
+
+def find_unmatched(patterns: Iterable[str], artifacts: Sequence[Artifact]) -> list[str]:
+    """Return the patterns whose last part no artifact's name matches."""
+    names = [PurePath(one.name).name for one in artifacts]
+    return [one for one in patterns if not fnmatch.filter(names, PurePath(one).name)]
 
 
 def _move(artifact: Artifact, destination: Destination, asked_for: Sequence[str]) -> Artifact:
@@ -200,7 +222,7 @@ def _refuse(artifact: Artifact, error: RefusedError) -> Artifact:
 
 
 def _names(pattern: str, name: str) -> bool:
-    """Tell whether a pattern is the path of this very file, and no wildcard."""
+    """Return whether a pattern without wildcards is the path of this file."""
     if GLOB_CHARACTERS & set(pattern):
         return False
     path = os.path.normpath(pattern)

@@ -1,4 +1,4 @@
-"""Where a pack goes: stdout, a file, or a host's file; compressed if that is asked for."""
+"""Destinations of a pack: stdout, a file, or a host's file; optionally compressed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from repomap.reading import HEADS, JSON_HEAD, MARK, RULES_HEAD
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
 
-# What comes back is a stranger's text: the caller redacts and counts it again.
+# A compressor returns untrusted text: the caller redacts and counts it again.
 
 URL = "http://127.0.0.1:8787"
 URL_VARIABLE = "HEADROOM_BASE_URL"
@@ -34,11 +34,11 @@ DEADLINE_S = 60.0
 CONNECT_S = 5.0
 ANSWER_BYTES = 32 << 20
 MODEL = "claude-sonnet-4-5"
-"""By which Headroom counts; the pack is counted by our own estimate afterwards."""
+"""The model whose tokens Headroom counts; the pack is counted by our own estimate afterwards."""
 
 
 class Compressor(Protocol):
-    """Returns a text with the same meaning in fewer tokens; `budget` are those it may take."""
+    """A function that returns a text with the same meaning in up to `budget` tokens."""
 
     def __call__(self, text: str, *, budget: int) -> str: ...
 
@@ -50,13 +50,13 @@ def keep_text(text: str, *, budget: int) -> str:
 
 
 def compress_by_http(text: str, *, budget: int) -> str:
-    """Compress a text by a Headroom proxy on this machine (`POST /v1/compress`, Headroom 0.42).
+    """Compress a text with a Headroom proxy on this machine (`POST /v1/compress`, Headroom 0.42).
 
-    The text goes as the answer of a tool, since Headroom leaves what a user says as it is.
+    The text is sent as a tool's answer, because Headroom does not change user messages.
 
     Raises:
         UsageError: the proxy's address is not on this machine.
-        ContextModeError: it cannot be reached, takes longer than a minute, or answers no text.
+        ContextModeError: it cannot be reached, takes longer than a minute, or returns no text.
     """
     del budget  # Headroom 0.42 has no such parameter
     url = _find_proxy(os.environ)
@@ -76,14 +76,14 @@ COMPRESSORS: Mapping[str, Compressor] = MappingProxyType(
 
 
 def _find_proxy(environ: Mapping[str, str]) -> SplitResult:
-    """Return the proxy's address, which must be one of this machine: a pack is not sent away."""
+    """Return the proxy's address, which must be on this machine: packs are not sent elsewhere."""
     given = environ.get(URL_VARIABLE) or URL
     remedy = f"Set {URL_VARIABLE} to an address such as {URL}."
     try:
         url = urlsplit(given)
         _ = url.port
     except ValueError as error:
-        raise UsageError(f"{URL_VARIABLE} is no address: {error}", remedy) from None
+        raise UsageError(f"{URL_VARIABLE} is not a valid address: {error}", remedy) from None
     if url.scheme != "http" or url.username or url.query or url.fragment or not url.hostname:
         raise UsageError(f"{URL_VARIABLE} is not a plain http address", remedy)
     try:
@@ -99,7 +99,7 @@ def _post(url: SplitResult, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - w
     from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - as above
 
     until = time.monotonic() + DEADLINE_S
-    # A name would be looked up, and may lead elsewhere.
+    # Looking up the name could return another machine's address.
     host = "127.0.0.1" if url.hostname == "localhost" else str(url.hostname)
     connection = HTTPConnection(host, url.port or 80, timeout=CONNECT_S)
     headers = {"Content-Type": "application/json"}
@@ -115,25 +115,25 @@ def _post(url: SplitResult, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - w
     except (OSError, ValueError, HTTPException) as error:
         raise ContextModeError(
             f"the compressor at {url.netloc} failed: {error or type(error).__name__}",
-            "Start it (headroom proxy), or leave --compress out.",
+            "Start it (headroom proxy), or omit --compress.",
         ) from error
     finally:
         connection.close()
     if response.status != HTTPStatus.OK:
         raise ContextModeError(
             f"the compressor answered {response.status}: {data[:200].decode('utf-8', 'replace')}",
-            "See its log, or leave --compress out.",
+            "See its log, or omit --compress.",
         )
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise ContextModeError(
-            "the compressor answered no JSON", f"{URL_VARIABLE} must lead to a Headroom proxy."
+            "the compressor did not return JSON", f"Set {URL_VARIABLE} to a Headroom proxy."
         ) from error
 
 
 def _read_until(connection: HTTPConnection, response: HTTPResponse, until: float) -> bytes:
-    """Read an answer to its end, which a trickle of bytes may not put off beyond the deadline."""
+    """Read an answer to its end, at most until the deadline, even if bytes arrive slowly."""
     parts: list[bytes] = []
     size = 0
     while True:
@@ -152,7 +152,7 @@ def _read_until(connection: HTTPConnection, response: HTTPResponse, until: float
 
 
 def _read_text(answer: Any) -> str:  # noqa: ANN401 - not trusted to be anything
-    """Return the text of the tool's message."""
+    """Return the text of the tool's message; raise ContextModeError if it has none."""
     messages = answer.get("messages") if isinstance(answer, dict) else None
     for one in messages if isinstance(messages, list) else ():
         if isinstance(one, dict) and one.get("role") == "tool":
@@ -160,40 +160,24 @@ def _read_text(answer: Any) -> str:  # noqa: ANN401 - not trusted to be anything
             if isinstance(content, str) and content.strip():
                 return content
     raise ContextModeError(
-        "the compressor gave no text back", f"{URL_VARIABLE} must lead to a Headroom proxy."
+        "the compressor returned no text", f"Set {URL_VARIABLE} to a Headroom proxy."
     )
 
 
 RULES_SUFFIX = ".mdc"
-EXPORTERS: Mapping[str, tuple[str, str]] = {
-    "claude": (
-        "CLAUDE_CONTEXT.md",
-        "Claude Code reads it where CLAUDE.md has the line `@{path}`.",
-    ),
-    "codex": (
-        "CODEX_CONTEXT.md",
-        "Codex reads it where AGENTS.md says: Read `{path}` before you begin.",
-    ),
-    "cursor": (
-        "CURSOR_CONTEXT.md",
-        "Cursor reads it where a message has `@{path}`; as a rules file, "
-        "`-o .cursor/rules/context.mdc`, in every conversation.",
-    ),
-    "aider": (
-        "AIDER_CONTEXT.md",
-        "aider reads it when it is started with `aider --read {path}`.",
-    ),
-}
-"""By host: the file's name, and how it is loaded; {path} is seen from the project."""
+EXPORTERS: Mapping[str, tuple[str, str]] = json.loads(
+    Path(__file__).with_name("pack_exporters.json").read_bytes()
+)
+"""By host: the file's name, and how it is loaded; {path} is relative to the project."""
 
 
 def make_head(file_name: str) -> str:
-    """Return what a file begins with: the mark, behind the frontmatter that a rules file needs."""
+    """Return the first lines of a file: our mark, after the frontmatter that a rules file needs."""
     return RULES_HEAD if file_name.endswith(RULES_SUFFIX) else MARK
 
 
 def write_usage(usage: str) -> str:
-    """Say for whom a file is, and how it is loaded."""
+    """Describe the purpose of a file and how it is loaded."""
     return (
         f"{usage} Prefer these files to a search for others; open a "
         "file where a part of it is missing. `context-mode pack` wrote it, and replaces it."
@@ -202,19 +186,16 @@ def write_usage(usage: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A place for a pack."""
+    """A destination for a pack."""
 
-    path: Path | None = None  # None is stdout
-    head: str = ""  # begins the text
+    path: Path | None = None  # None means stdout
+    head: str = ""  # the first lines
     usage: str = ""  # how it is loaded
 
 
 def prepare_output(config: Config, *, export: str, output: str, is_json: bool) -> Output:
-    """Choose the place, and make sure that it may be written before any work is done.
-
-    Raises:
-        UsageError: a file that is not ours stands there, or its folder does not.
-    """
+    """Choose the destination, and check that it may be written before any work is done. Raise
+    UsageError if a file that is not ours has that name, or its folder is missing."""
     exporter = EXPORTERS.get(export)
     if not (exporter or output):
         return Output()
@@ -232,11 +213,8 @@ def prepare_output(config: Config, *, export: str, output: str, is_json: bool) -
 
 
 def write_pack(output: Output, answer: PackAnswer, *, compress: str, keeps: bool) -> int:
-    """Write a pack to its place; return its tokens. With `keeps` secrets are left in it.
-
-    Raises:
-        ContextModeError: it cannot be compressed or written; no file is changed then.
-    """
+    """Write a pack to its destination; return its tokens. With `keeps` secrets are left in it.
+    Raise ContextModeError if it cannot be compressed or written; no file is changed then."""
     pack = answer.pack
     text, used = pack.text, pack.used
     if compress != "none":
@@ -249,7 +227,7 @@ def write_pack(output: Output, answer: PackAnswer, *, compress: str, keeps: bool
 
 
 def _compress(head: str, answer: PackAnswer, way: str, *, keeps: bool) -> tuple[str, int]:
-    """Compress all behind the mark; what comes back is redacted and counted as any other text."""
+    """Compress the text after the mark; redact and count the result like any other text."""
     pack = answer.pack
     start = f"{head}\n\n" if head else ""
     body = COMPRESSORS[way](pack.text.removeprefix(start), budget=pack.asked.budget)
@@ -259,7 +237,7 @@ def _compress(head: str, answer: PackAnswer, way: str, *, keeps: bool) -> tuple[
     used = estimate(text, pack.asked.estimator)
     if used > pack.asked.budget:
         raise ContextModeError(
-            f"compressed it takes {used} tokens, over the budget of {pack.asked.budget}",
-            "Leave --compress out.",
+            f"the compressed pack has {used} tokens, over the budget of {pack.asked.budget}",
+            "Omit --compress.",
         )
     return text, used

@@ -1,4 +1,4 @@
-"""Packs of a project: its files ranked for a task, and fitted into a budget of tokens."""
+"""Packs: a project's files, ranked for a task and fitted into a token budget."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 
 from base.plain_files import open_plain
 from base.whole_files import new_file_mode, replace_file
+from base.wording import inflect, list_choices
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError, why
@@ -51,40 +52,32 @@ from repomap import (
 )
 from repomap.reading import JSON_HEAD, MARK
 
-FOLDER = ".context-mode"
-"""Where exports go unless a place is given, below the project; git ignores it."""
-
+FOLDER = ".context-mode"  # the default folder of exports in the project; git ignores it
 HEAD_BYTES = 1024
 
 
 def prepare_folder(project: Path) -> Path:
-    """Make the folder of exports, which git ignores by a file of its own; return it.
-
-    Raises:
-        ContextModeError: it cannot be made, or a link stands in its place.
-    """
+    """Create the folder of exports, with its own .gitignore; return its path. Raise
+    ContextModeError if it cannot be created, or is a link."""
     folder = project / FOLDER
     try:
         folder.mkdir(exist_ok=True)
         if folder.is_symlink() or not folder.is_dir():
-            raise ContextModeError(f"{folder} is no folder", "Remove it, or give -o FILE.")
+            raise ContextModeError(f"{folder} is not a folder", "Remove it, or give -o FILE.")
         with suppress(FileExistsError):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             with open(os.open(folder / ".gitignore", flags, 0o644), "w", encoding="utf-8") as file:
                 file.write("*\n")
     except OSError as error:
-        raise ContextModeError(f"{folder}: {why(error)}", "Give a place by -o FILE.") from error
+        raise ContextModeError(f"cannot write {folder}: {why(error)}", "Give -o FILE.") from error
     return folder
 
 
 def check_replaceable(path: Path, heads: tuple[str, ...]) -> None:
-    """Make sure that a file may be written: that there is none, or it begins with one of `heads`.
-
-    Raises:
-        UsageError: it is another's, or no file.
-    """
+    """Check that a file may be written: it is missing, or begins with one of `heads`. Raise
+    UsageError if another program wrote it, or it is not a file."""
     if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} is no folder", "Give a place that exists.")
+        raise UsageError(f"cannot write {path}: no folder {path.parent}", "Create it first.")
     if not os.path.lexists(path):
         return
     try:
@@ -92,54 +85,52 @@ def check_replaceable(path: Path, heads: tuple[str, ...]) -> None:
             begins = file.read(HEAD_BYTES)
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be replaced: {why(error)}", "Give the name of a new file."
+            f"cannot replace {path}: {why(error)}", "Give the name of a new file."
         ) from error
     if not begins.startswith(tuple(head.encode() for head in heads)):
         raise UsageError(
-            f"{path} was not written by this program", "Move it away, or give another name."
+            f"{path} was not written by context-mode", "Move it, or give another name."
         )
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a file as a whole.
-
-    Raises:
-        ContextModeError: it cannot be written; what was there stays.
-    """
+    """Replace a file as a whole. Raise ContextModeError if it cannot be written; its old content
+    stays."""
     try:
         replace_file(path, text.encode("utf-8", "replace"), mode=new_file_mode())
     except OSError as error:
-        raise ContextModeError(f"{path}: {why(error)}", "Give another place by -o FILE.") from error
+        raise ContextModeError(
+            f"cannot write {path}: {why(error)}", "Give another -o FILE."
+        ) from error
 
 
 MAP_TITLE = "Map of a project"
 MEMORY_SHARE = 0.15
-MEMORY_MIN = 200
-"""Tokens below which no facts are put in."""
+MEMORY_MIN = 200  # minimum tokens for facts; with less, a pack has none
 
 
 @dataclass(frozen=True, slots=True)
 class PackAsked:
-    """What a person or an agent asks of a pack."""
+    """The options of a pack that a user or an agent requests."""
 
-    task: str = ""  # empty is the project's current one
+    task: str = ""  # empty means the project's current task
     budget: int = BUDGET
-    family: str = ""  # of models; empty is that of the settings
+    family: str = ""  # of models; empty means the one in the settings
     format: Format = "markdown"
     paths: tuple[str, ...] = ()
     with_source: bool = True
     with_tests: bool = True
-    since: str = ""  # a revision: what changed, and what depends on it, comes first
-    is_map: bool = False  # an overview of the project first, and files as skeletons and lines
+    since: str = ""  # a revision: files changed since, and their dependents, come first
+    is_map: bool = False  # first an overview of the project; then files as skeletons and lines
     has_secrets: bool = False  # leave secrets in the text
-    mark: str = ""  # this and the next two are as `PackRequest` has them
+    mark: str = ""  # this and the next two as in `PackRequest`
     usage: str = ""
     made_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PackAnswer:
-    """A pack, and what it was chosen from."""
+    """A pack, with its task, the ranked files and the left-out ones."""
 
     pack: Pack
     task: Task
@@ -151,8 +142,8 @@ def make_pack(config: Config, asked: PackAsked) -> PackAnswer:
     """Make a pack of the project's files.
 
     Raises:
-        UsageError: the budget, the family, a glob or the revision is none that can be.
-        ContextModeError: the project cannot be scanned, or its map not be kept.
+        UsageError: the budget, the family, a glob or the revision is invalid.
+        ContextModeError: the project cannot be scanned, or its map not be stored.
     """
     request, task = prepare_pack(config, asked)
     with open_map(config) as found:
@@ -160,12 +151,12 @@ def make_pack(config: Config, asked: PackAsked) -> PackAnswer:
 
 
 def prepare_pack(config: Config, asked: PackAsked) -> tuple[PackRequest, Task]:
-    """Check what is asked, before anything is scanned. Return it with the task and the facts in it,
-    and the task.
+    """Check the options, before anything is scanned. Return the request, with task and facts, and
+    the task.
 
     Raises:
-        UsageError: the budget, the family or a glob is none that can be.
-        ContextModeError: what is remembered cannot be read.
+        UsageError: the budget, the family or a glob is invalid.
+        ContextModeError: the facts cannot be read.
     """
     family = find_family(config, asked.family)
     texts = read_contextos(config)
@@ -193,24 +184,21 @@ def prepare_pack(config: Config, asked: PackAsked) -> tuple[PackRequest, Task]:
 
 
 def find_family(config: Config, given: str) -> str:
-    """Return the family of models whose tokens are counted: the given one, else the setting's.
-
-    Raises:
-        UsageError: there is no such family.
-    """
+    """Return the model family whose tokens are counted: the given one, else the setting's. Raise
+    UsageError if the family is unknown."""
     if given and given not in FAMILIES:
-        raise UsageError(f"unknown family {given!r}", f"One of {', '.join(FAMILIES)}.")
+        raise UsageError(f"unknown family {given!r}", list_choices(given, FAMILIES))
     return given or str(load_settings(config.project, config.config_home).values["tokens.family"])
 
 
 def fit_pack(
     project: Path, found: OpenMap, asked: PackAsked, request: PackRequest, task: Task
 ) -> PackAnswer:
-    """Rank the files of an open map, and fit them.
+    """Rank the files of an open map, and fit them into the budget.
 
     Raises:
-        MapInputError: the revision is none, or the budget too small for the head alone.
-        MapError: git cannot be asked.
+        MapInputError: the revision is unknown, or the budget too small for the head alone.
+        MapError: git cannot be run.
     """
     db, report, file_bytes = found
     ranked, notes = _rank(db, project, request, asked.since)
@@ -231,15 +219,17 @@ def fit_pack(
 def _rank(
     db: sqlite3.Connection, project: Path, request: PackRequest, since: str
 ) -> tuple[tuple[Ranked, ...], tuple[str, ...]]:
-    """Order the files for the task and what changed; without either by how central they are."""
+    """Rank the files by task and changes; without either by how central they are."""
     extra: Mapping[str, float] = {}
     notes: tuple[str, ...] = ()
     if since:
         extra, gone = find_changed(db, project, since)
         count = sum(value >= 1 for value in extra.values())
-        notes = (f"{count} files changed since {since}, {len(extra) - count} depend on them",)
+        notes = (
+            f"{inflect(count, 'file')} changed since {since}, {len(extra) - count} depend on them",
+        )
         if gone:
-            notes += (f"{len(gone)} more are gone, or not in the map",)
+            notes += (f"{inflect(len(gone), 'changed file')} deleted or not in the map",)
     ranked: tuple[Ranked, ...] = ()
     if request.task or extra:
         ranked = rank_files(db, request.task, mentioned=request.mentioned, extra=extra)
@@ -247,11 +237,11 @@ def _rank(
 
 
 def _recall(config: Config, request: PackRequest) -> str:
-    """Return the pinned facts and those that fit the task; empty where there are none.
+    """Return the pinned facts and those that match the task; empty without any.
 
-    Facts of sessions stay with their sessions.
+    Facts of sessions are excluded.
     """
-    # Recall counts a token as four bytes, and some families as little as two and a half.
+    # Recall counts a token as 4 bytes, some families as 2.5.
     room = int(MEMORY_SHARE * request.budget / 2)
     if room < MEMORY_MIN:
         return ""
@@ -266,17 +256,17 @@ SYMBOLS_MAX = 40
 
 
 def write_map(config: Config, folder: Path, asked: PackAsked) -> tuple[Path, ...]:
-    """Write the three files into a folder, which is made where it is missing; return their paths.
+    """Write the three files of a map into a folder, created if missing; return their paths.
 
     Raises:
-        UsageError: a file of one of these names is not ours.
+        UsageError: a file with one of these names is not ours.
         ContextModeError: the project cannot be scanned, or a file not be written.
     """
     targets = {name: folder / name for name in (SUMMARIES, GRAPH, INDEX)}
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{folder}: {why(error)}", "Give a folder that can be made.") from error
+        raise UsageError(f"cannot create {folder}: {why(error)}", "Give another folder.") from error
     for path in targets.values():
         check_replaceable(path, (JSON_HEAD if path.suffix == ".json" else MARK,))
     request, task = prepare_pack(config, asked)
@@ -296,13 +286,13 @@ def _write_json(data: dict[str, Any]) -> str:
 
 
 def _summarize(found: OpenMap, project: Path, family: str) -> Iterator[dict[str, Any]]:
-    """Yield what is known of each file; its tokens are those of its text without secrets."""
+    """Yield the data of each file; its tokens are counted without secrets."""
     db, _, file_bytes = found
     loader = Loader(project, file_bytes, redact)
     for path, row in read_files(db).items():
         text = loader.load(path)
         loader.forget(path)
-        if text is None:  # it went since the scan
+        if text is None:  # it was deleted since the scan
             continue
         symbols = [one.full_name for one in read_symbols(db, row.id) if one.kind != "heading"]
         yield {
@@ -318,7 +308,7 @@ def _summarize(found: OpenMap, project: Path, family: str) -> Iterator[dict[str,
 
 
 def _describe_graph(db: sqlite3.Connection) -> dict[str, Any]:
-    """Build the graph: for each file those that it imports; cycles; modules without a file."""
+    """Build the graph: the imports of each file; cycles; modules without a file."""
     edges = read_edges(db)
     return {
         "edges": edges,

@@ -1,4 +1,4 @@
-"""Actions on pages: write, push, read and compare them, and keep turns to distil."""
+"""Actions on pages: write, push, read and compare them, and capture turns to distil."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
 
 from ctxmode.config.locations import Config
-from ctxmode.errors import UsageError, describe_empty
+from ctxmode.errors import UsageError, command, describe_empty
 from ctxmode.operations.operation import Answer, Arg, Asker, TextFile
 from ctxmode.operations.page_buffer import RECORD_BYTES_MAX, capture_turn, find_turns
 from ctxmode.operations.page_repository import find_repository
@@ -37,24 +37,25 @@ _TYPES = ", ".join(PAGE_TYPES)
 AnyType: TypeAlias = PageType | Literal[""]
 Slug: TypeAlias = Annotated[str, Arg(metavar="SLUG")]
 Namesake: TypeAlias = Annotated[
-    AnyType, Arg(f"which of namesakes: {_TYPES}", "TYPE", ("--type",), "type")
+    AnyType, Arg(f"type, if several have the slug: {_TYPES}", "TYPE", ("--type",), "type")
 ]
 OfType: TypeAlias = Annotated[
-    AnyType, Arg(f"only of a type: {_TYPES}", "TYPE", ("--type",), "type")
+    AnyType, Arg(f"only pages of TYPE: {_TYPES}", "TYPE", ("--type",), "type")
 ]
-Tag: TypeAlias = Annotated[str, Arg("only with a tag", "WORD")]
-Limit: TypeAlias = Annotated[int, Arg(f"default {HISTORY_MAX}", "N")]
-Force: TypeAlias = Annotated[bool, Arg("discard the draft's edits that were never pushed")]
+Tag: TypeAlias = Annotated[str, Arg("only pages with this tag", "WORD")]
+Limit: TypeAlias = Annotated[int, Arg(f"up to N entries (default: {HISTORY_MAX})", "N")]
+Force: TypeAlias = Annotated[bool, Arg("discard the draft's unpushed edits")]
 
 LIMIT_MAX = 10_000
 NO_FILE = TextFile()
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
-NO_COMMIT = "No commit has it."
+NO_COMMIT = f"No commits yet. Push the page: {command('pages push')}"
+NO_PUSH = f"No commits yet. Push pages: {command('pages push')}"
 PUSHES_NOTHING = ("merge_required", "distill_required")
 
 
 def begin_pages(asker: Asker) -> Answer:
-    """Begin pages in this project, and the capture of its sessions' turns."""
+    """Set up pages in this project, and the capture of its sessions' turns."""
     with open_pages(asker.config) as pages:
         is_new = begin(asker.config, pages)
         drafts, repository = str(pages.drafts.folder), str(pages.path())
@@ -71,26 +72,26 @@ def write_page(
     asker: Asker,
     slug: Slug,
     file: Annotated[
-        TextFile, Arg("Markdown, with its fields before it or not; - is stdin", "FILE", name="text")
+        TextFile, Arg("Markdown, with or without fields; - is stdin", "FILE", name="text")
     ] = NO_FILE,
     *,
-    kind: Annotated[AnyType, Arg(f"what it is: {_TYPES}", "TYPE", ("--type",), "type")] = "",
+    kind: Annotated[AnyType, Arg(f"type of the page: {_TYPES}", "TYPE", ("--type",), "type")] = "",
     tags: Annotated[
-        tuple[str, ...], Arg("what it is about; may be said again", "WORD", ("--tag",))
+        tuple[str, ...], Arg("add a tag; repeatable", "WORD", ("--tag",))
     ] = (),
     sources: Annotated[tuple[str, ...], Arg(
-        "the page of a session that it comes from; may be said again", "SLUG", ("--source",)
+        "add a source page; repeatable", "SLUG", ("--source",)
     )] = (),
     related: Annotated[
-        tuple[str, ...], Arg("a page that belongs to it; may be said again", "SLUG")
+        tuple[str, ...], Arg("add a related page; repeatable", "SLUG")
     ] = (),
-    summary: Annotated[str | None, Arg("why it is so, in a line", "TEXT")] = None,
+    summary: Annotated[str | None, Arg("reason, in one line", "TEXT")] = None,
     fields: Annotated[
-        Mapping[str, Any], Arg("a further field; may be said again", "NAME=VALUE", ("--field",))
+        Mapping[str, Any], Arg("set another field; repeatable", "NAME=VALUE", ("--field",))
     ] = NO_FIELDS,
     force: Force = False,
 ) -> Answer:  # fmt: skip
-    """Write a draft; of a source without a FILE show its template."""
+    """Write a draft; for type source without FILE show a template."""
     lists = {"tags": tags, "sources": sources, "related": related}
     given = {**fields, **{name: [*values] for name, values in lists.items() if values}}
     if summary is not None:
@@ -113,9 +114,9 @@ def write_page(
 
 
 def _split(slug: str, kind: AnyType) -> tuple[str, str]:
-    """Tell the slug and the type of a page that is to be written."""
+    """Split `type/slug` into the slug and the type of a page to write."""
     if not slug.strip():
-        raise UsageError("no page is named", "Give a slug, such as retry-policy.")
+        raise UsageError("missing slug", "Give a slug, such as retry-policy.")
     before, slash, after = slug.partition("/")
     if slash and before in PAGE_TYPES and kind in ("", before):
         return after, before
@@ -128,22 +129,27 @@ def push_pages(
     *,
     kind: OfType = "",
     tag: Tag = "",
-    message: Annotated[str, Arg("of the commit", "TEXT", ("--message", "-m"))] = "",
-    no_distill: Annotated[bool, Arg("without the session's source")] = False,
-    distill_done: Annotated[bool, Arg("the source page is written")] = False,
-    source_slug: Annotated[str, Arg("that source page", "SLUG")] = "",
-    from_run: Annotated[bool, Arg("only drafts that a run wrote, as by you and a run")] = False,
+    message: Annotated[str, Arg("commit message", "TEXT", ("--message", "-m"))] = "",
+    no_distill: Annotated[bool, Arg("do not distil the session")] = False,
+    distill_done: Annotated[bool, Arg("the source page has been written")] = False,
+    source_slug: Annotated[str, Arg("slug of that source page", "SLUG")] = "",
+    from_run: Annotated[
+        bool, Arg("only drafts written by a run; the author is you and a run")
+    ] = False,
     dry_run: Annotated[bool, Arg("commit nothing")] = False,
 ) -> Answer:
-    """Commit changed drafts; with a session to distil first, say what to do."""
+    """Commit changed drafts; if a session must be distilled first, show how."""
     with open_pages(asker.config) as pages:
         if tag:
             if slugs:
-                raise UsageError("a tag and slugs exclude each other", "Leave one of them out.")
+                raise UsageError("a tag and slugs exclude each other", "Remove one of them.")
             rows = pages.list_pages(of_type=kind, tag=tag)
             slugs = tuple(one.path for one in rows if one.state)
             if not slugs:
-                raise UsageError(f"no draft has the tag {tag[:80]!r}", "pages list has them")
+                raise UsageError(
+                    f"no changed draft has the tag {tag[:80]!r}",
+                    f"List pages: {command('pages list')}",
+                )
         wanted = PushRequest(
             slugs=slugs,
             message=message,
@@ -174,7 +180,8 @@ def push_pages(
 def _choose_drafts(
     config: Config, pages: Pages, wanted: PushRequest, *, is_from_run: bool
 ) -> tuple[tuple[str, ...], dict[str, bool]]:
-    """Return the drafts to push, none if no run matters, and a run's that stay: if edited since."""
+    """Return the drafts to push, and a run's drafts that are not pushed, with whether they were
+    edited since. The first is empty if no draft of a run is among them."""
     drafts = {pages.drafts.folder / path: path for path in pages.drafts.list_paths()}
     found = dict(RunDrafts(config.state_dir / "changes").find(drafts))
     states = compare_all(pages, [drafts[at] for at in found]) if found else []
@@ -187,16 +194,17 @@ def _choose_drafts(
     if is_from_run:
         chosen = tuple(path for path in named if path in of_runs)
         if not chosen:
-            raise UsageError("no such draft is from a run", "Leave --from-run out.")
+            raise UsageError("no chosen draft was written by a run", "Omit --from-run.")
         return chosen, {}
-    source = page_path("source", wanted.source_slug) if wanted.distill_done else ""
+    slug = wanted.source_slug if wanted.distill_done else ""
+    source = page_path("source", slug) if slug else ""
     left = {path: of_runs[path] for path in (*named, source) if path in of_runs}
     chosen = tuple(path for path in named if not {path, source} & left.keys())
     return chosen if left else (), left
 
 
 def _forget_run(config: Config, pages: Pages, *paths: str) -> None:
-    """Let drafts of runs be the person's from now on."""
+    """Record that drafts of runs now belong to the user."""
     RunDrafts(config.state_dir / "changes").forget(pages.drafts.folder / path for path in paths)
 
 
@@ -205,8 +213,8 @@ def forget_page(
     slug: Slug,
     *,
     kind: Namesake = "",
-    erase: Annotated[bool, Arg("take it out of the history, too")] = False,
-    why: Annotated[str, Arg("for the commit", "TEXT")] = "",
+    erase: Annotated[bool, Arg("also erase it from the history")] = False,
+    why: Annotated[str, Arg("reason, for the commit", "TEXT")] = "",
     force: Force = False,
 ) -> Answer:
     """Remove a page; its history stays."""
@@ -218,9 +226,9 @@ def forget_page(
 
 
 def _name_page(slug: str, kind: AnyType) -> str:
-    """Name the page that is meant; its type tells namesakes apart."""
+    """Return a page's name: its slug, with its type if that is given."""
     if not slug.strip():
-        raise UsageError("no page is named", "Give its slug; the list has them.")
+        raise UsageError("missing slug", f"Give one of: {command('pages list')}")
     return f"{kind}/{slug}" if kind and "/" not in slug else slug
 
 
@@ -228,7 +236,7 @@ def read_page(
     asker: Asker,
     slug: Slug,
     *,
-    commit: Annotated[str, Arg("the version of a commit", "SHA", ("--at",), "to")] = "",
+    commit: Annotated[str, Arg("show the version at this commit", "SHA", ("--at",), "to")] = "",
     kind: Namesake = "",
 ) -> Answer:
     """Show a page: its draft, else the newest version."""
@@ -246,7 +254,7 @@ def list_pages(asker: Asker, *, tag: Tag = "", kind: OfType = "") -> Answer:
 
 
 def show_status(asker: Asker) -> Answer:
-    """Show how drafts, captured turns and the repository stand."""
+    """Show the state of drafts, captured turns and the repository."""
     with open_pages(asker.config) as pages:
         found = pages.status()
     buffers = [one._asdict() for one in found.buffers]
@@ -269,10 +277,12 @@ def compare_versions(
     asker: Asker,
     slug: Slug,
     *,
-    start: Annotated[str, Arg("default: the version before", "SHA", ("--from",), "from")] = "",
-    end: Annotated[str, Arg("default: the newest", "SHA", ("--to",), "to")] = "",
-    local: Annotated[bool, Arg("the newest against the draft")] = False,
-    blame: Annotated[bool, Arg("whom each section is from")] = False,
+    start: Annotated[
+        str, Arg("old version (default: the previous one)", "SHA", ("--from",), "from")
+    ] = "",
+    end: Annotated[str, Arg("new version (default: the newest)", "SHA", ("--to",), "to")] = "",
+    local: Annotated[bool, Arg("compare the newest version with the draft")] = False,
+    blame: Annotated[bool, Arg("show the author of each section")] = False,
     kind: Namesake = "",
 ) -> Answer:
     """Show what changed in a page, section by section."""
@@ -284,14 +294,14 @@ def compare_versions(
 
 
 def blame_page(asker: Asker, slug: Slug, *, kind: Namesake = "") -> Answer:
-    """Show whom each section of a page is from."""
+    """Show the author of each section of a page."""
     with open_pages(asker.config) as pages:
         blamed = pages.blame(_name_page(slug, kind))
         return _answer(diff_json(blamed), texts.list_blamed(blamed, pages.clock()))
 
 
 def list_history(asker: Asker, slug: Slug, *, limit: Limit = 0, kind: Namesake = "") -> Answer:
-    """List the commits of a page, the newest first."""
+    """List the commits of a page, newest first."""
     with open_pages(asker.config) as pages:
         commits = pages.history(_name_page(slug, kind), _check_limit(limit) or HISTORY_MAX)
     data = {"slug": slug, "commits": [asdict(one) for one in commits]}
@@ -300,7 +310,7 @@ def list_history(asker: Asker, slug: Slug, *, limit: Limit = 0, kind: Namesake =
 
 def _check_limit(limit: int) -> int:
     if not 0 <= limit <= LIMIT_MAX:
-        raise UsageError(f"limit cannot be {limit}", f"Give 1 to {LIMIT_MAX}.")
+        raise UsageError(f"invalid limit {limit}", f"Give 1 to {LIMIT_MAX:,}.")
     return limit
 
 
@@ -308,10 +318,10 @@ def list_evolution(
     asker: Asker,
     slug: Slug,
     *,
-    limit: Annotated[int, Arg(f"default {EVOLUTION_MAX}", "N")] = 0,
+    limit: Annotated[int, Arg(f"up to N versions (default: {EVOLUTION_MAX})", "N")] = 0,
     kind: Namesake = "",
 ) -> Answer:
-    """List the versions of a page, each with what changed."""
+    """List the versions of a page, each with its changes."""
     with open_pages(asker.config) as pages:
         now = pages.clock()
         versions = pages.evolution(_name_page(slug, kind), _check_limit(limit) or EVOLUTION_MAX)
@@ -329,30 +339,30 @@ def list_evolution(
 
 
 def list_log(asker: Asker, *, limit: Limit = 0) -> Answer:
-    """List the commits of all pages, the newest first."""
+    """List the commits of all pages, newest first."""
     with open_pages(asker.config) as pages:
         entries = pages.log(_check_limit(limit) or HISTORY_MAX)
     rows = [{**asdict(commit), "paths": list(paths)} for commit, paths in entries]
-    return _answer({"commits": rows}, texts.list_log(entries), "Nothing is pushed yet.")
+    return _answer({"commits": rows}, texts.list_log(entries), NO_PUSH)
 
 
 def pull_pages(
-    asker: Asker, remote: Annotated[str, Arg("default: origin", "REMOTE")] = ""
+    asker: Asker, remote: Annotated[str, Arg("name or URL (default: origin)", "REMOTE")] = ""
 ) -> Answer:
-    """Take over what continues here from another repository."""
+    """Pull pages from another repository; only fast-forwards."""
     with open_pages(asker.config) as pages:
         pulled = pages.pull(remote or "origin")
     return _answer(asdict(pulled), texts.say_pulled(pulled))
 
 
 def show_path(asker: Asker) -> Answer:
-    """Show where the repository is, for git's own commands."""
+    """Show the path of the repository, for git commands."""
     found = str(find_repository(asker.config))
     return Answer({"path": found}, found)
 
 
 def export_pages(asker: Asker, folder: Annotated[str, Arg(metavar="DIR")]) -> Answer:
-    """Write all pages into a folder that is empty or new."""
+    """Write all pages into a new or empty folder."""
     to = Path.cwd() / Path(folder).expanduser()
     with open_pages(asker.config) as pages:
         paths = pages.export(to)
@@ -361,11 +371,11 @@ def export_pages(asker: Asker, folder: Annotated[str, Arg(metavar="DIR")]) -> An
 
 def capture_turns(
     asker: Asker,
-    what: Annotated[Literal["turn", "status", "template"], Arg("what to do", "WHAT")],
+    what: Annotated[Literal["turn", "status", "template"], Arg("action", "WHAT")],
     *,
-    session: Annotated[str, Arg("default: the newest", "ID")] = "",
+    session: Annotated[str, Arg("session (default: the newest)", "ID")] = "",
 ) -> Answer:
-    """Keep a turn (hooks do), show what is kept, or what to distil."""
+    """Store a turn (used by hooks), show stored turns, or the template."""
     config = asker.config
     if what == "turn":
         with translate_page_errors():

@@ -1,4 +1,4 @@
-"""What a push may have to distil, and what others hand in: turns of the tracker or of buffers."""
+"""Turns that a push may have to distil, from the tracker or from buffers, and their capture."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ _HOW = 'Give one object such as {"session": "id", "user": "â€¦", "assistant": "â
 
 
 class HandedTurn(msgspec.Struct):
-    """A turn as others hand it in: what was asked and answered, by which tools."""
+    """A turn sent by a client: question, answer and tools."""
 
     session: str | None = None
     session_id: str = ""
-    turn: Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)] = 0  # in order; 0 is the next one
+    turn: Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)] = 0  # in order; 0 means the next one
     user: str = ""
     assistant: str = ""
     tools: tuple[str, ...] = ()
-    ts: str = ""  # when it was, as ISO 8601
+    ts: str = ""  # its time, as ISO 8601
 
 
 def open_buffers(config: Config) -> Buffers:
-    """Return the buffers of a project, whether or not it has any yet."""
+    """Return the buffers of a project, even if it has none yet."""
     return Buffers(config.project / DRAFTS_FOLDER, find_secrets=find_secrets)
 
 
 def find_buffer(
     config: Config, session: str, now: float, commits: Iterable[Commit] = ()
 ) -> Buffer | None:
-    """Find what a push may have to distil: what the tracker has of the session since its last
-    distilled turn, else a buffer. The trailers of `commits` say what was distilled.
+    """Find turns that a push may have to distil: tracked turns of the session after its last
+    distilled one, else a buffer. The trailers of `commits` list distilled turns.
 
-    The tracker has texts only where a person keeps messages; its transcripts are read first.
+    The tracker has texts only if the user stores messages; its transcripts are read first.
     """
     if session:
         try:
@@ -76,7 +76,7 @@ def find_buffer(
 
 
 def find_turns(config: Config, pages: Pages, session: str) -> Buffer | None:
-    """Find what a push of a project's pages may have to distil."""
+    """Find turns that a push of a project's pages may have to distil."""
     commits = pages.repository.history("", COMMITS_MAX) if pages.repository.exists else []
     return find_buffer(config, session, pages.clock(), commits)
 
@@ -122,7 +122,7 @@ def find_distilled(commits: Iterable[Commit], session_id: str) -> int:
 
 
 def _read_turns(db: sqlite3.Connection, session_id: str, upto: int) -> Iterator[TurnRecord]:
-    """Read the turns after one; of several answers the last is told, as a host tells it."""
+    """Read the turns after `upto`; of several answers use the last, like hosts do."""
     rows = db.execute(
         "SELECT turn, role, content, tool_name, at FROM message WHERE session_id = ? AND turn > ?"
         " AND role IN ('user', 'assistant', 'tool_call') ORDER BY turn, sequence, step",
@@ -149,11 +149,10 @@ def _read_turns(db: sqlite3.Connection, session_id: str, upto: int) -> Iterator[
 
 
 def capture_turn(config: Config, data: bytes, environ: Mapping[str, str] = os.environ) -> bool:
-    """Add the turn that one JSON object tells; return whether it was written. Where turns are not
-    captured, nothing is.
+    """Add a turn from a JSON object, if turns are captured; return whether it was written.
 
     Raises:
-        BadInputError: it is no such object.
+        BadInputError: the object is invalid.
         ContextModeError: the buffer cannot be written.
     """
     turn = _read_turn(data)
@@ -170,8 +169,8 @@ def capture_turn(config: Config, data: bytes, environ: Mapping[str, str] = os.en
         )
     except OSError as error:
         raise ContextModeError(
-            f"the turn cannot be kept: {error.strerror or error}",
-            f"Look at {config.project / DRAFTS_FOLDER}: no part of it may be a link.",
+            f"cannot store the turn: {error.strerror or error}",
+            f"Check {config.project / DRAFTS_FOLDER}: it must contain no link.",
         ) from error
 
 
@@ -181,7 +180,7 @@ def _read_turn(data: bytes) -> HandedTurn:
     try:
         turn = msgspec.json.decode(data, type=HandedTurn)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInputError(f"the record cannot be read: {error}", _HOW) from None
+        raise BadInputError(f"invalid record: {error}", _HOW) from None
     if not (turn.session or turn.session_id):
-        raise BadInputError("the record names no session", _HOW)
+        raise BadInputError("the record has no session", _HOW)
     return turn

@@ -1,5 +1,5 @@
-"""Pages in the one search: the newest version of each is a source of origin `page`, with older ones
-behind it."""
+"""Pages in the search index: the newest version of each is a source of origin `page`; earlier ones
+are older versions of that source."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SECONDS_MAX = 5.0  # a search never waits long for git
 
 
 def follow(path: Path, store: kb.Store, seen: str, deadline: float) -> int:
-    """Index the versions of pages that came after the commit `seen` until all are, or the clock
-    passes `deadline`; return how many pages are left.
+    """Index the page versions after the commit `seen`, until all are indexed or the clock passes
+    `deadline`; return how many pages are left.
 
     Raises:
         MemoryRoomError, kb.StoreError: the repository or the index cannot be read or written.
@@ -49,14 +49,14 @@ def _follow(repository: Repository, store: kb.Store, seen: str, deadline: float)
         seen=seen,
         mark=head,
         deadline=deadline,
-        is_compacted=changed is None,  # a history that was written again
+        is_compacted=changed is None,  # the history was rewritten
     )
 
 
 def _compare(
     repository: Repository, store: kb.Store, head: str
 ) -> tuple[list[str], list[Mirrored]]:
-    """Find the pages whose newest version is not there, and the sources that are to go."""
+    """Find the pages whose newest version is not indexed, and the sources to remove."""
     newest = history.read_newest(repository, head)
     there = mirrors.read_digests(store, kb.Origin.PAGE, PREFIX)
     paths = [
@@ -81,7 +81,7 @@ def _make_versions(path: str, found: Iterable[tuple[Commit, str]]) -> Iterator[V
             _label(path),
             kb.Origin.PAGE,
             kind="markdown",
-            pinned=True,  # no quota takes a page out of the search
+            pinned=True,  # quotas do not remove pages from the search
             author=commit.agent or commit.author.partition(" <")[0],
             said_at=commit.at,
         )

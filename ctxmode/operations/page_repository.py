@@ -1,4 +1,4 @@
-"""Where the pages of a project are kept; each search looks there, so nothing else is here."""
+"""The path of a project's page repository. Each search loads this module: nothing else is here."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ REPOSITORY_SETTING = "pages.repository"
 
 
 def find_repository(config: Config) -> Path:
-    """Find where the pages are kept: in the folder that `pages.repository` names, else beside the
-    project's store.
-
-    Raises:
-        UsageError: the setting names no folder that may be.
-    """
-    # No project's file may change it, so none is read.
+    """Find the pages' repository: the folder in `pages.repository`, else next to the store. Raise
+    UsageError if the setting is not an allowed folder."""
+    # Project files cannot change it, so they are not read.
     given = str(load_settings(None, config.config_home).values[REPOSITORY_SETTING])
     if not given:
         return config.pages_folder
@@ -26,13 +22,13 @@ def find_repository(config: Config) -> Path:
     path = Path(config.home / named[2:] if named.startswith("~/") else named)
     if not path.is_absolute() or "\0" in given:
         raise UsageError(
-            f"{REPOSITORY_SETTING} is {given!r}, which is no absolute path",
-            'Give a path such as "~/pages/{project}.git".',
+            f"invalid {REPOSITORY_SETTING} {given!r}: not an absolute path",
+            'Set it to a path such as "~/pages/{project}.git".',
         )
-    # What comes with a project may hold settings of git that start programs.
+    # Files of a project may contain git settings that start programs.
     if path.resolve().is_relative_to(config.project):
         raise UsageError(
-            f"{REPOSITORY_SETTING} is {given!r}, which lies in the project",
-            "Give a folder outside of it: who writes the project could write there, too.",
+            f"invalid {REPOSITORY_SETTING} {given!r}: inside the project",
+            "Set it to a folder outside the project, whose authors could write there, too.",
         )
     return path

@@ -1,4 +1,4 @@
-"""The pages of a project, open as one `Pages`: every skin opens them here."""
+"""Opening of a project's pages as one `Pages`, for all interfaces."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _IDENTITY = re.compile(r"(?P<author>[^\n]*<[^<>\n]*>) \d+ [+-]\d{4}\n?")
 
 @contextmanager
 def translate_page_errors() -> Iterator[None]:
-    """Raise errors of the room of pages as errors of the front door."""
+    """Raise errors of `memory.pages` as errors of ctxmode."""
     try:
         yield
     except BadInputError as error:
@@ -41,8 +41,8 @@ def translate_page_errors() -> Iterator[None]:
 def open_pages(
     config: Config, *, author: str = "", environ: Mapping[str, str] = os.environ
 ) -> Iterator[Pages]:
-    """Open the drafts of a project and the repository of its pages; neither need be there yet.
-    Without an author it is whom git knows."""
+    """Open a project's drafts and its repository of pages; both may be missing. The default author
+    is git's."""
     repository = Repository(find_repository(config), environ=environ)
     before = _read_head(repository)
     with translate_page_errors():
@@ -63,23 +63,20 @@ def open_pages(
 
 
 def _read_head(repository: Repository) -> str:
-    """Read the newest commit; empty where there is none, or it cannot be read."""
+    """Read the newest commit; empty if it is missing or unreadable."""
     with suppress(MemoryRoomError):
         return repository.head()
     return ""
 
 
 def is_captured(config: Config, environ: Mapping[str, str] = os.environ) -> bool:
-    """Tell whether turns are kept in a project: `pages init` was run there, and nobody said no."""
+    """Return whether turns are captured: `pages init` was run, and capture is not turned off."""
     return file_names.is_captured(str(config.project), str(config.data_dir), environ)
 
 
 def begin(config: Config, pages: Pages) -> bool:
-    """Begin pages in a project, and the capture of turns; tell whether they are new.
-
-    Raises:
-        ContextModeError: the folders cannot be made.
-    """
+    """Set up pages in a project, and the capture of turns; return whether they are new. Raise
+    ContextModeError if the folders cannot be created."""
     is_new = pages.init()
     prepare_storage(config)
     mark = Path(file_names.name_capture_mark(str(config.project), str(config.data_dir)))
@@ -91,13 +88,13 @@ def begin(config: Config, pages: Pages) -> bool:
 
 
 def not_begun() -> UsageError:
-    """Make the error where pages are not begun."""
-    remedy = "A person begins them with: context-mode pages init"
-    return UsageError("pages are not begun in this project", remedy)
+    """Build the error for a project without pages."""
+    remedy = "The user sets them up with: context-mode pages init"
+    return UsageError("pages are not set up in this project", remedy)
 
 
 def find_author(project: Path, environ: Mapping[str, str] = os.environ) -> str:
-    """Find who a person is as an author: whom git knows, else the name of the account."""
+    """Find the user's author name: git's, else the account name."""
     arguments = ("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
     bounds = (IDENTITY_S_MAX, IDENTITY_BYTES_MAX)
     with suppress(BoundedRunError, MemoryRoomError):
@@ -112,5 +109,5 @@ def find_author(project: Path, environ: Mapping[str, str] = os.environ) -> str:
 def _find_account() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a number that nobody's name is known of
+    except (KeyError, OSError):  # a user ID without a name
         return str(os.getuid())

@@ -1,4 +1,4 @@
-"""Several pieces of work at once, by a bounded number of workers."""
+"""Parallel work by a bounded number of workers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ async def work_through(
     workers: int,
     on_progress: OnProgress = ignore_progress,
 ) -> tuple[Outcome, ...]:
-    """Do the work for every item; return what came of each, in the order given. The workers take
-    from one iterator: one alone keeps the order."""
+    """Do the work for every item; return the results in the order of the items. A single worker
+    processes them in that order."""
     found: dict[int, Outcome] = {}
     waiting = iter(enumerate(items))
 

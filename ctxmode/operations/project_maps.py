@@ -1,4 +1,4 @@
-"""The map of a project, opened and brought up to date, and what is hidden of its files."""
+"""The map of a project: opening, updating, and redaction of its files."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _NOT_NEWLINE = re.compile(rb"[^\n]")
 
 
 OpenMap = tuple[sqlite3.Connection, ScanReport, int]
-"""A map that is up to date, its scan, and the most bytes of a file that are read."""
+"""An updated map, its scan report, and the size limit of a file that is read."""
 
 
 @contextmanager
 def open_map(config: Config) -> Iterator[OpenMap]:
-    """Bring the map of the project up to date, and give it to read.
+    """Update the map of the project, and open it for reading.
 
     Raises:
-        ContextModeError: the project cannot be scanned, or its map not be kept.
-        UsageError: what is asked of it cannot be.
+        ContextModeError: the project cannot be scanned, or its map not be stored.
+        UsageError: the request is invalid.
     """
     require_project(config)
     values = load_settings(config.project, config.config_home).values
@@ -60,7 +60,7 @@ def open_map(config: Config) -> Iterator[OpenMap]:
             try:
                 report = scan(store, asked)
             finally:
-                workers.restart()  # a server need not keep them until the next pack
+                workers.restart()  # stop them until the next pack
             with store.reading() as db:
                 yield db, report, file_bytes
         finally:
@@ -68,18 +68,15 @@ def open_map(config: Config) -> Iterator[OpenMap]:
 
 
 def forget_map(config: Config) -> bool:
-    """Remove the map of the project; return whether there was one.
-
-    Raises:
-        ContextModeError: it cannot be removed.
-    """
+    """Remove the map of the project; return whether there was one. Raise ContextModeError if it
+    cannot be removed."""
     with translate_map_errors():
         return remove_map(config.map_file)
 
 
 @contextmanager
 def translate_map_errors() -> Iterator[None]:
-    """Raise errors of the room of maps as errors of the front door."""
+    """Raise errors of `repomap` as errors of ctxmode."""
     try:
         yield
     except MapInputError as error:
@@ -89,18 +86,18 @@ def translate_map_errors() -> Iterator[None]:
 
 
 def _is_denied(path: str, *, rules: policy.Rules, root: str) -> bool:
-    """Tell whether a rule denies reading a file; a map follows no links, so its path is real."""
+    """Return whether a rule denies reading a file; a map follows no links, so its path is real."""
     return not policy.evaluate_read(f"{root}/{path}", rules, real_path=str).allowed
 
 
 def redact(text: str) -> Redaction:
-    """Return a text with each secret replaced by its kind, and their lines."""
+    """Return a text with each secret replaced by its kind, and the lines of the secrets."""
     shown, found = secrets.redact(text)
     return (shown, _list_lines(text, found))
 
 
 def keep_secrets(text: str) -> Redaction:
-    """Return a text as it is, and the lines of its secrets."""
+    """Return a text unchanged, and the lines of its secrets."""
     return (text, _list_lines(text, secrets.redact(text)[1]))
 
 
@@ -109,7 +106,7 @@ def _list_lines(text: str, found: Iterable[secrets.Secret]) -> tuple[tuple[int, 
 
 
 def hide_secrets(data: bytes) -> bytes:
-    """Overwrite the secrets in a text, so that its lines and offsets stay."""
+    """Overwrite the secrets in a text without changing its lines and offsets."""
     hidden = bytearray(data)
     for one in secrets.find_secrets(data):
         hidden[one.start : one.end] = _NOT_NEWLINE.sub(b"x", data[one.start : one.end])

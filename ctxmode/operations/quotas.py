@@ -1,4 +1,4 @@
-"""The quotas on disk use, of a project and of all projects of the user, and how much is used."""
+"""Quotas on disk use, of one project and of all together, and current use."""
 
 from __future__ import annotations
 
@@ -13,22 +13,19 @@ from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
 from kb import all_stores, eviction
 
-READ_S = 1.0
-"""How long reading evictions may take; a store that is locked for longer is left out."""
-
+READ_S = 1.0  # seconds to wait for a locked store; after that its evictions are skipped
 LATELY_S = 30 * 86_400
-EVICTIONS_LISTED = 3
-"""How many evictions are listed."""
+EVICTIONS_LISTED = 3  # maximum number of listed evictions
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What is kept, and may be, in bytes on the disk, of the project and of all projects.
+    """Bytes used on the disk and quotas, of the project and of all together.
 
     Attributes:
-        projects: how many have a store.
-        dropped: what went lately, the latest first.
-        of_all: what was last done for the quota of all.
+        projects: number of projects with a store.
+        dropped: recent evictions, latest first.
+        of_all: the last eviction for the quota of all together.
     """
 
     used_bytes: int
@@ -41,14 +38,14 @@ class Holdings:
 
 
 def load_quotas(config: Config) -> tuple[int, int]:
-    """Load the quotas that are set, of the project and of all, in bytes; a UsageError names a file
-    with a wrong value."""
+    """Load the quotas of the project and of all together, in bytes; raise UsageError for a wrong
+    value."""
     values = load_settings(config.project, config.config_home).values
     return int(values["quota.project_bytes"]), int(values["quota.all_bytes"])
 
 
 def read_holdings(config: Config) -> Holdings:
-    """Measure what is kept of the project and of all, and read what went lately."""
+    """Measure disk use of the project and of all together, and read recent evictions."""
     folder = config.database.parent
     of_project, of_all = load_quotas(config)
     return Holdings(
@@ -63,7 +60,7 @@ def read_holdings(config: Config) -> Holdings:
 
 
 def _read_evictions(path: Path) -> tuple[eviction.Eviction, ...]:
-    """Read what went from a store, without making or mending one; nothing where it cannot be
+    """Read recent evictions of a store without creating or repairing it; empty if it cannot be
     read."""
     if not path.exists():
         return ()

@@ -1,6 +1,6 @@
-"""The latest runs of a project, a row each: how each ended, what it took, where its output is.
+"""The latest runs of a project: one row each with status, resource use and output ID.
 
-A row has numbers and names alone, so that no secret is in it.
+A row has only numbers and names, so it contains no secret.
 """
 
 # ruff: noqa: S608 - only names fixed in this file and placeholders are put into statements
@@ -16,12 +16,11 @@ from base.stores import transaction
 from executor import Refusal, Request, Result
 
 ROWS_MAX = 10_000
-PRUNED_EVERY = 64
-"""After so many new rows those beyond `ROWS_MAX` go, the oldest first."""
+PRUNED_EVERY = 64  # number of new rows after which the oldest beyond `ROWS_MAX` are deleted
 
 
 class RunRecord(NamedTuple):
-    """One run that ended, or was refused; None is what was not measured, or does not apply."""
+    """One run that ended, or was refused; None means not measured, or not applicable."""
 
     at: float  # in seconds since the epoch
     language: str
@@ -51,7 +50,7 @@ _ADD = f"INSERT INTO run ({_COLUMNS}) VALUES ({', '.join('?' * len(RunRecord._fi
 
 
 def make_run_record(request: Request, result: Result, output_id: str | None) -> RunRecord:
-    """Make the row of a run that just ended."""
+    """Build the row of a run that just ended."""
     usage = result.usage
     return RunRecord(
         round(time.time(), 3),
@@ -79,7 +78,7 @@ def make_run_record(request: Request, result: Result, output_id: str | None) -> 
 
 
 def add_run(db: sqlite3.Connection, run: RunRecord) -> int:
-    """Add a row, and now and then let the oldest go; return its number."""
+    """Add a row, and sometimes delete the oldest; return its number."""
     number = db.execute(_ADD, run).lastrowid or 0
     if number % PRUNED_EVERY == 0:
         db.execute("DELETE FROM run WHERE id <= ?", (number - ROWS_MAX,))
@@ -89,7 +88,7 @@ def add_run(db: sqlite3.Connection, run: RunRecord) -> int:
 def list_runs(
     db: sqlite3.Connection, *, status: str = "", offset: int = 0, limit: int = 50
 ) -> list[RunRecord]:
-    """List runs, the latest first; those with a status where one is given."""
+    """List runs, latest first; only those with `status` if it is given."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM run {'WHERE status = ?' if status else ''}"
         " ORDER BY id DESC LIMIT ? OFFSET ?",
@@ -99,16 +98,14 @@ def list_runs(
 
 
 def count_by_status(db: sqlite3.Connection) -> dict[str, int]:
-    """Count runs by how they ended, the most frequent first."""
+    """Count runs by status, most frequent first."""
     rows = db.execute("SELECT status, COUNT(*) FROM run GROUP BY 1 ORDER BY 2 DESC, 1")
     return {str(status): int(count) for status, count in rows}
 
 
-# A target is a path, a name or an address that a program chose: secrets in it are masked.
+# A target is a path, name or address that a program chose: secrets in it are masked.
 
-REFUSALS_MAX = 10_000
-"""Of refusals; the oldest go first."""
-
+REFUSALS_MAX = 10_000  # maximum number of stored refusals; the oldest are deleted first
 _FIELDS = ("kind", "target", "by", "certainty", "count", "remedy")
 _REFUSAL_COLUMNS = ", ".join(_FIELDS)
 _ADD_REFUSALS = f"INSERT INTO refusal (run, {_REFUSAL_COLUMNS}) VALUES ({', '.join('?' * 7)})"
@@ -117,12 +114,12 @@ _RUN_COLUMNS = ", ".join(f"run.{name}" for name in _OF_RUN)
 
 
 KeptRefusals = tuple[int, Mapping[str, Any], tuple[Refusal, ...]]
-"""A run by its number, its row, and what it was refused."""
+"""A run: its number, its row, and its refusals."""
 
 
 def mask(refusal: Refusal) -> Refusal:
     """Mask the secrets of a refusal."""
-    from base.secrets import redact  # noqa: PLC0415 - most runs are refused nothing
+    from base.secrets import redact  # noqa: PLC0415 - most runs have no refusals
 
     texts = (redact(text)[0] for text in (refusal.target, refusal.by, refusal.remedy))
     target, by, remedy = texts
@@ -130,14 +127,14 @@ def mask(refusal: Refusal) -> Refusal:
 
 
 def add_refused_run(db: sqlite3.Connection, run: RunRecord, refusals: Iterable[Refusal]) -> None:
-    """Add a run with its refusals, all or nothing, and let the oldest refusals go."""
+    """Add a run with its refusals in one transaction, and delete the oldest refusals."""
     with transaction(db):
         add_refusals(db, add_run(db, run), refusals)
 
 
 def add_refusals(db: sqlite3.Connection, run: int, refusals: Iterable[Refusal]) -> None:
-    """Add what the run of this number was refused, and let the oldest refusals go; the caller has
-    a transaction open."""
+    """Add the refusals of the run with this number, and delete the oldest, in the caller's
+    transaction."""
     db.executemany(_ADD_REFUSALS, [(run, *_values(mask(refusal))) for refusal in refusals])
     db.execute("DELETE FROM refusal WHERE id <= (SELECT MAX(id) FROM refusal) - ?", (REFUSALS_MAX,))
 
@@ -145,8 +142,8 @@ def add_refusals(db: sqlite3.Connection, run: int, refusals: Iterable[Refusal]) 
 def list_refused(
     db: sqlite3.Connection, *, run: str = "", offset: int = 0, limit: int = 50
 ) -> list[KeptRefusals]:
-    """List runs that were refused something, the latest first; with `run` the one of that number
-    or output."""
+    """List runs with refusals, latest first; with `run`, only the run with that number or output
+    ID."""
     where = "AND (CAST(run.id AS TEXT) = ? OR run.output_id = ?)" if run else ""
     found = db.execute(
         f"SELECT run.id, {_RUN_COLUMNS} FROM run WHERE run.id IN (SELECT run FROM refusal) {where}"
@@ -159,31 +156,31 @@ def list_refused(
 
 
 def count_refused(db: sqlite3.Connection) -> int:
-    """Count the runs that were refused something."""
+    """Count the runs with refusals."""
     return int(db.execute("SELECT COUNT(DISTINCT run) FROM refusal").fetchone()[0])
 
 
 def count_by_kind(db: sqlite3.Connection) -> dict[str, int]:
-    """Count refusals by kind, the most frequent first."""
+    """Count refusals by kind, most frequent first."""
     rows = db.execute("SELECT kind, SUM(count) FROM refusal GROUP BY 1 ORDER BY 2 DESC, 1")
     return {str(kind): int(count) for kind, count in rows}
 
 
 def is_known(db: sqlite3.Connection, run: str) -> bool:
-    """Tell whether a run of this number or output is listed at all."""
+    """Return whether a run with this number or output ID is stored."""
     asked = "SELECT 1 FROM run WHERE CAST(id AS TEXT) = ? OR output_id = ?"
     return db.execute(asked, (run, run)).fetchone() is not None
 
 
 def to_json(one: KeptRefusals) -> dict[str, object]:
-    """Build the data of one run."""
+    """Build the JSON of one run."""
     number, row, refusals = one
     told = [dict(zip(_FIELDS, _values(refusal), strict=True)) for refusal in refusals]
     return {"run": number, **row, "refusals": told}
 
 
 def summarize(refusals: Iterable[Refusal]) -> tuple[str, ...]:
-    """Write refusals for the audit log: kind, target and how certain, secrets masked."""
+    """Write refusals for the audit log: kind, target, certainty and count, secrets masked."""
     masked = map(mask, refusals)
     return tuple(f"{one.kind} {one.target} ({one.certainty}, {one.count})" for one in masked)
 

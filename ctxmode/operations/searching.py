@@ -1,4 +1,4 @@
-"""Searches of the store, and the notes where nothing is found."""
+"""Searches of the store, or of all stores, and notes about them."""
 
 from __future__ import annotations
 
@@ -20,38 +20,37 @@ from kb.merging import merge
 
 SOURCES_NAMED = 5
 SEARCH_BYTES_MAX = 16 * 1024
-"""What all passages of one answer may take together where no budget is given: about four thousand
-tokens."""
+"""The default size limit of all passages of one answer: about 4,000 tokens."""
 
 BATCH_HITS = 3
-SPARE = 4
-"""How many times as many hits are fetched where some will be filtered out."""
+SPARE = 4  # the factor by which more hits are fetched if some will be filtered out
 
 
 Renew: TypeAlias = Callable[[Sequence[FileState]], frozenset[int]]
-"""Indexes files again that changed, and returns the sources whose content is still the file's."""
+"""Indexes changed files again, and returns the sources whose content still matches the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What to search for, and in which sources."""
+    """Queries, and filters on sources."""
 
     queries: tuple[str, ...]
     limit: int = 3
-    source: str | None = None  # a label, a part of one, or an output id
+    source: str | None = None  # a label, a part of one, or an output ID
     content: str | None = None  # code, prose or both
     sort: str = "relevance"
     budget_bytes: int | None = SEARCH_BYTES_MAX
     kind: str | None = None
     language: str | None = None
     path: str | None = None  # a part of a file's path
-    age_s: float | None = None  # how many seconds ago the oldest was kept
+    age_s: float | None = None  # maximum age in seconds
     places: tuple[str, ...] = ()  # of `kb.filters.PLACES`
-    superseded: bool = False  # find older versions, too
+    superseded: bool = False  # also find older versions
 
 
 def search(store: Store, request: SearchRequest, renew: Renew | None = None) -> SearchAnswer:
-    """Find every query's passages; a UsageError as of `check`. `renew` is as of `find_current`."""
+    """Find every query's passages. Raise UsageError as `check` does; `renew` as in
+    `find_current`."""
     check(request)
 
     def find() -> tuple[QueryResult, ...]:
@@ -76,8 +75,8 @@ def search(store: Store, request: SearchRequest, renew: Renew | None = None) -> 
 def find_current(
     store: Store, find: Callable[[], tuple[QueryResult, ...]], renew: Renew | None
 ) -> tuple[QueryResult, ...]:
-    """Find passages, `renew` those of files that changed since, and find again. What is not as
-    its file is now stays marked by `Hit.stale`."""
+    """Find passages, `renew` those of changed files, and find again. `Hit.stale` marks passages
+    that still differ from their file."""
     results = find()
     same: frozenset[int] = frozenset()
     if renew is not None:
@@ -109,21 +108,23 @@ def _find_files(store: Store, results: Sequence[QueryResult]) -> list[FileState]
 
 
 def check(request: SearchRequest) -> None:
-    """Raise UsageError where there is no query, an empty one, a `since:` without a meaning, or a
-    limit or budget below 1."""
+    """Raise UsageError if there is no query, an empty one, an invalid `since:`, or a limit or
+    budget below 1."""
     if not request.queries or not all(query.strip() for query in request.queries):
         raise UsageError("a query is empty", "Give words that the passage contains.")
     if unclear := [one for query in request.queries for one in filters.without_sense(query)]:
         problem, remedy = filters.explain_sense(unclear[0])
-        raise UsageError(problem, f"{remedy}; to look for these words, put them in quotes.")
+        raise UsageError(problem, f"{remedy} To search for these words, put them in quotes.")
+    if request.kind is not None and request.kind not in filters.list_kinds():
+        raise UsageError(*filters.explain_sense(f"kind:{request.kind}"))
     if request.limit < 1:
-        raise UsageError(f"limit is {request.limit}", "Give 1 or more.")
+        raise UsageError(f"invalid limit {request.limit}", "Give 1 or more.")
     if request.budget_bytes is not None and request.budget_bytes < 1:
-        raise UsageError(f"the budget is {request.budget_bytes} bytes", "Give 1 or more.")
+        raise UsageError(f"invalid budget {request.budget_bytes}", "Give 1 byte or more.")
 
 
 def _is_superseded(store: Store, source: str | None) -> bool:
-    """Tell whether a named source is there in older versions only, such as an earlier run."""
+    """Return whether only older versions of a source exist, such as an earlier run."""
     if source is None:
         return False
     from executor.run import OUTPUT_PREFIX  # noqa: PLC0415 - few searches name a source
@@ -146,14 +147,14 @@ def _shape(result: QueryResult, request: SearchRequest) -> QueryResult:
 
 
 def _note(store: Store, request: SearchRequest, results: Sequence[QueryResult]) -> tuple[str, ...]:
-    """Name the latest sources where the one that was named holds nothing."""
+    """List the latest sources if the given one has no content."""
     empty = all(result.state is SearchState.NOTHING_INDEXED for result in results)
     if request.source is None or not empty:
         return ()
     latest = [one_line(source.label) for source in store.sources()[:SOURCES_NAMED]]
     if not latest:
         return ()
-    return (f"No source is called {request.source!r}. The latest are: {', '.join(latest)}.",)
+    return (f"No source matches {request.source!r}. Latest: {', '.join(latest)}.",)
 
 
 def search_in(
@@ -162,7 +163,7 @@ def search_in(
     source_ids: Sequence[int] | None,
     renew: Renew | None = None,
 ) -> tuple[QueryResult, ...]:
-    """Find the queries' best passages among some sources only; None means all that was kept."""
+    """Find the queries' best passages in some sources only; None means the whole store."""
     source = None if source_ids is None else tuple(source_ids)
 
     def find() -> tuple[QueryResult, ...]:
@@ -178,19 +179,14 @@ def search_in(
     return find_current(store, find, renew)
 
 
-# Only a person asks for it, at a terminal: a model in one project must not read the others.
+# Only for users at a terminal: a model in one project must not read the others.
 
-EVERYWHERE_S = 10.0
-"""How long a search of all projects may take."""
-
-NAMED = 5
-"""How many projects a note names that were not reached."""
-
-CANDIDATES = 10
-"""So many hits of each store at least are ranked together."""
+EVERYWHERE_S = 10.0  # time limit in seconds of a search in all projects
+NAMED = 5  # maximum number of projects that a note lists as not reached
+CANDIDATES = 10  # minimum number of hits of each store that are ranked together
 
 Found: TypeAlias = tuple[Sequence[kb.QueryResult], Mapping[int, kb.Source]]
-"""What one store found for every query, and the sources of that."""
+"""One store's results for every query, and their sources."""
 
 
 def search_everywhere(
@@ -198,10 +194,10 @@ def search_everywhere(
 ) -> SearchAnswer:
     """Find every query's passages in the stores of all projects and in the user's own.
 
-    A store that is damaged, of another release or not reached within `wait_s` is named in a note.
+    Notes name stores that are damaged, from another release, or not reached within `wait_s`.
 
     Raises:
-        UsageError: as of `searching.check`.
+        UsageError: as in `check`.
     """
     check(request)
     deadline = time.monotonic() + wait_s
@@ -224,20 +220,19 @@ def search_everywhere(
     if late:
         more = f" and {len(late) - NAMED} more" if len(late) > NAMED else ""
         named = one_line(", ".join(late[:NAMED]))
-        notes.append(f"Not reached within {wait_s:.0f} s: {named}{more}. Search there, or again.")
+        notes.append(f"Not reached in {wait_s:.0f} s: {named}{more}. Search again, or there.")
     return _join(request, found, names, tuple(notes))
 
 
 def list_databases(config: Config) -> list[Path]:
-    """List the stores of what is kept: the project's, the user's own, then others, the latest used
-    first."""
+    """List the stores: the project's, the user's own, then others, latest used first."""
     folder = config.database.parent
     first = (config.database, config.users_database)
 
     def place(path: Path) -> tuple[int, float, str]:
         try:
             age = -path.stat().st_mtime
-        except OSError:  # it went meanwhile
+        except OSError:  # it was deleted since
             age = 0.0
         return (first.index(path) if path in first else len(first), age, path.name)
 
@@ -257,7 +252,7 @@ def _search(path: Path, request: SearchRequest, deadline: float, *, is_own: bool
 
 
 def _leave_out_users_facts(result: kb.QueryResult) -> kb.QueryResult:
-    """Leave out the facts that every project has: the project of the search has them, too."""
+    """Remove the user's facts, which every project has, from another project's hits."""
     hits = tuple(hit for hit in result.hits if not hit.source.startswith(USERS_LABEL))
     emptied = not hits and result.state is kb.SearchState.MATCH
     state = kb.SearchState.NO_MATCH if emptied else result.state
@@ -270,7 +265,7 @@ def _join(
     names: Mapping[Path, str],
     notes: tuple[str, ...],
 ) -> SearchAnswer:
-    """Join what the stores found, with numbers of its own for the passages."""
+    """Merge the results of the stores; number the passages from 1."""
     stores = list(found.items())
     budget = request.budget_bytes
     numbers: dict[tuple[Path, int], int] = {}

@@ -1,4 +1,4 @@
-"""Looking at sessions: lists, one session's parts, and what another agent needs to go on."""
+"""Actions that show sessions: lists, parts of one session, and texts to resume it."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ from memory.sessions import (
 )
 
 SessionId: TypeAlias = Annotated[str, Arg(metavar="ID")]
-Agent: TypeAlias = Annotated[str, Arg("only of this agent", "NAME")]
-Everywhere: TypeAlias = Annotated[bool, Arg("of all projects")]
+Agent: TypeAlias = Annotated[str, Arg("only sessions of agent NAME", "NAME")]
+Everywhere: TypeAlias = Annotated[bool, Arg("in all projects")]
 WithAll: TypeAlias = Annotated[bool, Arg("not only the latest 20", flags=("--all",))]
 LATEST = 20
-NOTHING_YET = "Nothing happened in it yet."
+NOTHING_YET = "The session has no events yet."
 NONE_WAITS = "No session awaits a summary."
 PARTS = {
-    "tools": "which tools were called, how often, with what cost",
-    "compactions": "where the host compacted it, the latest first",
-    "errors": "calls that failed",
-    "turns": "what was asked and answered, by which tools: 500 turns, each at most 6 KiB",
+    "tools": "tools with number of calls and cost",
+    "compactions": "compactions by the host, latest first",
+    "errors": "failed calls",
+    "turns": "questions, answers and tools: up to 500 turns of 6 KiB",
     "messages": "all messages in order",
-    "summary": "what whoever summarised it found",
+    "summary": "the stored summary",
 }
 RESUME_LINES = {
     "claude_code": ("claude", "--resume"),
@@ -59,18 +59,18 @@ RESUME_LINES = {
     "cursor": ("cursor-agent", "--resume"),
     "opencode": ("opencode", "-s"),
 }
-"""How each host goes on with a session of its own; the session's id follows."""
+"""The command of each host that resumes its own session; the session's ID follows."""
 
 
 def list_sessions(
     asker: Asker,
     *,
     agent: Agent = "",
-    status: Annotated[Status | Literal[""], Arg("only with this status")] = "",
+    status: Annotated[Status | Literal[""], Arg("only sessions with this status")] = "",
     with_all: WithAll = False,
     everywhere: Everywhere = False,
 ) -> Answer:
-    """List sessions, the latest first."""
+    """List sessions, latest first."""
     limit = None if with_all else LATEST
     found, left_out = stores.list_everywhere(
         asker.config, agent=agent, status=status, limit=limit, everywhere=everywhere
@@ -80,7 +80,7 @@ def list_sessions(
 
 
 def _describe_none(asker: Asker, agent: str, status: str, *, everywhere: bool) -> str:
-    """Say that no session is stored, or none of the agent or status that was asked for."""
+    """Describe an empty list: no sessions, or none of the given agent or status."""
     if not (agent or status):
         return describe_empty("session")
     named = f" of agent {agent!r}" if agent else ""
@@ -96,7 +96,7 @@ def _describe_none(asker: Asker, agent: str, status: str, *, everywhere: bool) -
 def _list(
     kind: str, rows: list[dict[str, Any]], none: str, notices: tuple[str, ...] = ()
 ) -> Answer:
-    """Answer with rows of a kind, as a table; `none` says that there are none."""
+    """Build an answer with rows of a kind, as a table; `none` is the text if there are none."""
     if not rows:
         return Answer({kind: rows}, none, notices)
     from ctxmode.render import session_tables  # noqa: PLC0415 - JSON needs no tables
@@ -109,10 +109,10 @@ def show_session(
     asker: Asker,
     session: SessionId,
     *,
-    everywhere: Annotated[bool, Arg("of any project")] = False,
+    everywhere: Annotated[bool, Arg("find it in all projects")] = False,
     part: Annotated[str, Arg(constants=PARTS)] = "",
 ) -> Answer:
-    """Show what is known of one session."""
+    """Show one session."""
     parts = {part} if part else {"tools", "compactions"}
     with stores.open_holding_store(asker.config, session, everywhere=everywhere) as (store, found):
         data = {"session": asdict(found), "resume_line": resume_line(found)}
@@ -123,7 +123,7 @@ def show_session(
 
 
 def resume_line(session: Session) -> str:
-    """Write the command with which the host goes on with its session; empty where none is known."""
+    """Return the command with which the host resumes its session; empty if unknown."""
     words = RESUME_LINES.get(session.agent)
     if words is None:
         return ""
@@ -158,33 +158,33 @@ def _read_parts(store: SessionStore, session: Session, parts: set[str]) -> dict[
 
 
 def message_json(message: Message) -> dict[str, Any]:
-    """Build what JSON shows of a message; `truncated` says that its text is not all of it."""
+    """Build the JSON of a message; `truncated` means that its text is incomplete."""
     data = asdict(message)
     data["truncated"] = data.pop("is_cut")
     return data
 
 
 def list_tool_uses(asker: Asker, *, agent: Agent = "", everywhere: Everywhere = False) -> Answer:
-    """Show which tools all sessions called, how often, with what cost."""
+    """Show the tools of all sessions, with number of calls and cost."""
     rows, left_out = figures.read_tool_uses(asker.config, agent=agent, everywhere=everywhere)
-    return _list("tools", rows, "No tool was called in such a session.", left_out)
+    return _list("tools", rows, "No tool calls in matching sessions.", left_out)
 
 
 def list_compactions(
     asker: Asker, *, agent: Agent = "", everywhere: Everywhere = False, with_all: WithAll = False
 ) -> Answer:
-    """Show where sessions were compacted, the latest first."""
+    """Show compactions of sessions, latest first."""
     limit = None if with_all else LATEST
     found, left_out = figures.read_compactions(
         asker.config, agent=agent, limit=limit, everywhere=everywhere
     )
-    return _list("compactions", found, "No such session was compacted.", left_out)
+    return _list("compactions", found, "No compactions in matching sessions.", left_out)
 
 
 def build_snapshot(
-    asker: Asker, session: Annotated[str, Arg("default: the latest", "ID")] = ""
+    asker: Asker, session: Annotated[str, Arg("session (default: the latest)", "ID")] = ""
 ) -> Answer:
-    """Show what an agent gets back after a compaction."""
+    """Show the text that an agent gets after a compaction."""
     with stores.open_holding_store(asker.config, session) as (store, found):
         text = store.build_snapshot(found.id)
     return _answer_text(found, text, NOTHING_YET)
@@ -200,21 +200,21 @@ def resume_session(
     asker: Asker,
     session: SessionId,
     *,
-    budget: Annotated[int, Arg("how much it may take (default 8192)", "BYTES", least=512)]
+    budget: Annotated[int, Arg("limit the text to BYTES (default: 8192)", "BYTES", least=512)]
     = RESUME_BYTES,
-    first: Annotated[int, Arg("begin at this message, in place of the last compaction", "SEQ",
+    first: Annotated[int, Arg("begin at this message (default: the last compaction)", "SEQ",
                               ("--from",), least=1, one_of="begin")] = 0,
-    compaction: Annotated[int, Arg("begin at this compaction; 1 is the first", "N",
+    compaction: Annotated[int, Arg("begin at compaction N; 1 is the first", "N",
                                    least=1, one_of="begin")] = 0,
 ) -> Answer:  # fmt: skip
-    """Show what another agent needs to go on."""
+    """Show the text that another agent needs to continue."""
     with stores.open_holding_store(asker.config, session) as (store, found):
         at, text = read_resume(store, found, first=first, compaction=compaction, bytes_max=budget)
     return _answer_text(found, text, at=at)
 
 
 def list_queue(asker: Asker) -> Answer:
-    """List the completed sessions that await a summary, the latest first."""
+    """List completed sessions without a summary, latest first."""
     listed = stores.list_sessions(asker.config, status="completed", limit=None)
     rows = [asdict(one) for one in listed if awaits_summary(one)]
     answer = _list("queue", rows, NONE_WAITS)
@@ -223,7 +223,7 @@ def list_queue(asker: Asker) -> Answer:
 
 
 def show_digest(asker: Asker, session: SessionId) -> Answer:
-    """Show at most 32 KiB for whoever summarises a session."""
+    """Show up to 32 KiB of a session, for writing a summary."""
     with stores.open_holding_store(asker.config, session) as (store, found):
         return _answer_text(found, read_digest(store, found))
 
@@ -236,13 +236,13 @@ def summarize_session(
         "JSON with summary, details, decisions, … or plain text; - is stdin", "FILE", ("--from",)
     )],
 ) -> Answer:  # fmt: skip
-    """Keep a summary, which archives the session."""
+    """Store a summary and archive the session."""
     with stores.open_holding_store(asker.config, session, to_write=True) as (store, found):
         return store_summary(asker.config, store, found, file.text)
 
 
 def store_summary(config: Config, store: SessionStore, session: Session, text: str) -> Answer:
-    """Keep a summary of a session, which archives it."""
+    """Store a summary of a session and archive the session."""
     notices = keep_summary(config, store, session, parse_summary(text))
     data = {"id": session.id, "status": "archived"}
-    return Answer(data, f"{session.id} is summarised and archived.", notices)
+    return Answer(data, f"Stored the summary of {session.id} and archived it.", notices)

@@ -1,5 +1,5 @@
-"""Reading the transcripts of all projects, at a person's explicit word: each session goes into the
-store of the project that it worked in, as that project's file allows."""
+"""Reading of transcripts in all projects, on the user's explicit request. Each session is
+stored in the project that it worked in, if that project's settings allow it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from memory.sessions.importers import Ground, Importer, Transcript
 
 
 def track_everywhere(config: Config) -> list[Imported]:
-    """Read what is new in the transcripts of all projects; return what became of each that was
-    read. Those whose project cannot be known are left out."""
+    """Read new transcript lines in all projects; return the result of each. Transcripts of
+    unknown projects are skipped."""
     of_projects: dict[str, list[tuple[Importer, Transcript]]] = {}
     for importer, found in _list_all(config):
         if project := _find_project(read_folder(importer, found), str(config.home)):

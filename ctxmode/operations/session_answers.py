@@ -1,7 +1,4 @@
-"""What is answered of a session: texts, what resumes it, what to summarise, a summary that is kept.
-
-The command line and MCP both ask here.
-"""
+"""Answers about a session, for the command line and MCP: texts, resume, digest, summary."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import json
 from collections.abc import Sequence
 from itertools import groupby
 
+from base.wording import inflect
 from ctxmode.errors import UsageError
 from memory.sessions import (
     RESUME_BYTES,
@@ -31,7 +29,7 @@ _LISTS = ("decisions", "contacts", "learnings", "action_items")
 
 
 def read_texts(store: SessionStore, session: Session) -> list[Message]:
-    """Read the messages with their texts, as far as the store or the host's transcript has them."""
+    """Read the messages, with the texts that the store or the host's transcript has."""
     return store.read_full_messages(find_importer(session.agent), session)
 
 
@@ -43,15 +41,13 @@ def read_resume(
     compaction: int = 0,
     bytes_max: int = RESUME_BYTES,
 ) -> tuple[int, str]:
-    """Build what another agent needs to go on; return the message that it begins at, and the text.
-
-    Raises:
-        UsageError: there is no such compaction.
-    """
+    """Build the text that another agent needs to continue; return its first message, and the text.
+    Raise UsageError if the compaction does not exist."""
     with store.database.reading() as db:
         points = reading.read_compactions(db, session.id)
     if compaction > len(points):
-        raise UsageError(f"there is no compaction {compaction}", f"It has {len(points)}.")
+        has = inflect(len(points), "compaction")
+        raise UsageError(f"no compaction {compaction}", f"The session has {has}.")
     first = choose_start(points, first=first, compaction=compaction)
     messages = [one for one in read_texts(store, session) if one.sequence >= first]
     at = next((point for point in points if point.sequence <= first), None)
@@ -60,7 +56,7 @@ def read_resume(
 
 
 def read_digest(store: SessionStore, session: Session) -> str:
-    """Build what whoever summarises a session reads of it."""
+    """Build the digest of a session, for writing a summary."""
     with store.database.reading() as db:
         events = read_events(db, session.id)
         compactions = reading.read_compactions(db, session.id)
@@ -70,9 +66,9 @@ def read_digest(store: SessionStore, session: Session) -> str:
 def read_part(
     store: SessionStore, session: Session, first: int, last: int | None, bytes_max: int
 ) -> tuple[str, int, int]:
-    """Read the messages between two sequence numbers, as many as take at most so many bytes: whole
-    ones, but for a first one that is larger by itself. Return their text, the message at which
-    what is left begins, and how many are left; 0 where none is."""
+    """Read messages between two sequence numbers, up to `bytes_max`. Messages are whole, except a
+    first one that is too large. Return their text, the first message that is left, and how many are
+    left; 0 if none."""
     chosen = [
         one
         for one in read_texts(store, session)
@@ -90,13 +86,13 @@ def read_part(
 
 
 def _describe(message: Message) -> str:
-    """Write a step of a message; of a compaction its summary, too."""
+    """Write a step of a message, with the summary of a compaction."""
     text = describe_message(message)
     return f"{text}\n{message.compaction_summary}" if message.compaction_summary else text
 
 
 def awaits_summary(session: Session) -> bool:
-    """Tell whether a completed session is to be summarised."""
+    """Return whether a session is completed and has no summary yet."""
     return (
         session.status == "completed"
         and not session.summary
@@ -106,20 +102,17 @@ def awaits_summary(session: Session) -> bool:
 
 
 def list_waiting(store: SessionStore, owners: Sequence[str] = ()) -> list[Session]:
-    """List the sessions of a store that await a summary, the latest first."""
+    """List the sessions of a store that await a summary, latest first."""
     with store.database.reading() as db:
         found = reading.list_sessions(db, status="completed", limit=None, owners=owners)
     return [session for session in found if awaits_summary(session)]
 
 
 def parse_summary(text: str) -> Summary:
-    """Read a summary: a JSON object with its fields, or plain text.
-
-    Raises:
-        UsageError: it is empty or too long, or a field has another form.
-    """
+    """Read a summary: a JSON object with its fields, or plain text. Raise UsageError if it is empty
+    or too long, or a field has another form."""
     if len(text.encode("utf-8", "replace")) > SUMMARY_BYTES_MAX:
-        raise UsageError("the summary is too large", "It takes at most 1 MiB.")
+        raise UsageError("the summary is too large", "Shorten it to 1 MiB or less.")
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
@@ -130,11 +123,11 @@ def parse_summary(text: str) -> Summary:
     lists = {name: given.get(name, []) for name in _LISTS}
     for name, value in said.items():
         if not isinstance(value, str):
-            raise UsageError(f"{name} is no text")
+            raise UsageError(f"{name} is not a string", "Give a string.")
     for name, items in lists.items():
         if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-            raise UsageError(f"{name} is no list of texts")
+            raise UsageError(f"{name} is not a list of strings", "Give a list of strings.")
     if not said["summary"].strip():
-        raise UsageError("there is no summary in it", 'Give text, or {"summary": "…"}.')
+        raise UsageError("the summary is empty", 'Give text, or {"summary": "…"}.')
     items = {name: tuple(listed) for name, listed in lists.items()}
     return Summary(said["summary"], said["details"], *(items[name] for name in _LISTS))

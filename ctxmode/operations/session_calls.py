@@ -1,6 +1,6 @@
-"""Sessions of hosts whose transcripts cannot be read: what they asked of this server, as events.
+"""Sessions of hosts without readable transcripts: their calls of this server, as events.
 
-Calls wait in memory, and are written behind the answers, the last ones when the server ends.
+Calls are queued in memory and written after the answers; the last ones when the server ends.
 """
 
 from __future__ import annotations
@@ -14,38 +14,32 @@ from typing import TYPE_CHECKING, Any
 
 from ctxmode.hosts.agents import find_host, name_agent
 
-# A server that records no call loads nothing of sessions.
+# A server that records no calls does not load sessions.
 if TYPE_CHECKING:
     from memory.sessions import Record, SessionStore
 
-WAITING_MAX = 1000
-"""Of more calls than these the oldest are not recorded."""
-
-ENDED = "the server ended"
-"""The reason of a session's end where its host gives none."""
-
-LOOKING_BACK = "ctx_session"
-"""The tool that looks at sessions: a call of it is no part of what happened in one."""
+WAITING_MAX = 1000  # maximum number of queued calls; beyond it the oldest are not recorded
+ENDED = "the server ended"  # the reason for a session's end if its host gives none
+LOOKING_BACK = "ctx_session"  # the tool that shows sessions; its calls are not recorded
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCall:
-    """One call that was answered."""
+    """One answered call."""
 
-    number: int  # tells it from all others, whatever the clock says
+    number: int  # unique, independent of the clock
     agent: str
     session_id: str
     tool: str
     params: Mapping[str, Any]
-    error: str  # the answer of one that failed, else empty
+    error: str  # the answer of a failed call, else empty
     at: float
-    holder: str = ""  # whose token let it in; empty over stdio
+    holder: str = ""  # the holder of the token; empty over stdio
 
 
 @dataclass(slots=True)
 class SessionCalls:
-    """The calls that wait to be written. One object a server and project: calls are added while
-    another thread writes."""
+    """The queued calls of one server and project. Calls are added while another thread writes."""
 
     folder: str
     waiting: list[SessionCall] = field(default_factory=list)
@@ -63,8 +57,8 @@ class SessionCalls:
         error: str,
         holder: str = "",
     ) -> None:
-        """Note a call of a client, unless its host writes a transcript itself. `error` is the
-        answer of one that failed."""
+        """Queue a call of a client, unless its host writes a transcript itself. `error` is the
+        answer of a failed call."""
         if tool == LOOKING_BACK or find_host(client):
             return
         session_id = self._name_session(owner)
@@ -77,8 +71,8 @@ class SessionCalls:
             del self.waiting[:-WAITING_MAX]
 
     def find_session(self, agent: str, owner: str) -> str:
-        """Return the id of the session in which the calls of a client are recorded; empty where
-        none was written yet."""
+        """Return the ID of the session that records a client's calls; empty if none was written
+        yet."""
         session_id = self._name_session(owner)
         return f"{agent}:{session_id}" if (agent, session_id) in self._written else ""
 
@@ -86,7 +80,7 @@ class SessionCalls:
         return f"{self._name}-{owner}" if owner else self._name
 
     def write(self, sessions: SessionStore) -> None:
-        """Write what waits; MemoryRoomError if it cannot be, and it waits on."""
+        """Write the queued calls. On a MemoryRoomError they stay queued."""
         with self._lock:
             calls = tuple(self.waiting)
         for agent, session_id in dict.fromkeys((one.agent, one.session_id) for one in calls):
@@ -95,12 +89,12 @@ class SessionCalls:
             sessions.record(agent, records, owner=name_owner(of_one[0].holder))
             self._written.add((agent, session_id))
         written = {one.number for one in calls}
-        with self._lock:  # of those that came meanwhile none goes
+        with self._lock:  # keep calls that were added since
             self.waiting[:] = [one for one in self.waiting if one.number not in written]
 
     def end(self, sessions: SessionStore) -> None:
-        """Write what waits, and note that the sessions of these calls ended with their server;
-        MemoryRoomError if it cannot be."""
+        """Write the queued calls, and record that their sessions ended with the server. Raise
+        MemoryRoomError if they cannot be written."""
         from memory.sessions import SessionRecord  # noqa: PLC0415
 
         self.write(sessions)
@@ -110,12 +104,12 @@ class SessionCalls:
 
     @property
     def is_empty(self) -> bool:
-        """Tell that no call was recorded, nor waits to be."""
+        """Return whether no call was recorded or is queued."""
         return not (self.waiting or self._written)
 
 
 def name_owner(holder: str) -> str:
-    """Name the owner of a session that was recorded of a token's holder; empty is the user."""
+    """Return the owner of a session that a token's holder recorded; empty means the user."""
     return f"token:{holder}" if holder else ""
 
 

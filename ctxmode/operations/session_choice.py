@@ -1,4 +1,5 @@
-"""Which session a client of MCP means, and reading what is new in it before it is answered."""
+"""Choice of the session that an MCP client refers to, and reading of new entries before an
+answer."""
 
 from __future__ import annotations
 
@@ -18,38 +19,38 @@ from memory.errors import MemoryRoomError
 from memory.sessions import Session, SessionStore, reading
 from memory.sessions.importers import Ground, Importer, Transcript, find_importer
 
-CATCH_UP_S = 1.0
-"""How long what is new may be read before an answer; a server reads the rest."""
-
+CATCH_UP_S = 1.0  # seconds for reading new entries before an answer; the server reads the rest
 STORE_WAIT_S = 0.25
 FAR_BEHIND_BYTES = 64 * 1024
-"""Of a transcript of which more is unread, an answer says so; a torn last line is less."""
+"""If more bytes of a transcript are unread, the answer reports it; a torn last line has fewer."""
 
 
 def list_owners(holder: str) -> tuple[str, ...]:
-    """List whose sessions the holder of a token sees: the user's and their own. Without a token it
-    is the user who asks, who sees all."""
+    """List the owners whose sessions a token's holder sees: the user and the holder. Without a
+    token the caller is the user, who sees all."""
     return (str(os.getuid()), name_owner(holder)) if holder else ()
 
 
 def refuse_if_off(config: Config) -> None:
-    """Raise a ContextModeError where sessions are not recorded: who turned that off, and what turns
-    it on."""
+    """Raise ContextModeError if sessions are not recorded: what turned recording off, and the
+    fix."""
     recording = read_recording(config)
     if recording.events:
         return
     remedy = (
-        f"A person takes `events = false` out of {recording.off_by} to turn it on."
+        f"The user can turn it on: remove `events = false` from {recording.off_by}."
         if os.sep in recording.off_by
-        else f"A person unsets {recording.off_by} to turn it on."
+        else f"The user can turn it on: unset {recording.off_by}."
     )
-    raise ContextModeError(f"No session is recorded: {recording.off_by} turns it off.", remedy)
+    raise ContextModeError(
+        f"sessions are not recorded: {recording.off_by} turns recording off", remedy
+    )
 
 
 def catch_up(config: Config, calls: SessionCalls, agent: str) -> None:
-    """Write the calls that wait, and read for a moment what is new in an agent's transcripts, the
-    latest first; only where some of them are kept, as a server does. Where that cannot be, the
-    answer goes without: `sessions status` tells why."""
+    """Write queued calls, and read new lines of an agent's transcripts, latest first, for
+    CATCH_UP_S. Skip this if no sessions are stored. Errors are ignored: `sessions status` reports
+    them."""
     if not calls.waiting and not config.sessions_file.exists():
         return
     deadline = time.monotonic() + CATCH_UP_S
@@ -74,7 +75,7 @@ def catch_up(config: Config, calls: SessionCalls, agent: str) -> None:
 
 
 def _sort_latest_first(importer: Importer) -> Importer:
-    """Make a row that finds the same transcripts in the order of their last change."""
+    """Return a row that finds the same transcripts, last changed first."""
 
     def find(ground: Ground) -> Iterator[Transcript]:
         yield from sorted(importer.find(ground), key=_changed_at, reverse=True)
@@ -92,13 +93,12 @@ def _changed_at(found: Transcript) -> float:
 def choose_sessions(
     store: SessionStore, wanted: str, agent: str, owners: Sequence[str] = (), *, own: str = ""
 ) -> list[Session]:
-    """Choose the session with an id or the beginning of one; without an id the one in which the
-    client's own calls are recorded. Where there is none it is the latest of an agent, or all of its
-    active ones if these are several: none is guessed.
+    """Choose a session by its ID or the beginning of it. Without an ID: the one that records the
+    client's own calls, else the agent's latest, or all of its active ones if there are several.
 
     Raises:
-        UnknownSessionError: no session has that id, or several begin with it.
-        UsageError: none of the agent's is kept.
+        UnknownSessionError: no session has that ID, or several begin with it.
+        UsageError: no session of the agent is stored.
     """
     with store.database.reading() as db:
         if wanted:
@@ -113,17 +113,17 @@ def choose_sessions(
     if found:
         return active if len(active) > 1 else found[:1]
     hint = f"Give an id. The latest are {', '.join(one.id for one in others)}." if others else ""
-    raise UsageError(f"no session of {agent} is kept", hint or NONE_KEPT)
+    raise UsageError(f"no session of {agent} is stored", hint or NONE_KEPT)
 
 
 NONE_KEPT = (
-    "A person begins with: context-mode sessions track. Calls of these tools are recorded for "
-    "hosts without a transcript."
+    "The user can import transcripts: context-mode sessions track. For hosts without transcripts, "
+    "calls of these tools are recorded."
 )
 
 
 def count_unread(store: SessionStore, session: Session) -> int:
-    """Count the bytes of a session's transcript that are not read yet, where that is known."""
+    """Count the unread bytes of a session's transcript, if known."""
     importer = find_importer(session.agent)
     if importer is None or importer.parse_line is None or not session.source_path:
         return 0

@@ -1,4 +1,4 @@
-"""Exporting a session: its files below a folder, whatever stands there already."""
+"""Export of a session's files into a folder that may exist already."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,150}")
 def export_session(
     config: Config, wanted: str, to: Path, *, markdown: bool = False, everywhere: bool = False
 ) -> dict[str, Any]:
-    """Write a session's files below a folder: `sessions/ID/`. Return what was exported, and where
-    to; `truncated` counts messages that are not all there.
+    """Write a session's files to `sessions/ID/` in a folder. Return the exported files and their
+    folder; `truncated` counts incomplete messages.
 
     Raises:
-        UsageError: no session is meant, or something is in the way.
+        UsageError: the session is unknown, or another file has the name.
         ContextModeError: the store cannot be read.
     """
     with open_holding_store(config, wanted, everywhere=everywhere) as (store, session):
@@ -56,7 +56,7 @@ def export_session(
 
 
 def name_folder(session_id: str) -> str:
-    """Name a session's folder: by its id, as far as that can be a name."""
+    """Return the name of a session's folder: its ID, with unsafe characters replaced."""
     if _PLAIN.fullmatch(session_id):
         return session_id
     digest = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -74,9 +74,11 @@ def _write(folder: Path, to: Path, session_id: str, contents: dict[str, Iterable
                 _replace(destination, name, parts)
     except RefusedError as error:
         text = str(error).replace(" in the project, which", ", which")
-        raise UsageError(text, "Export to another folder by --to.") from error
+        raise UsageError(text, "Export to another folder with --to.") from error
     except OSError as error:
-        raise UsageError(f"{folder}: {why(error)}", "Give a folder by --to.") from error
+        raise UsageError(
+            f"cannot write {folder}: {why(error)}", "Give another folder with --to."
+        ) from error
 
 
 def _replace(destination: Destination, name: str, parts: Iterable[bytes]) -> None:
@@ -84,10 +86,10 @@ def _replace(destination: Destination, name: str, parts: Iterable[bytes]) -> Non
 
 
 def _check_free(folder: Path, session_id: str, contents: dict[str, Iterable[bytes]]) -> None:
-    """Refuse to write over what is no export of this session."""
+    """Raise RefusedError if existing files are not an export of this session."""
     there = [name for name in contents if (folder / name).is_symlink() or (folder / name).exists()]
     if there and _read_id(folder / MESSAGES) != session_id:
-        raise RefusedError(f"{folder / there[0]} is there already, and not of this session")
+        raise RefusedError(f"{folder / there[0]} already exists and is not of this session")
 
 
 def _read_id(path: Path) -> str:

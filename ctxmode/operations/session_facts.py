@@ -1,8 +1,8 @@
-"""A session's summary as facts: what it found is recalled, and goes when the session is forgotten.
+"""Facts made from a session's summary: they can be recalled, and are deleted with the session.
 
-The summary itself stands at /sessions/ID/{summary,decisions,details}: it expires as a session's
-facts do, and goes when its session is let go. Contacts, learnings and action items stay, as the
-project's, at /memory/{contacts,learnings,actions}/ID/….
+The summary itself is at /sessions/ID/{summary,decisions,details}. It expires like a session's
+facts, or with its session. Contacts, learnings and action items remain, as facts of the project, at
+/memory/{contacts,learnings,actions}/ID/….
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ from memory.facts import (
 from memory.sessions import Session, SessionStore, Summary, list_with_subagents, read_summary
 from memory.texts import cut_bytes
 
-ITEMS_MAX = 200
-"""Of longer lists the rest stays in the summary alone."""
-
+ITEMS_MAX = 200  # maximum number of facts from one list; further items are only in the summary
 _NAME_BYTES = 120
 _SLUG_BYTES = 60
 _ROOTS = ("/sessions", "/memory/contacts", "/memory/learnings", "/memory/actions")
@@ -45,16 +43,16 @@ _ROOTS = ("/sessions", "/memory/contacts", "/memory/learnings", "/memory/actions
 def keep_summary(
     config: Config, store: SessionStore, session: Session, summary: Summary
 ) -> tuple[str, ...]:
-    """Keep a session's summary, and make facts of it in place of those of an earlier one. Return
-    what a person should know, such as that facts could not be kept.
+    """Store a session's summary, and replace the facts of an earlier one. Return notices for the
+    user, such as facts that could not be stored.
 
-    Those of a session in the user's own store would hold in all projects, so there are none.
+    Sessions in the user's own store make no facts, because these would apply to all projects.
     """
     store.save_summary(session.id, summary)
     if Path(store.database.path) != config.sessions_file:
         return ()
     with store.database.reading() as db:
-        kept = read_summary(db, session.id)  # as the gate left it
+        kept = read_summary(db, session.id)  # redacted
     if kept is None:
         return ()
     try:
@@ -64,11 +62,11 @@ def keep_summary(
             assert memory.project is not None  # it was opened to write
             return _write_facts(memory.project, session, kept, author)
     except ContextModeError as error:
-        return (f"no facts were made of the summary: {error}",)
+        return (f"stored no facts from the summary: {error}",)
 
 
 def list_facts(config: Config, session_ids: Sequence[str]) -> list[str]:
-    """List the paths at which sessions and their subagents wrote what stands, or stood."""
+    """List the paths of current and former facts that sessions and their subagents wrote."""
     with open_memory(config) as memory, translate_fact_errors():
         if memory.project is None:
             return []
@@ -83,22 +81,22 @@ def list_facts(config: Config, session_ids: Sequence[str]) -> list[str]:
 def erase_facts(
     config: Config, session_ids: Sequence[str], *, is_scope_alone: bool = False
 ) -> list[str]:
-    """Erase what sessions and their subagents wrote, the history included; return its paths. What
-    others wrote there stays. `is_scope_alone` leaves what is the project's: contacts, learnings,
-    action items."""
+    """Erase the facts that sessions and their subagents wrote, with their history; return the
+    paths. Facts of other authors are kept. `is_scope_alone` keeps the project's contacts, learnings
+    and action items."""
     with open_memory(config) as memory, translate_fact_errors():
         if memory.project is None:
             return []
         roots = _ROOTS[:1] if is_scope_alone else _ROOTS
         authors = _name_authors(config, session_ids, roots)
-        why = "its session is gone" if is_scope_alone else "its session was forgotten"
+        why = "its session expired" if is_scope_alone else "its session was forgotten"
         return list(erase_authored(memory.project, authors, memory.author, why=why).paths)
 
 
 def _name_authors(
     config: Config, session_ids: Sequence[str], roots: Sequence[str] = _ROOTS
 ) -> dict[str, Sequence[str]]:
-    """Return the folders of each session's facts, and of its subagents', by the author's name."""
+    """Return the folders of the facts of sessions and their subagents, by author name."""
     found = list(session_ids)
     if config.sessions_file.exists():
         home = str(config.home)
@@ -120,14 +118,14 @@ def _write_facts(
     for path, draft in drafts.items():
         old = standing.get(path)
         if old and old.agent != author.agent:
-            continue  # a person, or another agent, corrected it
+            continue  # the user, or another agent, corrected it
         try:
             remember(store, draft, author)
         except BadInputError as error:
-            notices.append(f"{path} was not made a fact: {error.message}")
+            notices.append(f"{path} was not stored as a fact: {error.message}")
     for path, old in standing.items():
         if path not in drafts and (old.agent, old.session) == (author.agent, author.session):
-            forget(store, path, author, why="the summary has it no more")
+            forget(store, path, author, why="no longer in the summary")
     return tuple(notices)
 
 
@@ -172,7 +170,7 @@ def _list_prefixes(session_id: str, roots: Sequence[str] = _ROOTS) -> tuple[str,
 
 
 def _name_folder(session_id: str) -> str:
-    """Return the part of a path that names a session, as facts of sessions have it."""
+    """Return the part of a path that names a session in its facts."""
     return cut_bytes(session_id.replace("/", "-"), _NAME_BYTES).rstrip("…")
 
 

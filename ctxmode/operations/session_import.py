@@ -1,5 +1,5 @@
-"""Importing sessions from a file that a person named: into the project's store what began in the
-project, into the user's own store all else."""
+"""Import of sessions from a file that the user named. Sessions that began in the project go into
+its store, all others into the user's own store."""
 
 from __future__ import annotations
 
@@ -28,14 +28,12 @@ from memory.sessions.importers import (
     list_contents,
 )
 
-INDEX_S = 60.0
-"""How long turns are indexed after an import; a search goes on with the rest."""
-
+INDEX_S = 60.0  # seconds for indexing turns after an import; searches index the rest
 IDS_NAMED = 20
 OWN_FORMS = ("own", "own_lines")
 AGENT = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 KNOWN = (
-    "Known are our own messages.json and lines of messages, ChatGPT's conversations.json or its"
+    "Supported: our own messages.json and lines of messages, ChatGPT's conversations.json or its"
     " archive, saved chats and the Takeout activity of Gemini, and transcripts of "
     + ", ".join(MODULES)
     + ". Windsurf's own *.pb files are encrypted: its transcripts are in ~/.windsurf/transcripts."
@@ -44,7 +42,7 @@ KNOWN = (
 
 @dataclass(slots=True)
 class Stored:
-    """What went into one store: the project's, or the user's own."""
+    """Sessions and messages imported into one store: the project's, or the user's own."""
 
     store: str
     path: str
@@ -55,13 +53,13 @@ class Stored:
 
 @dataclass(slots=True)
 class ImportAnswer:
-    """What became of an import."""
+    """The result of an import."""
 
     form: str
     keeps_texts: bool
     stored: list[Stored] = field(default_factory=list)
     bad_lines: int = 0
-    problem: str = ""  # why not all of it was read
+    problem: str = ""  # why the file was not fully read
 
     @property
     def sessions(self) -> int:
@@ -73,31 +71,28 @@ class ImportAnswer:
 
 
 def check_import(config: Config, agent: str) -> bool:
-    """Refuse where nothing may be recorded; return whether full texts are kept.
-
-    Raises:
-        UsageError: recording is turned off, or the agent's name is none.
-    """
+    """Check that recording is allowed; return whether full texts are stored. Raise UsageError if
+    recording is turned off, or the agent's name is invalid."""
     recording = read_recording(config)
     if not recording.events:
         raise UsageError(
-            f"nothing is imported: {recording.off_by} turns recording off",
+            f"cannot import: {recording.off_by} turns recording off",
             "Turn transcripts.events on there to import sessions.",
         )
     if agent and not AGENT.fullmatch(agent):
-        raise UsageError(f"{agent!r} is no name of an agent", "Use a-z, 0-9, _ and -, as my_agent.")
+        raise UsageError(f"invalid agent {agent!r}", "Use a-z, 0-9, _ and -, such as my_agent.")
     return recording.messages
 
 
 def import_file(
     config: Config, name: Path, *, agent: str = "", session: str = "", is_passing: bool = False
 ) -> ImportAnswer:
-    """Import all sessions of a file. `agent` names the host whose form it is, or who wrote our own
-    form; `session` names the session of messages that name none. Of a file that `is_passing` no
-    place is kept.
+    """Import all sessions of a file. `agent` names the host of its format, or the author in our own
+    format; `session` names the session of messages without one. The path of a file that
+    `is_passing` is not stored.
 
     Raises:
-        UsageError: nothing in it can be read.
+        UsageError: the file has no readable sessions.
         ContextModeError: a store cannot be written.
     """
     keeps_texts = check_import(config, agent)
@@ -120,8 +115,8 @@ def import_file(
             with open_target(config, is_ours=is_ours, keep_messages=answer.keeps_texts) as store:
                 store.forget_source(str(path))
     if not answer.sessions and (answer.problem or not sessions) and not answer.messages:
-        problem = answer.problem or f"nothing in it is kept, read as {row.title.lower()}"
-        raise UsageError(f"{name}: {problem}", KNOWN)
+        problem = answer.problem or f"no sessions found in the format {row.title.lower()}"
+        raise UsageError(f"cannot import {name}: {problem}", KNOWN)
     index_stored(config, answer)
     return answer
 
@@ -130,11 +125,13 @@ def _find_file(name: Path) -> Path:
     try:
         path = name.resolve(strict=True)
         if not path.is_file():
-            raise UsageError(f"{name} is no regular file", "Give a file, or - for stdin.")
+            raise UsageError(
+                f"cannot read {name}: not a regular file", "Give a file, or - for stdin."
+            )
         with path.open("rb"):
             return path
     except (OSError, ValueError) as error:
-        raise UsageError(f"{name}: {why(error)}", "Give a file that can be read.") from error
+        raise UsageError(f"cannot read {name}: {why(error)}", "Give a readable file.") from error
 
 
 def _find_form(path: Path, agent: str) -> str:
@@ -142,26 +139,26 @@ def _find_form(path: Path, agent: str) -> str:
         form = detect_form(str(path))
     except (OSError, ValueError) as error:
         if isinstance(error, RefusedError | OSError):
-            raise UsageError(f"{path}: {why(error)}", KNOWN) from error
+            raise UsageError(f"cannot read {path}: {why(error)}", KNOWN) from error
         form = ""
     if form in OWN_FORMS and agent:
         return form
     if agent:
         if agent not in MODULES and agent not in FORMS:
-            raise UsageError(f"no form of {agent!r} is known", KNOWN)
-        # What is saved of a host may have another form than its transcripts.
+            raise UsageError(f"unknown agent {agent!r}", KNOWN)
+        # A host's saved chats may have another format than its transcripts.
         row, named = find_importer(form), find_importer(agent)
         is_same = row is not None and named is not None and row.agent == named.agent
         return form if is_same else agent
     if not form:
-        raise UsageError(f"{path}: its form is unknown", KNOWN)
+        raise UsageError(f"cannot import {path}: unknown format", KNOWN)
     return form
 
 
 def _list_passes(
     config: Config, form: str, row: Importer, contents: Contents, agent: str
 ) -> list[tuple[str, bool]]:
-    """List by which agents, and for which stores, the file is to be read."""
+    """List the passes to read the file: agent, and whether for the project's store."""
     sessions, is_nameless = contents
     passes = dict.fromkeys(
         (_label(one, form, row, agent), _is_ours(config, one)) for one in sessions
@@ -176,7 +173,7 @@ def _list_passes(
 def _wants(
     config: Config, form: str, contents: Contents, label: str, agent: str, *, is_ours: bool
 ) -> Callable[[SessionRecord], bool]:
-    """Return what tells whether a session is of one pass."""
+    """Return a predicate for the sessions of one pass."""
     row = find_importer(form)
     assert row is not None
     if form not in OWN_FORMS and row.parse_line is not None:
@@ -191,7 +188,7 @@ def _wants(
 
 
 def _label(session: SessionRecord | None, form: str, row: Importer, agent: str) -> str:
-    """Name the agent of a session: as our own form says it, else of the form."""
+    """Return the agent of a session: from our own format, else the format's agent."""
     if form not in OWN_FORMS:
         return row.agent
     told = session.agent if session else ""
@@ -199,7 +196,7 @@ def _label(session: SessionRecord | None, form: str, row: Importer, agent: str) 
 
 
 def _is_ours(config: Config, session: SessionRecord) -> bool:
-    """Tell whether a session began in the project."""
+    """Return whether a session began in the project."""
     folder = session.working_directory
     try:
         return folder.startswith("/") and belongs_to(str(config.project), str(config.home))(folder)
@@ -213,7 +210,7 @@ def _read(
     with open_target(config, is_ours=is_ours, keep_messages=answer.keeps_texts) as store:
         done: Imported = store.import_transcript(row, found)
         if done.is_held:
-            raise UsageError(f"{found.path} is being imported already", "Wait for that to end.")
+            raise UsageError(f"{found.path} is already being imported", "Wait until that ends.")
         stored = find_stored(config, answer, is_ours=is_ours)
         stored.session_ids |= done.session_ids
         stored.messages += done.messages
@@ -223,7 +220,7 @@ def _read(
 
 @contextmanager
 def open_target(config: Config, *, is_ours: bool, keep_messages: bool) -> Iterator[SessionStore]:
-    """Open the store of the project, or of the user, made where it is missing."""
+    """Open the store of the project, or of the user; create it if it is missing."""
     if is_ours:
         with open_sessions(config, create=True) as store:
             yield store
@@ -233,7 +230,7 @@ def open_target(config: Config, *, is_ours: bool, keep_messages: bool) -> Iterat
 
 
 def find_stored(config: Config, answer: ImportAnswer, *, is_ours: bool) -> Stored:
-    """Find what is counted of one store, or begin to count."""
+    """Find the counts of one store, or add them."""
     path = str(config.sessions_file if is_ours else find_users_store(config))
     for one in answer.stored:
         if one.path == path:
@@ -243,7 +240,7 @@ def find_stored(config: Config, answer: ImportAnswer, *, is_ours: bool) -> Store
 
 
 def index_stored(config: Config, answer: ImportAnswer) -> None:
-    """Make the turns that are new searchable, for as long as that may take."""
+    """Index new turns, for up to INDEX_S."""
     from ctxmode.operations.library import open_library  # noqa: PLC0415 - loads the index
     from ctxmode.operations.session_search import (  # noqa: PLC0415
         index_turns,

@@ -1,4 +1,4 @@
-"""What a person says of sessions: export, import, track, pause, pin, forget, check."""
+"""Actions that change sessions: export, import, track, pause, pin, forget, check."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
+from base.wording import inflect
 from ctxmode.config.locations import Config
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, describe_empty
 from ctxmode.launch import ask_person
 from ctxmode.operations import sessions as stores
 from ctxmode.operations.operation import Answer, Arg, Asker
@@ -20,26 +21,24 @@ from ctxmode.operations.session_import import IDS_NAMED, ImportAnswer, import_fi
 from ctxmode.operations.session_sources import find_oldest, list_sources
 from ctxmode.operations.session_stream import import_stream
 from ctxmode.operations.session_watch import News, read_poll_s
-from ctxmode.render.highlight import inflect, one_line
+from ctxmode.render.highlight import one_line
 from memory.sessions import Imported, Status, is_old, maintenance
 from memory.sessions.importers import Importer, find_importer
 
 TEXTS_OFF = (
-    "Full texts are not kept, only events and counts: transcripts.messages is off. Turn it on in"
-    " your own file before an import to keep them."
+    "Stored only events and counts, no full texts: transcripts.messages is off. To store texts,"
+    " turn it on in your own config.toml before an import."
 )
-STORES = {"project": "this project's sessions", "user": "your own sessions, of no project"}
+STORES = {"project": "this project's sessions", "user": "your own sessions, without a project"}
 
 
 def export_session(
     asker: Asker,
     session: SessionId,
     *,
-    to: Annotated[
-        str, Arg("the folder to put sessions/ID/ into (default: the working folder)", "DIR")
-    ] = "",
-    markdown: Annotated[bool, Arg("write transcript.md, too")] = False,
-    everywhere: Annotated[bool, Arg("of any project")] = False,
+    to: Annotated[str, Arg("write to DIR/sessions/ID/ (default: the working folder)", "DIR")] = "",
+    markdown: Annotated[bool, Arg("also write transcript.md")] = False,
+    everywhere: Annotated[bool, Arg("find it in all projects")] = False,
 ) -> Answer:
     """Write a session's messages.json and summary.md."""
     done = write_session(
@@ -48,18 +47,18 @@ def export_session(
     files = ", ".join(done["files"])
     text = f"{one_line(done['id'])}: wrote {files} to {one_line(done['folder'])}"
     if done["truncated"]:
-        text += f"\nOf {inflect(done['truncated'], 'message')} not all of the text is there."
+        text += f"\n{inflect(done['truncated'], 'message')} with incomplete text."
     return Answer(done, text)
 
 
 def import_sessions(
     asker: Asker,
-    file: Annotated[str, Arg("- is stdin: lines are kept as they come", "FILE")],
+    file: Annotated[str, Arg("- is stdin: lines are stored as they arrive", "FILE")],
     *,
-    agent: Annotated[str, Arg("whose transcript it is; or who wrote our own form", "NAME")] = "",
-    session: Annotated[str, Arg("the session of messages that name none", "ID")] = "",
+    agent: Annotated[str, Arg("host of the transcript; or author in our own format", "NAME")] = "",
+    session: Annotated[str, Arg("session of messages without one", "ID")] = "",
 ) -> Answer:
-    """Read sessions from a file that you name."""
+    """Import sessions from a file."""
     if file == "-":
         done = import_stream(asker.config, sys.stdin.fileno(), agent=agent, session=session)
     else:
@@ -103,13 +102,13 @@ def _say(answer: ImportAnswer) -> str:
         into = f"Into {STORES[one.store]}: {inflect(len(ids), 'session')}"
         lines.append(f"{into} ({named}), {one_line(one.path)}" if ids else f"{into}.")
         if one.turns_left:
-            lines.append("Not all turns can be found by search yet: the next search goes on.")
+            lines.append("Not all turns are indexed yet; the next search continues.")
     if answer.bad_lines:
         lines.append(f"{inflect(answer.bad_lines, 'part')} of it could not be read.")
     if answer.problem:
-        lines.append(f"It was not read to its end: {one_line(answer.problem)}.")
+        lines.append(f"It was not fully read: {one_line(answer.problem)}.")
     if not answer.sessions:
-        lines.append("Nothing is kept of it: its sessions were forgotten before, or it has none.")
+        lines.append("Nothing was stored: its sessions were forgotten before, or it has none.")
     if not answer.keeps_texts:
         lines.append(TEXTS_OFF)
     return "\n".join(lines)
@@ -118,12 +117,12 @@ def _say(answer: ImportAnswer) -> str:
 def track_sessions(
     asker: Asker,
     *,
-    watch: Annotated[bool, Arg("go on until it is interrupted")] = False,
+    watch: Annotated[bool, Arg("keep running until interrupted")] = False,
     everywhere: Annotated[
-        bool, Arg("transcripts of all projects, each into its own project's store")
+        bool, Arg("read transcripts in all projects, each into its store")
     ] = False,
 ) -> Iterator[Answer]:
-    """Read what is new in transcripts."""
+    """Read new lines of transcripts."""
     config = asker.config
     recording = stores.read_recording(config)
     if not recording.events:
@@ -138,7 +137,7 @@ def track_sessions(
         notices = stores.maintain_stores(config)
         if done or not watch:
             old = 0 if everywhere else _count_old(config)
-            answer = _describe_read(done, old, " of all projects" * everywhere)
+            answer = _describe_read(done, old, " in all projects" * everywhere)
             yield answer._replace(notices=[one for one in notices if one not in told])
             told = notices
         if not watch:
@@ -160,7 +159,7 @@ def _list_sources(config: Config) -> Iterator[Importer]:
 
 
 def _count_old(config: Config) -> int:
-    """Count the transcripts that are left unread, since their sessions would go at once."""
+    """Count the transcripts that are not read because their sessions are too old to keep."""
     oldest, ground = find_oldest(config), stores.find_ground(config)
     return sum(is_old(one, oldest) for each in _list_sources(config) for one in each.find(ground))
 
@@ -180,11 +179,11 @@ def _describe_read(done: list[Imported], old: int, where: str) -> Answer:
         "problems": problems,
     }
     steps, transcripts = inflect(messages, "new step"), inflect(len(done), "transcript")
-    text = f"Read {steps} of {transcripts}{where}."
+    text = f"Read {steps} from {transcripts}{where}."
     if bad_lines:
         text += f" {inflect(bad_lines, 'line')} could not be read."
     if old:
-        text += f" {old} older than transcripts.keep_days are left out."
+        text += f" Skipped {old} older than transcripts.keep_days."
     return Answer(data, "\n".join((text, *map(one_line, problems))))
 
 
@@ -198,27 +197,27 @@ def _set_status(asker: Asker, session: SessionId, *, status: Status) -> Answer:
 
 
 def pause_session(asker: Asker, session: SessionId) -> Answer:
-    """Say that a session is paused."""
+    """Set the status of a session to paused."""
     return _set_status(asker, session, status="paused")
 
 
 def complete_session(asker: Asker, session: SessionId) -> Answer:
-    """Say that a session is completed."""
+    """Set the status of a session to completed."""
     return _set_status(asker, session, status="completed")
 
 
 def reopen_session(asker: Asker, session: SessionId) -> Answer:
-    """Say that a session is active."""
+    """Set the status of a session to active."""
     return _set_status(asker, session, status="active")
 
 
 def pin_session(asker: Asker, session: SessionId) -> Answer:
-    """Keep a session however old it is."""
+    """Keep a session permanently."""
     return _set_pinned(asker, session, pinned=True)
 
 
 def unpin_session(asker: Asker, session: SessionId) -> Answer:
-    """Let a session go in its time."""
+    """Unpin a session, so that it expires."""
     return _set_pinned(asker, session, pinned=False)
 
 
@@ -227,7 +226,7 @@ def _set_pinned(asker: Asker, session: str, *, pinned: bool) -> Answer:
         with store.database.writing() as db:
             maintenance.set_pinned(db, found.id, pinned=pinned)
         stores.copy_again(store)
-    text = f"{found.id} {'stays for good' if pinned else 'goes in its time'}."
+    text = f"{found.id} {'is kept permanently' if pinned else 'expires again'}."
     return Answer({"id": found.id, "pinned": pinned}, text)
 
 
@@ -235,16 +234,16 @@ def forget_sessions(
     asker: Asker,
     sessions: Annotated[tuple[str, ...], Arg(metavar="ID")],
     *,
-    yes: Annotated[bool, Arg("do not ask")] = False,
-    facts: Annotated[bool, Arg("erase the facts of their summaries, too", one_of="facts")] = False,
-    keep_facts: Annotated[bool, Arg("leave those facts", one_of="facts")] = False,
+    yes: Annotated[bool, Arg("do not prompt")] = False,
+    facts: Annotated[bool, Arg("also erase the facts of their summaries", one_of="facts")] = False,
+    keep_facts: Annotated[bool, Arg("keep those facts", one_of="facts")] = False,
 ) -> Answer:
-    """Delete sessions for good; they are never read again."""
+    """Permanently delete sessions; they are never read again."""
     config = asker.config
     wanted = [stores.find_holding_store(config, name)[1].id for name in sessions]
-    if not yes and not ask_person(f"Forget {', '.join(wanted)} for good?"):
-        raise UsageError("nothing was forgotten", "Say --yes to forget without being asked.")
-    # The facts first: where they cannot be erased, all can be asked for again.
+    if not yes and not ask_person(f"Permanently delete {', '.join(wanted)}?"):
+        raise UsageError("nothing was deleted", "Add --yes to delete without a prompt.")
+    # Facts first: if they cannot be erased, the command can be repeated.
     erases = facts or (not keep_facts and _is_to_erase(config, wanted, is_asked=not yes))
     erased = erase_facts(config, wanted) if erases else []
     holders, left_out = stores.find_holders(config, wanted)
@@ -259,41 +258,45 @@ def forget_sessions(
 
 
 def _is_to_erase(config: Config, wanted: list[str], *, is_asked: bool) -> bool:
-    """Ask a person whether the facts that summaries made go, too."""
+    """Ask the user whether to erase the facts of the summaries."""
     paths = list_facts(config, wanted)
     if not paths:
         return False
     if not is_asked or not sys.stdin.isatty():
         raise UsageError(
-            f"nothing was forgotten: {len(paths)} facts in memory are of these sessions",
-            "Say --facts to erase them, too, or --keep-facts.",
+            f"nothing was deleted: {inflect(len(paths), 'fact')} in memory from these sessions",
+            "Add --facts to erase them, or --keep-facts to keep them.",
         )
-    return ask_person(f"Erase the {len(paths)} facts that their summaries made, too?")
+    return ask_person(f"Also erase {inflect(len(paths), 'fact')} from their summaries?")
 
 
 def check_sessions(
     asker: Asker,
     *,
-    mend: Annotated[
-        bool, Arg("put wrong counts right, and the last copy in a damaged store's place")
+    repair: Annotated[
+        bool,
+        Arg(
+            "fix wrong counts, and restore the last copy of a damaged store",
+            flags=("--repair", "--mend"),  # --mend: its former name
+        ),
     ] = False,
 ) -> Answer:
-    """Verify the store and recount what it counts."""
+    """Check the store and its counts."""
     problems, lines, notices = list[str](), list[str](), list[str]()
     for path in stores.list_stores(asker.config):
-        if mend:
-            stores.mend_store(path)
+        if repair:
+            stores.repair_store(path)
         with (
             stores.open_to_write(asker.config, path) as store,
             store.database.exclusively() as db,
         ):
             notices += store.notices
-            found = list(maintenance.check(db, mend=mend))
+            found = list(maintenance.check(db, repair=repair))
         problems += found
-        lines += found or [f"{path} is sound."]
-    text = "\n".join(lines) or "No session is kept yet."
-    is_failure = bool(problems) and not mend
+        lines += found or [f"{path}: no problems found."]
+    text = "\n".join(lines) or describe_empty("session")
+    is_failure = bool(problems) and not repair
     if is_failure:
-        text += "\nTry: context-mode sessions check --mend"
-    data = {"ok": not problems, "mended": mend, "problems": problems}
+        text += "\nTry: context-mode sessions check --repair"
+    data = {"ok": not problems, "mended": repair, "problems": problems}
     return Answer(data, text, notices, is_failure=is_failure)

@@ -1,5 +1,5 @@
-"""Turns of sessions in the one index over everything: each is a source of origin `session`,
-which `kind:session` finds."""
+"""Turns of sessions in the search index: each is a source of origin `session`, found by
+`kind:session`."""
 
 from __future__ import annotations
 
@@ -30,16 +30,14 @@ BATCH = 20
 WAIT_S = 0.25
 WRITE_WAIT_S = 5.0
 NAME = "sessions"
-ALL = "all"
-"""The mark of an index that took all turns; those that change later are marked."""
+ALL = "all"  # the mark of an index that has all turns; turns that change later are marked
 
 
 def index_turns(sessions: SessionStore, store: kb.Store, *, deadline: float) -> int:
-    """Index what changed in sessions until all is, or the clock passes `deadline` (as
-    `time.monotonic` counts); return how many turns are left to do. A store that was begun anew
-    takes all turns.
+    """Index changed turns until all are indexed, or the clock passes `deadline` (`time.monotonic`);
+    return how many are left. A new index takes all turns.
 
-    A turn that grew takes the place of what was indexed of it.
+    A turn that grew replaces its indexed version.
 
     Raises:
         MemoryRoomError, kb.StoreError: one of the stores cannot be read or written.
@@ -57,11 +55,11 @@ def index_turns(sessions: SessionStore, store: kb.Store, *, deadline: float) -> 
             return 0
         wanted = [_mirror_turn(*one) for one in zip(turns, texts, strict=True)]
         if mirrors.follow(store, NAME, wanted, seen=ALL, wait_s=WRITE_WAIT_S) is None:
-            return left  # another process is at it
+            return left  # another process is indexing
         with sessions.database.writing() as db:
             for state, _, _ in turns:
                 mark_indexed(db, state)
-        if time.monotonic() >= deadline:  # once some are done, whatever came before
+        if time.monotonic() >= deadline:  # after at least one batch
             return max(left - len(turns), 0)
 
 
@@ -79,7 +77,7 @@ def _mirror_turn(turn: ChangedTurn, text: str) -> Mirrored:
 
 
 def follow(config: Config, store: kb.Store, path: Path, seen: str, deadline: float) -> int:
-    """Index as `index_turns` what changed in the store of sessions at `path`, if anything did.
+    """Index changed turns of the session store at `path`, if there are any, as `index_turns` does.
 
     Raises:
         sqlite3.Error, MemoryRoomError, kb.StoreError: one of the stores cannot be read or written.
@@ -95,10 +93,10 @@ def follow(config: Config, store: kb.Store, path: Path, seen: str, deadline: flo
 
 @contextmanager
 def open_users_index(config: Config) -> Iterator[kb.Store]:
-    """Open the index over the user's own sessions, which are of no project.
+    """Open the index of the user's own sessions, which belong to no project.
 
     Raises:
-        kb.StoreError: it cannot be opened or made.
+        kb.StoreError: it cannot be opened or created.
     """
     prepare_storage(config)
     with open_store(config, config.users_database) as store:
@@ -106,11 +104,8 @@ def open_users_index(config: Config) -> Iterator[kb.Store]:
 
 
 def forget_indexed(config: Config, path: Path, session_ids: list[str]) -> None:
-    """Forget what was indexed of sessions of the project's store, or of the user's own.
-
-    Raises:
-        ContextModeError: the index cannot be opened or written.
-    """
+    """Delete sessions from the index of the project, or of the user's own store. Raise
+    ContextModeError if the index cannot be opened or written."""
     is_users = path == find_users_store(config)
     index = config.users_database if is_users else config.database
     if not index.exists():
@@ -122,6 +117,6 @@ def forget_indexed(config: Config, path: Path, session_ids: list[str]) -> None:
 
 
 def forget_turns(store: kb.Store, session_ids: list[str]) -> None:
-    """Forget what was indexed of sessions."""
+    """Delete sessions from an index."""
     for session_id in session_ids:
         store.purge(session=session_id, pinned=True)

@@ -1,5 +1,5 @@
-"""Which hosts' transcripts are read, where and which of them: the table of hosts as a person's
-settings have it (R12). Hooks load this, so nothing else is here."""
+"""The hosts whose transcripts are read, with paths and patterns from the user's settings (R12).
+Hooks load this module, so it contains nothing else."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def list_sources(recording: Recording, home: str) -> Iterator[Importer]:
 
 
 def find_oldest(config: Config) -> float:
-    """Return the time since which a session must have been active to be kept."""
-    from ctxmode.config.settings import load_settings  # noqa: PLC0415 - hooks need none of this
+    """Return the time of the oldest last activity of sessions that are kept."""
+    from ctxmode.config.settings import load_settings  # noqa: PLC0415 - hooks do not need it
 
     values = load_settings(config.project, config.config_home).values
     return time.time() - float(values["transcripts.keep_days"]) * DAY_S
 
 
 def find_source(agent: str, recording: Recording, home: str) -> Importer | None:
-    """Return the row of a host as a person chose it; None if it has none, or is turned off."""
+    """Return the row of a host with the user's settings; None if unknown or turned off."""
     choice = recording.choice(agent)
     importer = find_importer(agent) if choice.enabled else None
     if importer is None or not (choice.path or choice.pattern):
@@ -42,7 +42,7 @@ def find_source(agent: str, recording: Recording, home: str) -> Importer | None:
 
 
 def apply_choice(importer: Importer, choice: SourceChoice, home: str) -> Importer:
-    """Return a row that looks in another folder, or for certain names alone."""
+    """Return a row that searches another folder, or only certain names."""
     folder = expand(choice.path, home)
 
     def move(ground: Ground) -> Ground:
@@ -55,13 +55,13 @@ def apply_choice(importer: Importer, choice: SourceChoice, home: str) -> Importe
 
 
 def is_chosen(path: str, choice: SourceChoice, home: str) -> bool:
-    """Tell whether a transcript is one of those that a person chose."""
+    """Return whether a transcript matches the user's settings."""
     folder = expand(choice.path, home)
     is_named = not choice.pattern or fnmatchcase(os.path.basename(path), choice.pattern)
     return is_named and (not folder or path.startswith(f"{folder}/"))
 
 
 def expand(path: str, home: str) -> str:
-    """Return a folder with the person's home in place of `~`."""
+    """Return a folder with `~` replaced by the user's home."""
     whole = os.path.join(home, path[2:]) if path.startswith("~/") else path
     return whole.rstrip("/")

@@ -1,4 +1,4 @@
-"""What is recorded of sessions, by whose word, how to change it, and how far it is read."""
+"""Status of recording sessions: settings with their origin, and progress of reading."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from base.wording import inflect
 from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.locations import Config
 from ctxmode.config.transcripts import Recording
@@ -20,20 +21,20 @@ from ctxmode.operations.operation import Answer, Asker
 from ctxmode.operations.session_sources import apply_choice, find_oldest
 from ctxmode.operations.session_store import find_users_store
 from ctxmode.operations.session_tracking import load_bounds
-from ctxmode.render.highlight import inflect, one_line, size
+from ctxmode.render.highlight import one_line, size
 from memory.sessions import SourceStatus, is_old, maintenance, reading
 from memory.sessions.importers import Importer, list_importers
 
-PRIVATE = "What stands between <private> and </private> in a message is never kept."
+PRIVATE = "Text between <private> and </private> in a message is never stored."
 
 SWITCHES = {
-    "events": "what was asked, decided, edited, run and failed; tokens; snapshots",
+    "events": "requests, decisions, edits, commands, failures; tokens; snapshots",
     "messages": "full texts, which can be searched",
 }
 
 
 def show_status(asker: Asker) -> Answer:
-    """Show what is recorded here, and how far transcripts are read."""
+    """Show recording settings, and the progress of reading transcripts."""
     config = asker.config
     recording = stores.read_recording(config)
     sources: list[SourceStatus] = []
@@ -71,22 +72,22 @@ def _say_status(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _count(db: sqlite3.Connection, *, days: set[float]) -> tuple[int, dict[float, str]]:
-    """Count the sessions of a store, and find for each time that they may be kept which ones stay
-    though it is over."""
+    """Count the sessions of a store; for each retention time, describe expired sessions that
+    stay."""
     doubts = {one: maintenance.describe_doubt(db, time.time(), one) for one in days}
     return reading.count_sessions(db), doubts
 
 
 def _describe_switches(config: Config, recording: Recording) -> Iterator[dict[str, Any]]:
-    """Describe each thing that is recorded: on or off, by whose word, and how to change it."""
+    """Describe each recording switch: on or off, set where, and how to change it."""
     user, project = config.config_home / USER_FILE, config.project / PROJECT_FILE
     turned_off = {
-        "events": f"what turned them off is {recording.off_by}",
-        "messages": f"only your own file turns them on: [transcripts] messages = true in {user}",
+        "events": f"turned off by {recording.off_by}",
+        "messages": f"turn on: [transcripts] messages = true in {user}",
     }
     for name, about in SWITCHES.items():
         is_on = bool(getattr(recording, name))
-        turns_off = f"[transcripts] {name} = false in {user}, or in {project}, turns them off"
+        turns_off = f"turn off: [transcripts] {name} = false in {user} or {project}"
         yield {
             "name": name,
             "about": about,
@@ -140,10 +141,10 @@ def _is_shown(host: dict[str, Any]) -> bool:
 def _say_host(host: dict[str, Any]) -> str:
     behind, bad, undecided = (host[key] for key in ("behind_bytes", "bad_lines", "undecided"))
     parts = [f"{inflect(host['found'], 'transcript')} found", f"{host['read']} read"]
-    parts += [f"{host['too_old']} older than is kept"] if host["too_old"] else []
-    parts += [f"{size(behind)} behind"] if behind else []
+    parts += [f"{host['too_old']} too old to keep"] if host["too_old"] else []
+    parts += [f"{size(behind)} unread"] if behind else []
     parts += [f"{inflect(bad, 'bad line')}"] if bad else []
-    parts += [f"{undecided} left out, as they may be another project's"] if undecided else []
+    parts += [f"{undecided} skipped, maybe another project's"] if undecided else []
     parts += [f"in {one_line(host['path'])}"] if host["path"] else []
     parts += [f"only {one_line(host['pattern'])}"] if host["pattern"] else []
     parts += [] if host["enabled"] else [f"off by {one_line(host['off_by'])}"]
@@ -156,8 +157,8 @@ def _say_hooks(host: dict[str, Any]) -> str:
     again = f"`context-mode setup {host['setup']}`"
     return {
         "all": "hooks registered",
-        "some": f"hooks registered in part ({again} adds the others)",
-        "none": f"no hooks registered ({again} does that)",
+        "some": f"some hooks registered (add the others: {again})",
+        "none": f"no hooks registered (register them: {again})",
     }[host["hooks"]]
 
 
@@ -178,19 +179,19 @@ def _describe_store(
 
 def _say_store(store: dict[str, Any]) -> str:
     kept = (
-        f"each is kept {inflect(store['keep_days'], 'day')} from its last activity"
-        f" (transcripts.keep_days), at most {size(store['bytes_max'])} (quota.sessions_bytes)"
+        f"sessions are kept {inflect(store['keep_days'], 'day')} after their last activity"
+        f" (transcripts.keep_days), up to {size(store['bytes_max'])} (quota.sessions_bytes)"
     )
     if not store["bytes"]:
-        return f"store: nothing is kept yet; {kept}"
+        return f"store: empty; {kept}"
     return f"store: {_say_size(store)}; {kept}"
 
 
 def _say_users_store(store: dict[str, Any]) -> str:
     return (
         f"your own store, of sessions without a project: {_say_size(store)};"
-        f" each is kept {inflect(store['keep_days'], 'day')} from its last activity or import,"
-        f" at most {size(store['bytes_max'])}"
+        f" sessions are kept {inflect(store['keep_days'], 'day')} after their last activity or"
+        f" import, up to {size(store['bytes_max'])}"
     )
 
 
@@ -203,5 +204,5 @@ def _say_recording(recording: Recording) -> str:
     if not recording.events:
         return f"Nothing is recorded: {one_line(recording.off_by)} turns it off."
     if recording.messages:
-        return "Recorded are events, tokens and the full texts of messages."
-    return "Recorded are events and tokens. Full texts are not: transcripts.messages turns them on."
+        return "Recording events, tokens and full texts of messages."
+    return "Recording events and tokens, no full texts. Turn them on: transcripts.messages = true"

@@ -1,5 +1,5 @@
-"""Opening a project's store of sessions, with what its room is handed: the finder of secrets, the
-reader of tool calls, and what belongs to the project. Hooks load this, so nothing else is here."""
+"""Opening of a project's session store, with the functions that it needs: find secrets, parse tool
+calls, match folders of the project. Hooks load this module, so it contains nothing else."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from base.plain_files import StrPath
     from ctxmode.config.locations import Config
 
-_PREFIXES = {"shell": ""}  # a command of the shell is one, whoever runs it
+_PREFIXES = {"shell": ""}  # a shell command needs no language prefix
 USER_STORE = "user.sessions.sqlite3"
-"""Beside the projects' stores: sessions without a project, such as ChatGPT's."""
+"""Next to the projects' stores: sessions without a project, such as ChatGPT's."""
 
 
 def find_users_store(config: Config) -> Path:
-    """Return where the user's own sessions are."""
+    """Return the path of the user's own session store."""
     return config.sessions_file.parent / USER_STORE
 
 
@@ -38,14 +38,11 @@ def open_session_store(
     wait_s: float = 30.0,
     is_verified: bool = False,
 ) -> SessionStore:
-    """Open the store of a project, a real path; an empty project takes the sessions of all. With
-    `read_only` it is neither made nor migrated; one that `is_verified` is looked through for
-    damage.
-
-    Raises:
-        MemoryRoomError: it cannot be opened, or is missing and not to be made.
+    """Open the session store of a project, given by its real path; an empty project accepts all
+    sessions. With `read_only` it is neither created nor migrated; with `is_verified` it is checked
+    for damage. Raise MemoryRoomError if it cannot be opened, or is missing and `create` is false.
     """
-    from base.secrets import find_secrets  # noqa: PLC0415 - not where nothing is new
+    from base.secrets import find_secrets  # noqa: PLC0415 - not if nothing is new
 
     return SessionStore(
         path,
@@ -63,7 +60,7 @@ def open_session_store(
 
 
 def parse_call(name: str, params: Any, cwd: str) -> Deed | None:  # noqa: ANN401 - JSON
-    """Read what a tool call does, whatever the host calls its tools; calls of our own tools are
+    """Parse a tool call into an action, for the tool names of all hosts; for our own tools, into
     what they run, read or fetch."""
     own = name.rpartition("ctx_")[2] if "ctx_" in name else ""
     if own and isinstance(params, Mapping) and (deed := _parse_own(own, params)):
@@ -73,7 +70,7 @@ def parse_call(name: str, params: Any, cwd: str) -> Deed | None:  # noqa: ANN401
 
 
 def _parse_own(name: str, params: Mapping[str, Any]) -> Deed | None:
-    """Read a call of one of our tools; None of one that only looks something up."""
+    """Parse a call of one of our tools; None if it only reads stored data."""
     language, code, path = (_text(params, key) for key in ("language", "code", "path"))
     if name == "execute" and code:
         return "command", (_PREFIXES.get(language, f"{language}: ") + code,), ()
@@ -93,7 +90,7 @@ def _text(params: Mapping[str, Any], key: str) -> str:
 
 
 def belongs_to(project: str, home: str) -> Callable[[str], bool]:
-    """Return what tells whether a working directory is of the project."""
+    """Return a predicate for working directories of the project."""
 
     def belongs(folder: str) -> bool:
         return find_project(os.path.realpath(folder), home) == project

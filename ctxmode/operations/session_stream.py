@@ -1,5 +1,5 @@
-"""Importing from a stream: an agent of one's own writes its session as it goes on, and each line is
-stored soon after it came. Any other form is kept in a file until it is read."""
+"""Import from a stream: an agent of the user writes its session while it runs, and each line is
+stored soon after it arrives. Any other format is first written to a file."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ PASSING_BYTES_MAX = 2 << 30
 def import_stream(
     config: Config, descriptor: int, *, agent: str = "", session: str = ""
 ) -> ImportAnswer:
-    """Import what comes from an open file, until it ends.
+    """Import sessions from an open file, until it ends.
 
     Raises:
-        UsageError: nothing in it can be read.
+        UsageError: the file has no readable sessions.
         ContextModeError: a store cannot be written.
     """
     keeps_texts = check_import(config, agent)
@@ -55,7 +55,7 @@ def import_stream(
 
 
 def _is_ours(head: bytes) -> bool:
-    """Tell whether a stream begins with a line of our own form."""
+    """Return whether a stream begins with a line in our format."""
     value = _parse(head.lstrip().partition(b"\n")[0])
     if not isinstance(value, dict) or "format" in value:
         return False
@@ -72,7 +72,7 @@ def _parse(line: bytes) -> object:
 
 
 def _import_passing(config: Config, lines: _Lines, agent: str, session: str) -> ImportAnswer:
-    """Import what is no stream of ours by way of a file, which is removed."""
+    """Import a stream of another format through a temporary file."""
     prepare_storage(config)
     handle, name = tempfile.mkstemp(".import", dir=config.state_dir)
     try:
@@ -96,17 +96,17 @@ def _import_passing(config: Config, lines: _Lines, agent: str, session: str) -> 
 
 
 class _Lines:
-    """The lines of an open file, as they come. `too_long` counts those that were dropped."""
+    """The lines of an open file, as they arrive. `too_long` counts dropped lines."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._parts: list[bytes] = []  # of a line whose end has not come
+        self._parts: list[bytes] = []  # of an incomplete line
         self._size = 0
         self._is_over = False
         self.too_long = 0
 
     def look(self) -> bytes:
-        """Wait for the first line, or as much as tells that it is no line of ours."""
+        """Wait for the first line, or for FIRST_BYTES."""
         while not self._is_over and self._size < FIRST_BYTES:
             self._add(os.read(self._descriptor, BLOCK_BYTES))
             if b"\n" in self._parts[-1] and self._parts[-1].strip():
@@ -119,7 +119,7 @@ class _Lines:
         self._size += len(block)
 
     def read(self) -> list[bytes]:
-        """Wait for whole lines, and return those that are there; none at the end."""
+        """Wait for whole lines and return them; none at the end of the file."""
         while True:
             if self._is_over or (self._parts and b"\n" in self._parts[-1]):
                 *lines, rest = b"".join(self._parts).split(b"\n")
@@ -134,7 +134,7 @@ class _Lines:
                 self._drop_line()
 
     def _drop_line(self) -> None:
-        """Drop a line that is too long, up to its end."""
+        """Drop the rest of a line that is too long."""
         self.too_long += 1
         block = self._parts[-1]
         while block and b"\n" not in block:
@@ -144,14 +144,14 @@ class _Lines:
         self._parts, self._size = [b"\n" + rest], len(rest)
 
     def read_rest(self) -> Iterator[bytes]:
-        """Yield all that is left as it is."""
+        """Yield the remaining blocks unchanged."""
         yield from self._parts
         while not self._is_over and (block := os.read(self._descriptor, BLOCK_BYTES)):
             yield block
 
 
 class _Stream:
-    """Writes lines into the stores that their sessions are of."""
+    """Writer of lines into the stores of their sessions."""
 
     def __init__(self, config: Config, answer: ImportAnswer, agent: str, session: str) -> None:
         self._config = config
@@ -162,7 +162,7 @@ class _Stream:
         self._open = ExitStack()
         self._stores: dict[bool, SessionStore] = {}
         self._targets: dict[str, tuple[str, bool]] = {}
-        """The agent of each session, and whether it is the project's."""
+        """By session ID: agent, and whether it belongs to the project."""
         self._current = ""
         self._default = session
 
@@ -173,7 +173,7 @@ class _Stream:
         self._open.close()
 
     def store(self, lines: list[bytes]) -> None:
-        """Store some lines, each session's in one transaction."""
+        """Store some lines, in one transaction for each session."""
         batch: list[Record] = []
         for line in lines:
             for record in self._read(line):
@@ -193,7 +193,7 @@ class _Stream:
         value = _parse(line)
         try:
             if not isinstance(value, dict):
-                raise ValueError("no object")
+                raise ValueError("not an object")
             return list(own_lines.parse_line(value, self._state))
         except (*EXPECTED_ERRORS, RecursionError):
             self._answer.bad_lines += 1

@@ -1,7 +1,7 @@
-"""Keeping up with sessions while a server runs: new lines of transcripts, their turns, retention.
+"""Session tracking while a server runs: new lines of transcripts, their turns, retention.
 
-A server reads only hosts of whose sessions some are kept: hooks begin that, or a person by
-`context-mode sessions track`.
+A server reads only hosts with stored sessions. The first ones are stored by hooks, or by the user
+with `context-mode sessions track`.
 """
 
 from __future__ import annotations
@@ -25,19 +25,14 @@ from memory.errors import MemoryRoomError
 from memory.sessions import SessionStore, maintenance
 from memory.sessions.importers import Ground, Importer
 
-STEP_S = 0.5
-"""How long one look may take; the next goes on."""
-
-USERS_WAIT_S = 1.0
-"""Seconds to wait for the user's own store while others keep it locked."""
-
-LAST_WAIT_S = 1.0
-"""Seconds to wait for other writers when a server ends."""
+STEP_S = 0.5  # time limit in seconds of one step; the next continues
+USERS_WAIT_S = 1.0  # seconds to wait for the user's own store if it is locked
+LAST_WAIT_S = 1.0  # seconds to wait for other writers when a server ends
 
 
 def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[str, ...]:
-    """Write the calls that wait, read what is new in transcripts, index the turns that changed,
-    delete what is too old. Return the folders in which something new may appear.
+    """Write queued calls, read new lines of transcripts, index changed turns, delete old sessions.
+    Return the folders to watch for new lines.
 
     Raises:
         ContextModeError: a configuration file cannot be read.
@@ -74,8 +69,8 @@ def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[st
 
 
 def end_calls(config: Config, calls: SessionCalls) -> None:
-    """Write the calls that wait, and note that their sessions ended with the server. Where that
-    cannot be, nobody is left to be told."""
+    """Write queued calls, and record that their sessions ended with the server. Ignore errors,
+    because no caller is left to receive them."""
     with suppress(OSError, ContextModeError, MemoryRoomError):
         recording = load_recording(str(config.project), str(config.config_home), os.environ)
         if not recording.events:
@@ -92,20 +87,19 @@ def end_calls(config: Config, calls: SessionCalls) -> None:
 
 
 def load_bounds(config: Config, path: Path) -> tuple[float, int]:
-    """Load for how many days sessions stay, from their last activity or their import, and how many
-    bytes the project's store may hold; or the user's own, of which no project's file may take
-    anything."""
+    """Load the days that sessions are kept after their last activity or import, and the size limit
+    of the store. Project settings do not apply to the user's own store."""
     project = None if path == find_users_store(config) else config.project
     values = load_settings(project, config.config_home).values
     return float(values["transcripts.keep_days"]), int(values["quota.sessions_bytes"])
 
 
 def maintain(config: Config, sessions: SessionStore, index: kb.Store | None) -> tuple[str, ...]:
-    """Copy a store once a day. Delete the sessions that are too old, and where too much is kept
-    those that come next, with their turns in the index; nothing is too old by a clock that may have
-    leapt. Return what a person should know.
+    """Copy a store once a day. Delete expired sessions, and the next ones if the store is over its
+    quota, with their turns in the index. Delete no expired sessions if the clock may have jumped.
+    Return notices for the user.
 
-    Nothing else deletes by itself: whoever only looks at sessions leaves them as they are.
+    Nothing else deletes sessions automatically; reading them never does.
     """
     if sessions.database.is_read_only:
         return ()
@@ -135,12 +129,12 @@ def _copy_daily(sessions: SessionStore) -> tuple[str, ...]:
     try:
         sessions.copy_daily()
     except OSError as error:
-        return (f"today's copy of {sessions.database.path} was not made: {error.strerror}",)
+        return (f"cannot make today's copy of {sessions.database.path}: {error.strerror}",)
     return ()
 
 
 def _maintain_users_store(config: Config) -> None:
-    """Do the same for the user's own store. Where that cannot be now, a later step does it."""
+    """Maintain the user's own store. If it cannot be opened now, a later step does it."""
     path = find_users_store(config)
     if not path.is_file():
         return
@@ -155,12 +149,12 @@ def _maintain_users_store(config: Config) -> None:
 def _delete(
     config: Config, sessions: SessionStore, session_ids: list[str], *, is_expired: bool
 ) -> list[str]:
-    """Delete sessions; what they said goes from the facts, too, of which the user's store has
+    """Delete sessions, and their facts if they are in the project's store; the user's store has
     none."""
     if Path(sessions.database.path) == config.sessions_file and config.facts_file.exists():
         from ctxmode.operations.session_facts import erase_facts  # noqa: PLC0415 - seldom
 
-        # Facts that cannot be erased now expire: too much would be kept if sessions waited.
+        # Facts that cannot be erased now expire. Waiting for them would exceed the quota.
         with suppress(ContextModeError):
             erase_facts(config, session_ids, is_scope_alone=True)
     with sessions.database.writing() as db:
@@ -172,8 +166,7 @@ def _delete(
 
 
 def list_known(sessions: SessionStore, recording: Recording, home: str) -> Iterator[Importer]:
-    """Yield the hosts of which something was recorded before, those that are turned off left
-    out."""
+    """Yield the hosts with recorded sessions that are not turned off."""
     with sessions.database.reading() as db:
         rows = db.execute("SELECT agent FROM source UNION SELECT agent FROM session").fetchall()
     for (agent,) in rows:

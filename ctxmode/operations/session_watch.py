@@ -1,7 +1,7 @@
 """Waiting for new lines in transcripts: until a folder changes, or some seconds have passed.
 
-Folders are watched where that works; where it does not, as on some network file systems, there may
-be something new after each wait. Looking then reads no file whose size and time are the same.
+If folders cannot be watched, as on some network file systems, every wait ends with a check. The
+check reads no file whose size and time are unchanged.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError
 
-POLL_S = 5.0
+POLL_S = 5.0  # seconds between two checks for new session entries: the interval in ctx0
 POLL_S_MIN = 0.1
-"""Seconds between two looks for what is new in agents' sessions: the interval that ctx0 names."""
-
 STEP_MS = 500
-"""How long after a change others are waited for, and how often the watch looks for any."""
+"""Milliseconds to wait for further changes after one, and between two checks of the watch."""
 
 DEBOUNCE_MS = 1000
 
 
 def read_poll_s(config: Config) -> float:
-    """Return the longest wait in seconds; every command names settings that cannot be read."""
+    """Return the longest wait in seconds. Invalid settings are ignored: other commands report
+    them."""
     with suppress(OSError, ContextModeError):
         values = load_settings(config.project, config.config_home).values
         return max(float(values["transcripts.poll_ms"]) / 1000, POLL_S_MIN)
@@ -35,21 +34,21 @@ def read_poll_s(config: Config) -> float:
 
 
 class News:
-    """One watch over folders, for one thread at a time."""
+    """A watch over folders, for one thread at a time."""
 
     def __init__(self) -> None:
-        """Watch nothing yet."""
+        """Set up a watch without folders."""
         self._stop = threading.Event()
         self._roots: Sequence[str] = ()
         self._changes: Iterator[object] | None = None
 
     def stop(self) -> None:
-        """End a wait that another thread is in."""
+        """End the wait of another thread."""
         self._stop.set()
 
     def wait(self, roots: Sequence[str], poll_s: float) -> bool:
-        """Wait until something changes below the folders, or the time has passed; tell whether
-        something did."""
+        """Wait until a folder changes, or the time has passed; return whether there was a
+        change."""
         present = sorted({root for root in roots if os.path.isdir(root)})
         if present != self._roots:
             self._roots = present
@@ -57,7 +56,7 @@ class News:
         if self._changes is not None:
             try:
                 return bool(next(self._changes))
-            except (OSError, RuntimeError, StopIteration):  # no more watches, or told to stop
+            except (OSError, RuntimeError, StopIteration):  # no more watches, or stopped
                 self._changes = None
         self._stop.wait(poll_s)
         return False

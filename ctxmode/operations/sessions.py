@@ -1,4 +1,4 @@
-"""The sessions of a project for the command line: opened, kept within their bounds, forgotten."""
+"""Session stores for the command line: opening, reading, deletion and maintenance."""
 
 from __future__ import annotations
 
@@ -24,21 +24,16 @@ from memory.sessions import Session, SessionStore, UnknownSessionError, maintena
 from memory.sessions.importers import Ground
 
 T = TypeVar("T")
-EVERYWHERE_S = 20.0
-"""How long looking into the stores of all projects may take."""
+EVERYWHERE_S = 20.0  # time limit in seconds for reading the stores in all projects
+OTHERS_WAIT_S = 1.0  # seconds to wait for another project's locked store
+REPAIR = "Restore its last daily copy: context-mode sessions check --repair"
 
-OTHERS_WAIT_S = 1.0
-"""How long another project's store is waited for that others keep locked."""
-
-MEND = "Put its last daily copy in its place: context-mode sessions check --mend"
-
-STEPS_AT_ONCE = 10_000
-"""After how many of its steps SQLite is asked whether it is late."""
+STEPS_AT_ONCE = 10_000  # number of SQLite steps between two checks of the deadline
 
 
 @contextmanager
 def translate_session_errors() -> Iterator[None]:
-    """Raise errors of the room of sessions as errors of the front door."""
+    """Raise errors of `memory.sessions` as errors of ctxmode."""
     try:
         yield
     except UnknownSessionError as error:
@@ -46,23 +41,23 @@ def translate_session_errors() -> Iterator[None]:
     except MemoryRoomError as error:
         from base.stores import is_damage  # noqa: PLC0415 - few stores are damaged
 
-        remedy = error.remedy or (MEND if is_damage(error) else "")
+        remedy = error.remedy or (REPAIR if is_damage(error) else "")
         raise ContextModeError(error.message, remedy) from error
 
 
 def read_recording(config: Config) -> Recording:
-    """Read what is recorded of the project's sessions, and who turned it off."""
+    """Read the recording settings of the project's sessions, and where they were set."""
     return load_recording(str(config.project), str(config.config_home), os.environ)
 
 
 def find_ground(config: Config) -> Ground:
-    """Return where the project's transcripts are looked for."""
+    """Return where the project's transcripts are searched for."""
     return Ground(str(config.home), os.environ, str(config.project))
 
 
 @contextmanager
 def open_sessions(config: Config, *, create: bool = False) -> Iterator[SessionStore]:
-    """Open the project's store; nothing is deleted by that."""
+    """Open the project's store; delete nothing."""
     keep_messages = read_recording(config).messages
     project, home = str(config.project), str(config.home)
     with (
@@ -83,7 +78,7 @@ def open_sessions(config: Config, *, create: bool = False) -> Iterator[SessionSt
 def open_users_sessions(
     config: Config, *, keep_messages: bool = False, create: bool = False, wait_s: float = 30.0
 ) -> Iterator[SessionStore]:
-    """Open the user's own store; nothing is deleted by that."""
+    """Open the user's own store; delete nothing."""
     with (
         translate_session_errors(),
         open_session_store(
@@ -101,15 +96,15 @@ def open_users_sessions(
 
 @contextmanager
 def open_to_write(config: Config, path: Path) -> Iterator[SessionStore]:
-    """Open the project's store or the user's own, one of those that exist."""
+    """Open the project's store or the user's own, which must exist."""
     is_users = path == find_users_store(config)
     with open_users_sessions(config) if is_users else open_sessions(config) as store:
         yield store
 
 
 def list_stores(config: Config, *, everywhere: bool = False) -> list[Path]:
-    """List the stores that exist: the project's and the user's own, or those of all projects, too;
-    of these the latest used first."""
+    """List the existing stores: the project's and the user's own, then optionally those of all
+    projects, latest used first."""
     own = (config.sessions_file, find_users_store(config))
     first = [path for path in own if _is_plain(path)]
     if not everywhere:
@@ -129,7 +124,7 @@ def _is_plain(path: Path) -> bool:
 def _age_key(path: Path) -> tuple[float, str]:
     try:
         return (-path.stat().st_mtime, path.name)
-    except OSError:  # it went meanwhile
+    except OSError:  # it was deleted since
         return (0.0, path.name)
 
 
@@ -140,10 +135,10 @@ def gather(
     everywhere: bool = False,
     wait_s: float = EVERYWHERE_S,
 ) -> tuple[Mapping[Path, T], tuple[str, ...]]:
-    """Look something up in the project's store and the user's own, or in those of all projects.
-    Return what each answers, and which were left out, and why.
+    """Apply `look` to the project's store and the user's own, or to each project's. Return the
+    results, and the skipped stores with reasons.
 
-    Each is only read. One that cannot be, or is not reached within `wait_s`, is left out.
+    Stores are only read. Those that are unreadable or not reached within `wait_s` are skipped.
 
     Raises:
         ContextModeError: without `everywhere`, the project's own cannot be read.
@@ -173,7 +168,7 @@ def gather(
 def list_sessions(
     config: Config, *, agent: str = "", status: str = "", limit: int | None = 20
 ) -> list[Session]:
-    """List the sessions of the project and the user's own, the latest activity first."""
+    """List the sessions of the project and the user's own, latest activity first."""
     found, _ = list_everywhere(config, agent=agent, status=status, limit=limit, everywhere=False)
     return found
 
@@ -186,8 +181,8 @@ def list_everywhere(
     limit: int | None = 20,
     everywhere: bool = True,
 ) -> tuple[list[Session], tuple[str, ...]]:
-    """List sessions over all the stores that are meant, each once, the latest activity first; and
-    say which stores could not be read, and why."""
+    """List the sessions of the stores, each once, latest activity first; also return stores that
+    could not be read, with reasons."""
 
     def look(db: sqlite3.Connection) -> list[Session]:
         return reading.list_sessions(db, agent=agent, status=status, limit=limit)
@@ -197,8 +192,8 @@ def list_everywhere(
 
 
 def _merge(lists: Iterable[Sequence[Session]]) -> list[Session]:
-    """Join lists of several stores, the latest activity first. A session that two of them hold, as
-    after a project was moved, is the one of the first."""
+    """Merge lists of several stores, latest activity first. If two stores have a session, such as
+    after a project was moved, use the first."""
     by_id: dict[str, Session] = {}
     for session in chain.from_iterable(lists):
         by_id.setdefault(session.id, session)
@@ -208,12 +203,9 @@ def _merge(lists: Iterable[Sequence[Session]]) -> list[Session]:
 def find_holding_store(
     config: Config, wanted: str, *, everywhere: bool = False
 ) -> tuple[Path, Session]:
-    """Find the session that an id or the beginning of one means, and the store that holds it: the
-    project's or the user's own, or that of any project. Of an empty id it is the latest.
-
-    Raises:
-        UsageError: there is none, or several, which the message names.
-    """
+    """Find a session by its ID or the beginning of it (empty: the latest), and the store that has
+    it: the project's or the user's own, or any project's. Raise UsageError if no session matches,
+    or several, which the message lists."""
 
     def look(db: sqlite3.Connection) -> tuple[tuple[Session, ...], list[Session]]:
         latest = reading.list_sessions(db, limit=reading.CANDIDATES_NAMED)
@@ -238,12 +230,9 @@ def find_holding_store(
 def open_holding_store(
     config: Config, wanted: str, *, everywhere: bool = False, to_write: bool = False
 ) -> Iterator[tuple[SessionStore, Session]]:
-    """Open the store that holds a session, as `find_holding_store` finds it, to read it. With
-    `to_write` it is the project's or the user's own, never another's.
-
-    Raises:
-        UsageError: there is none, or several, which the message names.
-    """
+    """Open the store that `find_holding_store` finds, for reading. With `to_write` it is the
+    project's or the user's own, never another's. Raise UsageError if no session matches, or
+    several, which the message lists."""
     path, session = find_holding_store(config, wanted, everywhere=everywhere and not to_write)
     with open_to_write(config, path) if to_write else _open_to_read(config, path) as store:
         yield store, session
@@ -251,9 +240,9 @@ def open_holding_store(
 
 @contextmanager
 def _open_to_read(config: Config, path: Path) -> Iterator[SessionStore]:
-    """Open the project's own store as it is used, and the user's where it is damaged; another's is
-    left as it is."""
-    from base.stores import is_unsound  # noqa: PLC0415 - hooks need none of it
+    """Open a store for reading. The project's store, and the user's if damaged, are repaired;
+    others are not changed."""
+    from base.stores import is_unsound  # noqa: PLC0415 - hooks do not need it
 
     if path == config.sessions_file:
         with open_sessions(config) as store:
@@ -272,12 +261,8 @@ def _open_to_read(config: Config, path: Path) -> Iterator[SessionStore]:
 
 
 def find_session(store: SessionStore, wanted: str, owners: Sequence[str] = ()) -> Session:
-    """Find a session by its id or the beginning of it; an empty one is the latest. Where owners are
-    given, only theirs are looked at.
-
-    Raises:
-        UnknownSessionError: there is none, or several.
-    """
+    """Find a session by its ID or the beginning of it; empty means the latest. With owners, search
+    only their sessions. Raise UnknownSessionError if no session matches, or several."""
     with store.database.reading() as db:
         if not wanted and (latest := reading.list_sessions(db, limit=1, owners=owners)):
             return latest[0]
@@ -287,7 +272,8 @@ def find_session(store: SessionStore, wanted: str, owners: Sequence[str] = ()) -
 def find_holders(
     config: Config, session_ids: Sequence[str]
 ) -> tuple[Mapping[Path, list[str]], tuple[str, ...]]:
-    """Find which of some sessions the project's store and the user's own hold, as `gather` does."""
+    """Find which of some sessions are in the project's store and the user's own, as `gather`
+    does."""
 
     def look(db: sqlite3.Connection) -> list[str]:
         held = "SELECT 1 FROM session WHERE id = ?"
@@ -297,13 +283,13 @@ def find_holders(
 
 
 def forget_sessions(config: Config, store: SessionStore, session_ids: Sequence[str]) -> list[str]:
-    """Delete sessions of a store for good, their searchable turns included; return all that went.
+    """Permanently delete sessions of a store, with their indexed turns; return the deleted IDs.
 
-    Where their turns cannot be deleted nothing is, so that it can be asked for again. Copies of the
-    file go first; a new one has what must not be read again."""
+    If their turns cannot be deleted, nothing is deleted, so the call can be repeated. Copies of the
+    file are deleted first; a new copy lists the sessions that must not be read again."""
     from base.stores import verify_structure  # noqa: PLC0415 - few forget
 
-    # Without its copies a damaged file would come back without what is forgotten.
+    # If the file were damaged without copies, the list of deleted sessions would be lost.
     verify_structure(store.database, bytes_max=sys.maxsize)
     with store.database.writing() as db:
         _drop_copies(store)
@@ -328,13 +314,13 @@ def _drop_copies(store: SessionStore) -> None:
 
 
 def copy_again(store: SessionStore) -> None:
-    """Copy a store once more today, where there is room: no transcript has what a person said."""
+    """Copy a store again today, if there is room: the user's changes are in no transcript."""
     with suppress(OSError):
         store.copy_daily(again=True)
 
 
-def mend_store(path: Path) -> None:
-    """Put the last daily copy of a store in its place if it is damaged, however large it is."""
+def repair_store(path: Path) -> None:
+    """Restore the last daily copy of a damaged store, regardless of its size."""
     from base.stores import restore_last_copy  # noqa: PLC0415 - few stores are damaged
 
     with translate_session_errors():
@@ -342,16 +328,16 @@ def mend_store(path: Path) -> None:
 
 
 def list_notices(config: Config) -> tuple[str, ...]:
-    """Say of the project's store and the user's own which damages they had."""
-    from base.stores import describe_damage  # noqa: PLC0415 - hooks need none of it
+    """List notices about damage to the project's store and the user's own."""
+    from base.stores import describe_damage  # noqa: PLC0415 - hooks do not need it
 
     own = (config.sessions_file, find_users_store(config))
     return tuple(chain.from_iterable(map(describe_damage, own)))
 
 
 def forget_all(config: Config, *, pinned: bool) -> list[str]:
-    """Delete all sessions of the project for good, pinned ones only with `pinned`; return all that
-    went. The user's own are no part of a project, and stay."""
+    """Permanently delete all sessions of the project, pinned ones only with `pinned`; return the
+    deleted IDs. The user's own sessions are kept."""
     with open_sessions(config) as store:
         with store.database.reading() as db:
             rows = db.execute("SELECT id FROM session WHERE NOT pinned OR ?", (pinned,)).fetchall()
@@ -359,13 +345,13 @@ def forget_all(config: Config, *, pinned: bool) -> list[str]:
 
 
 def maintain_stores(config: Config, *, is_imported: bool = False) -> tuple[str, ...]:
-    """Copy the project's store and the user's own once a day, and after an import; delete what is
-    too old or too much in them. Return what a person should know."""
+    """Copy the project's store and the user's own once a day, and after an import; delete sessions
+    that are too old or over the quota. Return notices for the user."""
     from ctxmode.operations.session_tracking import maintain  # noqa: PLC0415 - loads the index
 
     notices: list[str] = []
     for path in list_stores(config):
-        # What cannot be done in the user's own now, the next one does.
+        # If the user's own store cannot be maintained now, the next call does it.
         is_own = path == config.sessions_file
         may_fail = nullcontext() if is_own else suppress(ContextModeError)
         with may_fail, open_to_write(config, path) as store:

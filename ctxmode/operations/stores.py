@@ -1,6 +1,6 @@
-"""Opening stores such as the project's, which keep no secret, and no more than their quota.
+"""Opening of stores, which redact secrets and apply their quota.
 
-Each search opens one, so nothing else is here.
+Each search loads this module, so it contains nothing else.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 def open_store(config: Config, path: Path | None = None) -> kb.Store:
-    """Open the project's store, or another one beside it."""
+    """Open the project's store, or another one next to it."""
     found = path or config.database
     return kb.Store.open(found, redact=_find_secrets, quota=partial(_read_quota, config))
 
 
 def _read_quota(config: Config) -> int:
-    from ctxmode.operations.quotas import load_quotas  # noqa: PLC0415 - where something is added
+    from ctxmode.operations.quotas import load_quotas  # noqa: PLC0415 - only writers need it
 
     return load_quotas(config)[0]
 
 
 def _find_secrets(data: bytes) -> Sequence[Secret]:
-    from base.secrets import find_secrets  # noqa: PLC0415 - where something is added
+    from base.secrets import find_secrets  # noqa: PLC0415 - only writers need it
 
     return find_secrets(data)

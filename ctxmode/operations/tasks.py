@@ -1,4 +1,4 @@
-"""The task that is worked on now: kept as a fact of the session, used by packs and maps."""
+"""The current task: stored as a fact of the session, used by packs and maps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from base.plain_files import read_plain
 from base.whole_files import new_file_mode, replace_file
 from ctxmode.config.locations import Config
 from ctxmode.config.rules import make_hides
-from ctxmode.errors import ContextModeError, UsageError, why
+from ctxmode.errors import ContextModeError, UsageError, command, why
 from ctxmode.operations.facts import PERSON, open_memory, translate_fact_errors
 from memory.facts import (
     DECISIONS,
@@ -25,24 +25,24 @@ from memory.facts import (
 from policy.project_file import read_project_file
 
 PATH = "/sessions/current/task"
-"""Facts below /sessions/ expire after 30 days; none of a project stands in the way."""
+"""Facts below /sessions/ expire after 30 days; no project fact has this path."""
 
 CONTEXTOS_FOLDER = ".contextos"
 CONTEXTOS_FILES = ("CURRENT_TASK.md", "MEMORY.md", "DECISIONS.md")
-"""ContextOS's own files: the first is the task where none is given; files that they name are
-mentioned, as if the task named them."""
+"""ContextOS's own files: the first is the default task. Paths in these files count as mentioned in
+the task."""
 
 CONTEXTOS_BYTES = 256 * 1024
 Source = Literal["", "given", "kept", "file"]
 
 
 Task = tuple[str, Source]
-"""A task, and where it is from: the call, what `pack task` keeps, or the file of ContextOS;
-nowhere where there is none."""
+"""A task, and its origin: the call, the stored task, or ContextOS's file; empty if there is
+none."""
 
 
 def find_task(config: Config, given: str, texts: dict[str, str]) -> Task:
-    """Choose the task: the one that is given, else the one that is kept, else that of a file."""
+    """Choose the task: the given one, else the stored one, else ContextOS's."""
     if given.strip():
         return given.strip(), "given"
     if kept := read_task(config):
@@ -52,7 +52,7 @@ def find_task(config: Config, given: str, texts: dict[str, str]) -> Task:
 
 
 def read_task(config: Config) -> str:
-    """Return the task that is kept; empty where there is none."""
+    """Return the stored task; empty without one."""
     with open_memory(config) as memory:
         try:
             return memory.find(PATH).text
@@ -61,20 +61,17 @@ def read_task(config: Config) -> str:
 
 
 def keep_task(config: Config, text: str) -> int:
-    """Keep a task in place of the one before; return how many secrets were left out of it.
-
-    Raises:
-        UsageError: it is empty, or has more than 16 KiB.
-    """
+    """Store a task, replacing the previous one; return how many secrets were redacted. Raise
+    UsageError if it is empty, or larger than 16 KiB."""
     if not text.strip():
-        raise UsageError("the task is empty", "Say what to do, or: context-mode pack task clear")
+        raise UsageError("the task is empty", f"Describe it, or: {command('pack task clear')}")
     draft = Draft(text.strip(), title="Current task", path=PATH, scope="session")
     with open_memory(config, Author(PERSON), to_write="project") as memory:
         return memory.remember(draft).redactions
 
 
 def clear_task(config: Config) -> bool:
-    """Forget the task that is kept; return whether there was one."""
+    """Delete the stored task; return whether there was one."""
     if not read_task(config):
         return False
     with open_memory(config, Author(PERSON)) as memory:
@@ -83,7 +80,7 @@ def clear_task(config: Config) -> bool:
 
 
 def read_contextos(config: Config) -> dict[str, str]:
-    """Return the texts of ContextOS's files that are there and may be read, by name."""
+    """Return the texts of ContextOS's files that exist and may be read, by name."""
     found = {}
     hides = make_hides(config.project, config.home)
     for name in CONTEXTOS_FILES:
@@ -100,13 +97,13 @@ DOCUMENT_BYTES_MAX = 4 << 20
 
 
 def write_section(target: Path, section: str) -> int:
-    """Replace our section of a file, which is made where it is missing; return the file's size.
+    """Replace our section of a file, or create the file; return its size.
 
-    A CLAUDE.md is often a link to an AGENTS.md, which stays one.
+    A link, such as a CLAUDE.md that points to an AGENTS.md, remains a link.
 
     Raises:
         OSError: it cannot be written.
-        UsageError: its marks are no pair.
+        UsageError: its section marks are unpaired.
     """
     real = target.resolve()
     old = read_plain(real, DOCUMENT_BYTES_MAX) if os.path.lexists(real) else b""
@@ -119,27 +116,23 @@ def write_section(target: Path, section: str) -> int:
 
 
 def find_decisions_file(project: Path) -> Path | None:
-    """Return the path of ContextOS's DECISIONS.md, there or not; None in a project without its
-    folder.
-
-    Raises:
-        UsageError: a link leads out of the project.
-    """
+    """Return the path of ContextOS's DECISIONS.md, which may be missing; None if its folder is.
+    Raise UsageError if a link points outside the project."""
     folder = project / CONTEXTOS_FOLDER
     if not folder.is_dir():
         return None
     path = folder / DECISIONS
     if not path.resolve().is_relative_to(project):
-        raise UsageError(f"{path} leads out of the project", "Put a file there.")
+        raise UsageError(f"{path} points outside the project", "Replace it with a file.")
     return path
 
 
 def read_decisions(config: Config, memory: Memory, path: Path, branch: str) -> int:
-    """Take over what a person wrote into DECISIONS.md; return how many facts are new or changed.
+    """Import the user's entries in DECISIONS.md; return how many facts are new or changed.
 
     Raises:
         ContextModeError: it cannot be read.
-        UsageError: it is no text, or too large.
+        UsageError: it is not text, or too large.
     """
     store = memory.project
     if store is None or not path.exists():
@@ -150,7 +143,7 @@ def read_decisions(config: Config, memory: Memory, path: Path, branch: str) -> i
         text = data.decode("utf-8", "replace")
     except OSError as error:
         raise ContextModeError(
-            f"{path}: {why(error)}", "Make it a file that can be read."
+            f"cannot read {path}: {why(error)}", "Make it a readable file."
         ) from error
     if not text.strip():
         return 0
@@ -162,11 +155,11 @@ def read_decisions(config: Config, memory: Memory, path: Path, branch: str) -> i
 
 
 def write_decisions(memory: Memory, path: Path, branch: str) -> None:
-    """Write what was decided into our section of DECISIONS.md.
+    """Write the decisions into our section of DECISIONS.md.
 
     Raises:
-        ContextModeError: it cannot be written; the facts stand.
-        UsageError: its marks are no pair.
+        ContextModeError: it cannot be written; the facts are stored.
+        UsageError: its section marks are unpaired.
     """
     if memory.project is None:
         return
@@ -176,6 +169,6 @@ def write_decisions(memory: Memory, path: Path, branch: str) -> None:
         write_section(path, section)
     except OSError as error:
         raise ContextModeError(
-            f"the decision is kept, and {path} could not be written: {why(error)}",
-            "Mend it, then: context-mode memory export --format decisions -o FILE",
+            f"stored the decision, but cannot write {path}: {why(error)}",
+            f"Fix that, then: {command('memory export --format decisions -o FILE')}",
         ) from error

@@ -1,11 +1,10 @@
-"""Recording what agents' calls produced, and how much of it went into their context, in bytes.
+"""Usage counts: bytes that agents' calls produced, and bytes returned to their context.
 
-produced  what a call's work brought forth and is shown or stored: what programs printed, the text
-          of fetched pages
-returned  the text of the answer, as it was sent
+produced  output of programs and text of fetched pages, shown or stored
+returned  the text of the answer, as sent
 
-The counts of a project are those of all servers that ever served it, in one small database beside
-its store, with the latest runs (`run_records`). What is computed of them is in `figures`.
+A project's counts are those of all its servers, in one small database next to its store, with the
+latest runs (`run_records`). Figures computed from them are in `figures`.
 """
 
 from __future__ import annotations
@@ -26,30 +25,30 @@ from base.stores import NO_SETTINGS, SchemaError, Step, connect_read_only, open_
 from ctxmode.operations.run_records import RunRecord, add_refused_run, add_run
 from executor import Refusal
 
-# `usage` counts calls by day and tool. `run` has the latest runs, a row each, without any text of
-# theirs: what was run and printed is in the audit log and in the store. `refusal` has what the
-# sandbox refused them, secrets masked.
+# `usage` counts calls by day and tool. `run` has one row for each of the latest runs, without text:
+# programs and output are in the audit log and in the store. `refusal` has the sandbox's refusals,
+# secrets masked.
 
 
 def _create(db: sqlite3.Connection, number: int) -> None:
-    """Make the table of a step, as the file beside this one has it."""
+    """Create the table of a step, from usage.sql."""
     statements = Path(__file__).with_suffix(".sql").read_text("utf-8").split(";")
     db.execute(statements[number])
 
 
 def create_usage_table(db: sqlite3.Connection) -> None:
-    """Make the counts of calls."""
+    """Create the table of call counts."""
     _create(db, 0)
 
 
 def create_run_table(db: sqlite3.Connection) -> None:
-    """Make the table of the latest runs."""
+    """Create the table of the latest runs."""
     _create(db, 1)
     db.execute("CREATE INDEX run_status ON run (status, id)")
 
 
 def create_refusal_table(db: sqlite3.Connection) -> None:
-    """Make the table of what runs were refused."""
+    """Create the table of refusals."""
     _create(db, 2)
     db.execute("CREATE INDEX refusal_run ON refusal (run)")
 
@@ -60,13 +59,13 @@ STEPS: tuple[Step, ...] = (create_usage_table, create_run_table, create_refusal_
 def open_usage(
     path: Path, *, wait_s: float, settings: Mapping[str, str | int] = NO_SETTINGS
 ) -> sqlite3.Connection:
-    """Open the file, made or brought up to date. One of the first release has counts, and its
-    schema has no number.
+    """Open the file; create or migrate it if needed. Files of the first release have counts and no
+    schema number.
 
     Raises:
         sqlite3.Error: as SQLite reports it.
         SchemaError: a later release wrote the file.
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     return open_current(path, STEPS, wait_s=wait_s, settings=settings, unnumbered="usage")
 
@@ -74,7 +73,7 @@ def open_usage(
 BUSY_TIMEOUT_S = 5.0
 DAY_S = 86_400
 SHARE_OF_PATIENT_ONES = 256
-"""One of so many counts goes through a connection of its own, which tidies up the file's log."""
+"""Number of counts after which one uses its own connection, which checkpoints the file's log."""
 
 _ADD = """
     INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?)
@@ -85,7 +84,7 @@ _ADD = """
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Calls, those of them that failed, and bytes."""
+    """Numbers of calls and failed calls, and bytes."""
 
     calls: int = 0
     errors: int = 0
@@ -94,14 +93,12 @@ class Counts:
 
     @property
     def kept(self) -> int:
-        """Bytes that stayed out of the context; below zero where answers were longer than what the
-        calls produced."""
+        """Bytes that stayed out of the context; negative if answers were longer than the output."""
         return self.produced - self.returned
 
     @property
     def reduction(self) -> float | None:
-        """The share of what was produced that was kept, from 0 to 1; None where nothing was
-        produced."""
+        """The share of produced bytes that was kept, from 0 to 1; None if nothing was produced."""
         return max(self.kept, 0) / self.produced if self.produced else None
 
     def __add__(self, other: Counts) -> Counts:
@@ -112,21 +109,20 @@ class Counts:
 
 
 Counted = tuple[str, Counts] | RunRecord
-"""A tool with what its answered calls come to, or a run."""
+"""A tool with its counts, or a run."""
 NO_REFUSALS: Sequence[Refusal] = ()
 
 
 def record(path: Path, one: Counted, refusals: Sequence[Refusal] = NO_REFUSALS) -> None:
-    """Add one call, or a run with what it was refused, waiting for other servers of the project;
-    sqlite3.Error or SchemaError if it cannot."""
+    """Add one call, or a run with its refusals; wait for other servers of the project. Raise
+    sqlite3.Error or SchemaError if that fails."""
     with contextlib.closing(open_usage(path, wait_s=BUSY_TIMEOUT_S)) as db:
         _add(db, one, refusals)
 
 
 class Recorder:
-    """Adds calls and runs without waiting, through a connection that stays open: opening and
-    closing one takes longer than most runs. What is added is there for all at once, and after a
-    kill."""
+    """Writer of calls and runs through a connection that stays open, because opening one takes
+    longer than most runs. Rows are visible to others at once, and survive a kill."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -135,20 +131,23 @@ class Recorder:
         self._added = 0
 
     async def count(self, one: Counted, refusals: Sequence[Refusal] = NO_REFUSALS) -> None:
-        """Add one call or run; where the counts cannot be written, say so in the log."""
+        """Add one call or run; if it cannot be written, log that."""
         try:
             if not self.add(one, refusals):
                 await trio.to_thread.run_sync(record, self._path, one, refusals)
         except (sqlite3.Error, SchemaError, OSError) as error:
-            # A run's call is counted in the same file, and says the same.
+            # The call of a run is counted in the same file, and logs the same error.
             is_run = isinstance(one, RunRecord)
             level, what = (logging.INFO, "run") if is_run else (logging.WARNING, "call")
             logging.getLogger(__name__).log(level, "a %s was not counted: %s", what, error)
 
     def add(self, one: Counted, refusals: Sequence[Refusal] = NO_REFUSALS) -> bool:
-        """Return whether it was added; where not, `record` is to wait for its turn.
-        sqlite3.Error, SchemaError: the counts cannot be written. OSError: the file's folder is
-        gone."""
+        """Add a row and return True; return False if the caller must use `record`, which waits.
+
+        Raises:
+            sqlite3.Error, SchemaError: the counts cannot be written.
+            OSError: the file's folder is missing.
+        """
         self._added += 1
         if self._added % SHARE_OF_PATIENT_ONES == 0:
             return False
@@ -167,8 +166,7 @@ class Recorder:
             self._db = None
 
     def _current(self) -> sqlite3.Connection:
-        """Return the connection to the file that bears the name; a person may have removed an older
-        one."""
+        """Return the connection to the current file; the user may have removed an older one."""
         if self._db is not None and self._file is not None:
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(self._file, os.stat(self._path)):
@@ -197,8 +195,8 @@ def _add(db: sqlite3.Connection, one: Counted, refusals: Sequence[Refusal]) -> N
 
 
 def read_rows(path: Path) -> list[tuple[int, str, Counts]]:
-    """Read all counts by day, in seconds since the epoch at which it began (UTC), and by tool; none
-    where nothing was ever recorded. Change nothing; sqlite3.Error if the file cannot be read."""
+    """Read all counts by day (start in UTC, seconds since the epoch) and by tool; empty if none
+    were recorded. Change nothing; raise sqlite3.Error if the file cannot be read."""
     if not path.exists():
         return []
     with contextlib.closing(connect_read_only(path, wait_s=BUSY_TIMEOUT_S)) as db:

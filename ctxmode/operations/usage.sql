@@ -1,4 +1,4 @@
--- A statement a table, in the order of STEPS in usage.py.
+-- One statement for each table, in the order of STEPS in usage.py.
 
 CREATE TABLE usage (
     day INTEGER NOT NULL,

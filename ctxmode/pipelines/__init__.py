@@ -1,1 +1,1 @@
-"""Pipelines of sandboxed steps, described in a file: loaded, ordered, run, remembered, reported."""
+"""Pipelines of sandboxed steps in a file: loading, ordering, running, caching, reports."""

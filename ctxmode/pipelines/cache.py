@@ -1,4 +1,4 @@
-"""Results of earlier steps, stored under the digest of everything that they were made of."""
+"""Results of earlier steps, stored under the digest of all their inputs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CaseCache:
     """Passed cases of one user, with their artifacts, below `folder`."""
 
     def __init__(self, folder: Path, project: Path, hidden: Sequence[Path] = ()) -> None:
-        """Leave the `hidden` folders out of the project's view."""
+        """Exclude the `hidden` folders from the project view."""
         self._folder = folder
         self._project = project
         self._search = ProjectSearch(project)
@@ -59,7 +59,7 @@ class CaseCache:
     ) -> str:
         """Compute the digest of a step and of everything that it may read.
 
-        `terms` describe under which conditions it runs, and `denied` is hidden from it. A step
+        `terms` describe the conditions of the run; `denied` is hidden from it. A step
         without `inputs` may read the whole view of the project.
 
         Raises:
@@ -96,7 +96,7 @@ class CaseCache:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def _digest_view(self, denied: HiddenPaths) -> str:
-        """Compute the digest of what a run sees: paths, kinds, modes and contents."""
+        """Compute the digest of the project view: paths, kinds, modes and contents."""
         self._search.deny(denied)
         hidden = {*self._search.look().secrets, *mounts_in(str(self._project))}
         # A name may be bytes that are not text.
@@ -117,7 +117,7 @@ class CaseCache:
         return seen.hexdigest()
 
     def _digest_entry(self, tree: Tree, path: str, info: os.stat_result) -> str:
-        """Describe the content of an entry; a file that has not changed is read once only."""
+        """Return the digest of an entry; unchanged files are read once."""
         if stat.S_ISLNK(info.st_mode):
             return tree.target(path)
         if not stat.S_ISREG(info.st_mode):
@@ -131,17 +131,17 @@ class CaseCache:
             found = digest_file(tree, path)
         except PermissionError:  # a run cannot read it either
             return ""
-        if began - info.st_ctime_ns > SETTLED_NS:  # a later change could bear the same time
+        if began - info.st_ctime_ns > SETTLED_NS:  # a later change could have the same time
             self._digests[path] = state, found
         return found
 
     def _digest_of(self, packages: str) -> str | None:
-        """Compute the digest of a file that lists packages; None if it is no file but a name."""
+        """Compute the digest of a package list; None if the text is a name, not a file."""
         path = self._project / packages
         return _digest(path) if path.is_file() else None
 
     def load(self, key: str, artifacts: Path) -> Outcome | None:
-        """Load the outcome under a key, with its artifacts copied to their place."""
+        """Load the outcome under a key and copy its artifacts to their place."""
         entry = self._folder / key
         try:
             outcome = Outcome.from_json(json.loads((entry / "outcome.json").read_bytes()))
@@ -159,7 +159,7 @@ class CaseCache:
                     yield destination.add(content, path.name)
 
     def store(self, key: str, outcome: Outcome, artifacts: Path) -> None:
-        """Keep a case that has passed; a full disk keeps nothing."""
+        """Store a passed case; on a full disk nothing is stored."""
         if outcome.verdict is not CaseStatus.PASSED:
             return
         try:
@@ -181,7 +181,7 @@ class CaseCache:
             shutil.rmtree(old, ignore_errors=True)
 
     def _inputs(self, case: PipelineCase) -> Iterator[Path]:
-        """Find the files of the step's globs, each once, in order."""
+        """Return the files of the step's globs, sorted, without duplicates."""
         found: set[Path] = set()
         for pattern in case.step.inputs:
             found.update(p for p in self._project.glob(case.fill(pattern)) if p.is_file())
@@ -191,7 +191,7 @@ class CaseCache:
 
 
 def _copy(paths: Sequence[str], folder: Path, to: Path) -> None:
-    """Copy files of one folder: a program may have put a link there, to what it can't read."""
+    """Copy files of one folder, but no links: programs may link to files they cannot read."""
     to.mkdir()
     for path in map(Path, paths):
         with (
@@ -202,14 +202,11 @@ def _copy(paths: Sequence[str], folder: Path, to: Path) -> None:
 
 
 def _list_view(top: int, hidden: set[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """List the entries that a run sees, in an order that stays the same.
-
-    Raises:
-        OSError: a folder cannot be read.
-    """
+    """List the entries of the project view in a stable order. Raise OSError if a folder cannot be
+    read."""
 
     def refuse(path: str) -> None:
-        raise OSError(f"{path} cannot be listed")
+        raise OSError(f"cannot list {path}")
 
     for prefix, _, entries in walk(top, lambda path: path not in hidden, refuse):
         for entry in sorted(entries, key=lambda one: one.name):

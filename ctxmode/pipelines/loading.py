@@ -1,4 +1,4 @@
-"""From a pipeline's file to its steps; every error names the file and the line."""
+"""Loading of pipeline files; every error names the file and the line."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from base.wording import list_choices
 from ctxmode.commands.run import limits
 from ctxmode.config.files import ConfigFile, parse, read_config_file
-from ctxmode.errors import UsageError, or_all
+from ctxmode.errors import UsageError
 from ctxmode.pipelines.model import Pipeline, PipelineStep, check_graph
 from executor import Limits
 from runtimes import UnknownLanguage, language, language_for_file
@@ -27,17 +28,18 @@ PLACEHOLDER = re.compile(r"\{matrix\.([^{}]*)\}")
 
 
 def load(path: Path, project: Path, usual: Limits) -> Pipeline:
-    """Load the pipeline of a file; a UsageError says what cannot be read or means nothing."""
+    """Load the pipeline of a file; raise UsageError if it is unreadable or invalid."""
     if not path.is_file():
         raise UsageError(
-            f"{path} is not a file", "Give the file of a pipeline: ci FILE.toml, or - for stdin."
+            f"cannot read {path}: no such file",
+            "Name a pipeline file: context-mode ci FILE.toml, or - for stdin.",
         )
     own = project if path.absolute().is_relative_to(project) else Path("/")
     return pipeline_of(read_config_file(path, own), project, usual)
 
 
 def load_stdin(project: Path, usual: Limits) -> Pipeline:
-    """Load the pipeline that stdin holds, which errors call `stdin`; UsageError as of `load`."""
+    """Load the pipeline on stdin, called `stdin` in errors; raise UsageError as `load` does."""
     try:
         text = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -48,7 +50,7 @@ def load_stdin(project: Path, usual: Limits) -> Pipeline:
 
 
 def pipeline_of(file: ConfigFile, project: Path, usual: Limits) -> Pipeline:
-    """Build the pipeline that a file's data describes; a UsageError names what means nothing."""
+    """Build the pipeline of a file's data; raise UsageError for invalid keys or values."""
     for key in file.data:
         if key not in KEYS:
             raise file.unknown((key,), KEYS)
@@ -58,7 +60,9 @@ def pipeline_of(file: ConfigFile, project: Path, usual: Limits) -> Pipeline:
             ("step",), "no steps", 'Write [[step]] with name = "…" and code or script.'
         )
     if len(tables) > STEPS_MAX:
-        raise file.error(("step",), f"{len(tables)} steps", f"There may be {STEPS_MAX}.")
+        raise file.error(
+            ("step",), f"too many steps: {len(tables):,}", f"Use up to {STEPS_MAX:,} steps."
+        )
     reader = _StepReader(file, project, usual)
     steps = tuple(reader.step(number, table) for number, table in enumerate(tables, start=1))
     check_graph(file, steps)
@@ -66,7 +70,7 @@ def pipeline_of(file: ConfigFile, project: Path, usual: Limits) -> Pipeline:
 
 
 class _StepReader:
-    """Reads the steps of one file."""
+    """A reader of the steps of one file."""
 
     def __init__(self, file: ConfigFile, project: Path, usual: Limits) -> None:
         self._file = file
@@ -76,10 +80,10 @@ class _StepReader:
         self._usual = self._limits(file.data) or usual
 
     def step(self, number: int, table: object) -> PipelineStep:
-        """Read one step; a UsageError names a key or value that means nothing."""
+        """Read one step; raise UsageError for an invalid key or value."""
         self._at = ("step", f"#{number}")
         if not isinstance(table, dict):
-            raise self._error((), f"step {number} is no table", "Write [[step]].")
+            raise self._error((), f"step {number} is not a table", "Write [[step]].")
         for key in table:
             if key not in STEP_KEYS:
                 raise self._file.unknown((*self._at, key), STEP_KEYS)
@@ -119,13 +123,13 @@ class _StepReader:
     def _text(self, given: Mapping[str, Any], key: str) -> str | None:
         value = given.get(key)
         if value is not None and not isinstance(value, str):
-            raise self._error((key,), f"{key} is {value!r}", "Give a string.")
+            raise self._error((key,), f"invalid {key} {value!r}", "Write a text in quotes.")
         return value
 
     def _texts(self, given: Mapping[str, Any], key: str) -> tuple[str, ...]:
         value = given.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self._error((key,), f"{key} is {value!r}", "Give a list of strings.")
+            raise self._error((key,), f"invalid {key} {value!r}", "Write a list of texts.")
         return tuple(value)
 
     def _globs(self, given: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -153,7 +157,7 @@ class _StepReader:
 
     def _script(self, code: str | None, script: str | None) -> str | None:
         if (code is None) == (script is None):
-            raise self._error((), "a step has either code or a script", "Give one of the two.")
+            raise self._error((), "code and script exclude each other", "Remove one of them.")
         if script is not None and not (self._project / script).is_file():
             raise self._error(
                 ("script",),
@@ -166,14 +170,22 @@ class _StepReader:
         matrix = given.get("matrix", {})
         is_table = isinstance(matrix, dict)
         if not is_table or not all(isinstance(v, list) and v for v in matrix.values()):
-            raise self._error(("matrix",), "a matrix has lists", "Write { year = [2023, 2024] }.")
+            raise self._error(
+                ("matrix",),
+                "invalid matrix: its values must be lists",
+                "Write { year = [2023, 2024] }.",
+            )
         for key, values in matrix.items():
             if not all(isinstance(value, str | int | float | bool) for value in values):
-                raise self._error(("matrix", key), f"{key} has {values!r}", "Give plain values.")
+                raise self._error(
+                    ("matrix", key),
+                    f"invalid {key} {values!r}",
+                    "Use texts, numbers, true or false.",
+                )
         return {key: tuple(values) for key, values in matrix.items()}
 
     def _check_placeholders(self, given: Mapping[str, Any]) -> None:
-        """Check that every placeholder names a value of the matrix. Code may mean its braces."""
+        """Check that every placeholder names a value of the matrix. Code is not checked."""
         known = self._matrix(given)
         texts = (
             *(("args", text) for text in self._texts(given, "args")),
@@ -183,13 +195,13 @@ class _StepReader:
         for key, text in texts:
             for name in PLACEHOLDER.findall(text):
                 if name not in known:
-                    hint = or_all(name, known) if known else "Write matrix = { … }."
+                    hint = list_choices(name, known) if known else "Write matrix = { … }."
                     raise self._error((key,), f"no {name!r} in the step's matrix", hint)
 
     def _env(self, given: Mapping[str, Any]) -> Mapping[str, str]:
         env = given.get("env", {})
         if not isinstance(env, dict) or not all(isinstance(v, str) for v in env.values()):
-            raise self._error(("env",), f"env is {env!r}", 'Write { NAME = "value" }.')
+            raise self._error(("env",), f"invalid env {env!r}", 'Write { NAME = "value" }.')
         return env
 
     def _exits(self, given: Mapping[str, Any]) -> tuple[int, ...]:
@@ -197,7 +209,11 @@ class _StepReader:
         codes = value if isinstance(value, list) else [value]
         valid: Callable[[Any], bool] = lambda code: type(code) is int and 0 <= code <= 255  # noqa: E731
         if not codes or not all(map(valid, codes)):
-            raise self._error(("expect_exit",), f"expect_exit is {value!r}", "Give 0 to 255.")
+            raise self._error(
+                ("expect_exit",),
+                f"invalid expect_exit {value!r}",
+                "Use whole numbers from 0 to 255.",
+            )
         return tuple(codes)
 
     def _seconds(self, given: Mapping[str, Any]) -> float | None:
@@ -205,13 +221,17 @@ class _StepReader:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            raise self._error(("timeout_s",), f"timeout_s is {value!r}", "Give a positive number.")
+            raise self._error(
+                ("timeout_s",), f"invalid timeout_s {value!r}", "Use a positive number."
+            )
         return float(value)
 
     def _limits(self, given: Mapping[str, Any]) -> Limits | None:
         table = given.get("limits", {})
         if not isinstance(table, dict):
-            raise self._error(("limits",), "limits is a table", "Write { memory_bytes = '1G' }.")
+            raise self._error(
+                ("limits",), "limits is not a table", "Write { memory_bytes = '1G' }."
+            )
         for name, value in table.items():
             try:
                 limits([f"{name}={value}"])

@@ -1,4 +1,4 @@
-"""A pipeline's data: steps as the file describes them, cases as they run, and what came of each."""
+"""The data of pipelines: steps in the file, cases of a run, and their outcomes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ class PipelineStep:
 
     name: str
     language: str
-    line: int  # where it begins in the file
+    line: int  # its first line in the file
     code: str | None = None
     script: str | None = None
     needs: tuple[str, ...] = ()  # steps that must have passed
-    matrix: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)  # one run a combination
+    matrix: Mapping[str, tuple[Scalar, ...]] = field(
+        default_factory=dict
+    )  # one run per combination
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    inputs: tuple[str, ...] = ()  # globs of files that it reads, for the cache; none means all
-    artifacts: tuple[str, ...] = ()  # globs of what it hands back
+    inputs: tuple[str, ...] = ()  # globs of input files for the cache; none means all
+    artifacts: tuple[str, ...] = ()  # globs of files to save
     expect_exit: tuple[int, ...] = (0,)  # exit codes that count as passing
-    packages: tuple[str, ...] = ()  # what it imports
+    packages: tuple[str, ...] = ()  # packages to install
     profile: str = "analyze"
     timeout_s: float | None = None
     limits: Limits | None = None
@@ -39,7 +41,7 @@ class PipelineStep:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A whole file."""
+    """A pipeline file."""
 
     name: str
     path: str
@@ -67,7 +69,7 @@ class PipelineCase:
 
 
 class CaseStatus(StrEnum):
-    """What came of a case."""
+    """The result of a case."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -76,7 +78,7 @@ class CaseStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one case."""
+    """The outcome of one case."""
 
     name: str
     step: str
@@ -95,15 +97,14 @@ class Outcome:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Outcome:
-        """Read what `to_json` wrote; ValueError, TypeError or KeyError if the data is of another
-        shape."""
+        """Read the data of `to_json`; raise ValueError, TypeError or KeyError for other data."""
         verdict, artifacts = CaseStatus(data["verdict"]), tuple(data["artifacts"])
         return cls(**{**data, "verdict": verdict, "artifacts": artifacts})
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineReport:
-    """A whole run of a pipeline."""
+    """One run of a pipeline."""
 
     pipeline: Pipeline
     outcomes: tuple[Outcome, ...]
@@ -132,8 +133,7 @@ CASES_MAX = 256
 
 
 def check_graph(file: ConfigFile, steps: Sequence[PipelineStep]) -> None:
-    """Check that names are unique, needs are known, nothing waits for itself, and cases are few; a
-    UsageError names the line."""
+    """Raise UsageError for duplicate names, unknown needs, cycles or too many cases."""
     places = {step.name: ("step", f"#{number}") for number, step in enumerate(steps, start=1)}
     seen: dict[str, int] = {}
     for number, step in enumerate(steps, start=1):
@@ -141,7 +141,7 @@ def check_graph(file: ConfigFile, steps: Sequence[PipelineStep]) -> None:
         if step.name in seen:
             raise file.error(
                 (*where, "name"),
-                f"two steps are called {step.name!r}, the other on line {seen[step.name]}",
+                f"duplicate step name {step.name!r}, also on line {seen[step.name]}",
                 "Rename one of them.",
             )
         seen[step.name] = step.line
@@ -164,8 +164,7 @@ def check_graph(file: ConfigFile, steps: Sequence[PipelineStep]) -> None:
 
 
 def find_circle(steps: Sequence[PipelineStep]) -> list[str]:
-    """Find names of steps that wait for each other, the first one again at the end; empty if
-    none."""
+    """Return the steps of a cycle, the first one again at the end; empty without a cycle."""
     needs = {step.name: step.needs for step in steps}
     done: set[str] = set()
     for start, first in needs.items():

@@ -1,4 +1,4 @@
-"""A run of a pipeline as others read it: JUnit XML, Markdown, GitHub's annotations, a terminal."""
+"""Reports of pipeline runs: JUnit XML, Markdown, GitHub's annotations, terminal."""
 
 from __future__ import annotations
 
@@ -64,8 +64,7 @@ def _xml(text: str) -> str:
 
 
 def markdown(report: PipelineReport) -> str:
-    """Write a table of the cases, and below it what they printed: first the failed ones, the rest
-    folded."""
+    """Write a table of the cases and their output: failed cases first, the others folded."""
     lines = [f"# {one_line(report.pipeline.name)}", "", summary(report), ""]
     lines += ["| case | result | time | |", "| --- | --- | ---: | --- |"]
     for outcome in report.outcomes:
@@ -93,7 +92,7 @@ def _cell(text: str) -> str:
 
 
 def github(report: PipelineReport) -> list[str]:
-    """Write GitHub's workflow commands that put each failure at its line of the file."""
+    """Write GitHub's workflow commands that annotate the line of each failure."""
     return [
         f"::error file={_property(report.pipeline.path)},line={outcome.line},"
         f"title={_property(outcome.name)}::{_escape(_describe(outcome))}"
@@ -115,7 +114,7 @@ def _property(text: str) -> str:
 
 
 def line(outcome: Outcome) -> str:
-    """Write the line that shows a case when it is done."""
+    """Write the line of a finished case."""
     reason = f": {outcome.reason}" if outcome.reason else ""
     return f"{mark(outcome):<8} {outcome.name} ({outcome.wall_s:.2f} s){reason}"
 
@@ -126,7 +125,7 @@ def mark(outcome: Outcome) -> str:
 
 
 def summary(report: PipelineReport) -> str:
-    """Say in one sentence how many passed, failed and were skipped, and how isolated they were."""
+    """Return a sentence: the passed, failed and skipped cases, and their isolation."""
     counts = ", ".join(
         f"{report.count(verdict)} {verdict.value}"
         for verdict in CaseStatus
@@ -137,14 +136,13 @@ def summary(report: PipelineReport) -> str:
 
 
 def without_commands(text: str) -> str:
-    """Write text so that GitHub takes no line of it for a command: a token that the text cannot
-    know ends the pause."""
+    """Write text of which GitHub runs no line as a command: an unknown token ends the pause."""
     token = secrets.token_hex(16)
     return f"::stop-commands::{token}\n{screen(text)}\n::{token}::"
 
 
 def failures(report: PipelineReport) -> list[str]:
-    """List what the failed cases printed, each under its name."""
+    """Write the output of the failed cases, each under its name."""
     return [
         f"── {outcome.name}: {outcome.reason}\n{outcome.output}"
         for outcome in report.outcomes
@@ -157,19 +155,19 @@ STYLES = {CaseStatus.PASSED: "green", CaseStatus.FAILED: "red", CaseStatus.SKIPP
 
 @dataclass(slots=True)
 class PipelineProgress:
-    """What is done of all cases."""
+    """The progress of all cases."""
 
     out: Console
-    total: int  # how many cases there are
+    total: int  # the number of cases
     done: int = 0
-    running: dict[str, float] = field(default_factory=dict)  # since when each runs
+    running: dict[str, float] = field(default_factory=dict)  # the start time of each
 
     def begin_case(self, name: str) -> None:
-        """Note that a case runs from now on."""
+        """Record the start of a case."""
         self.running[name] = time.monotonic()
 
     def end_case(self, outcome: Outcome) -> None:
-        """Show that a case is done, whether it ran or not."""
+        """Show a finished or skipped case."""
         self.running.pop(outcome.name, None)
         self.done += 1
         text = Text(harmless(line(outcome)))
@@ -184,7 +182,7 @@ class PipelineProgress:
 
 @contextmanager
 def progress(total: int) -> Iterator[PipelineProgress]:
-    """Show it on stderr; what runs only on a terminal, where it is gone at the end."""
+    """Show the progress on stderr; running cases only on a terminal, until the end."""
     shown = PipelineProgress(Console(stderr=True, highlight=False), total)
     if not sys.stderr.isatty():
         yield shown

@@ -1,4 +1,4 @@
-"""A pipeline under way: cases side by side as soon as what they need has passed."""
+"""Running of pipelines: cases run in parallel as soon as their needs have passed."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from policy import find_hidden_paths
 
 LINES_SHOWN = 30
 ARTIFACTS_VARIABLE = "CI_ARTIFACTS"
-# Skipping such a step would leave out what it writes.
+# Skipping such a step would omit its writes.
 CHANGES_PROJECT = (ProjectAccess.COMMIT, ProjectAccess.LIVE)
 
 
 class PipelineRun:
-    """A pipeline under way: where artifacts go, and what is known of its cases already.
+    """A running pipeline with its artifact folder and the known outcomes of its cases.
 
-    Up to `jobs` cases run at once; for None as many as other machines take, or one a processor.
+    Up to `jobs` cases run at once; None means the limit of other machines, or one per processor.
     """
 
     def __init__(  # noqa: PLR0913 - these are a run's options
@@ -68,8 +68,8 @@ class PipelineRun:
         self.outcomes: dict[str, list[Outcome]] = {}
 
     async def run(self) -> PipelineReport:
-        """Run every case of every step, in an order that their needs allow. A UsageError says which
-        case cannot be run as asked; then none was."""
+        """Run all cases of all steps in the order of their needs. If a case is invalid, raise
+        UsageError and run none."""
         pipeline = self._pipeline
         for case in (case for step in pipeline.steps for case in cases_of(step)):
             where = f"{pipeline.path}:{case.step.line}: {case.name}"
@@ -84,7 +84,7 @@ class PipelineRun:
         return PipelineReport(shown, outcomes, time.monotonic() - started, tier)
 
     async def step(self, step: PipelineStep) -> None:
-        """Run one step: all its cases, once what it needs is done."""
+        """Run all cases of one step after its needs are done."""
         for need in step.needs:
             await self._done[need].wait()
         failed = [
@@ -122,13 +122,13 @@ class PipelineRun:
             if kept is not None:
                 return replace(kept, name=case.name, step=step.name, line=step.line)
             outcome = await self._run(case, folder)
-            # The project may have changed meanwhile: then nobody knows what the step has read.
+            # If the project changed during the run, the step's inputs are unknown.
             if await self._key(cache, case) == key:
                 await trio.to_thread.run_sync(cache.store, key, outcome, folder)
             return outcome
 
     async def _key(self, cache: CaseCache, case: PipelineCase) -> str | None:
-        """Compute the key of a case; None if the case has to run in any event."""
+        """Compute the key of a case; None if the case must always run."""
         step, config = case.step, self._app.config
         profiles = load_profiles(config.project, config.config_home)[0]
         profile = profiles[step.profile]
@@ -166,8 +166,7 @@ class PipelineRun:
 
 
 def request_of(case: PipelineCase, artifacts: Path) -> Request:
-    """Build what is run for one case, when those that it needs hand their files back to
-    `artifacts`."""
+    """Build the request of one case; the files of its needs are in `artifacts`."""
     step = case.step
     env = {name: case.fill(text) for name, text in step.env.items()}
     env |= {f"MATRIX_{key.upper()}": str(value) for key, value in case.values.items()}
@@ -203,14 +202,14 @@ def _judge(case: PipelineCase, answer: Answer, outcome: Outcome) -> Outcome:
         if ended and result.exit_code not in case.step.expect_exit:
             reason += f"; expected exit {expected}"
         if missing:
-            reason += f"; not handed back: {', '.join(missing)}"
+            reason += f"; not returned: {', '.join(missing)}"
     return replace(
         outcome,
         verdict=CaseStatus.PASSED if passed else CaseStatus.FAILED,
         reason=reason,
         exit_code=result.exit_code,
         wall_s=round(result.usage.wall_s, 3),
-        # Before it is cut: a secret of several lines is not known by its end.
+        # Redact before cutting: the end of a secret of several lines is not recognised.
         output=cut_output(redact(result.stdout.text)[0], redact(result.stderr.text)[0]),
         tier=result.isolation.tier,
         artifacts=tuple(a.path for a in result.artifacts if a.path is not None),
@@ -218,19 +217,19 @@ def _judge(case: PipelineCase, answer: Answer, outcome: Outcome) -> Outcome:
 
 
 def _redact_outcome(outcome: Outcome) -> Outcome:
-    """Return an outcome as reports and logs have it. An earlier version may have stored secrets."""
+    """Return an outcome without secrets. Earlier versions may have stored secrets."""
     texts = {name: redact(getattr(outcome, name))[0] for name in ("name", "reason", "output")}
     return replace(outcome, **texts, step=redact(outcome.step)[0])
 
 
 def _is_found(pattern: str, names: Sequence[str]) -> bool:
-    """Tell whether a pattern of artifacts has found anything."""
+    """Return whether a pattern of artifacts matches a name."""
     forms = (pattern, pattern.removeprefix("**/"))
     return any(fnmatch.fnmatchcase(name, form) for name in names for form in forms)
 
 
 def cut_output(stdout: str, stderr: str) -> str:
-    """Cut the end of what a case printed: of stderr if it printed anything there, and of stdout."""
+    """Return the last lines of stderr, if there are any, and of stdout."""
     error, out = stderr.strip("\n").splitlines(), stdout.strip("\n").splitlines()
     room = LINES_SHOWN - min(len(error), LINES_SHOWN)
     lines = [*(out[-room:] if room else []), *error[-LINES_SHOWN:]]

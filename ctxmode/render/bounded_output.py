@@ -1,4 +1,4 @@
-"""Standard output within a budget of bytes: its beginning and its end, and how much is between."""
+"""Standard output within a budget of bytes: its beginning, its end, and the size of the gap."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 HEAD_SHARE = 2 / 3
 LEAST_BYTES = 200
-"""Less than this holds no answer beside the line that says what is left out."""
+"""Minimum budget: room for an answer and the line that reports the gap."""
 
 _LINE_BYTES = 100
-"""What that line may take."""
+"""Maximum size of that line."""
 
 
 class BoundedBytes(io.BufferedIOBase):
-    """Takes any bytes, and keeps the first and the last that fit together."""
+    """Stream that keeps the first and last bytes within a budget."""
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
@@ -50,14 +50,14 @@ class BoundedBytes(io.BufferedIOBase):
         return len(part)
 
     def build(self) -> bytes:
-        """All of it where it fits; else whole lines of both ends, as far as there are any."""
+        """Return everything if it fits, else both ends, cut at line ends if possible."""
         if self.total <= self._budget:
             return bytes(self._head)
         head = self._head[: self._head_bytes]
         head = head[: head.rfind(b"\n") + 1] or head
         tail = (bytes(self._head) + b"".join(self._parts))[-self._tail_bytes :]
         tail = tail[tail.find(b"\n") + 1 :] or tail
-        # A character that was cut goes as a whole.
+        # A character that was cut is removed.
         ends = [end.decode("utf-8", "ignore").encode() for end in (head, tail)]
         left_out = self.total - sum(map(len, ends))
         note = f"[{left_out:,} bytes left out: --budget is {self._budget:,}]\n".encode()
@@ -67,14 +67,12 @@ class BoundedBytes(io.BufferedIOBase):
 
 @contextmanager
 def bound_output(budget: int, *, is_json: bool) -> Iterator[None]:
-    """Write what is printed within the block when it ends, at most `budget` bytes of it. Half a
-    JSON document is none, so one that does not fit is not written at all.
-
-    Raises:
-        UsageError: the budget is below `LEAST_BYTES`, or the JSON does not fit.
-    """
+    """Collect what the block prints and write up to `budget` bytes of it at the end. JSON that does
+    not fit is not written, since half a document is invalid. Raise UsageError if the budget is
+    below `LEAST_BYTES`, or the JSON does not fit."""
     if budget < LEAST_BYTES:
-        raise UsageError(f"the budget is {budget} bytes", f"Give {LEAST_BYTES} or more.")
+        problem = f"--budget {budget} is below the minimum of {LEAST_BYTES}"
+        raise UsageError(problem, f"Use --budget {LEAST_BYTES} or more.")
     out = sys.stdout
     bounded = BoundedBytes(budget)
     sys.stdout = io.TextIOWrapper(bounded, encoding="utf-8", errors="replace", write_through=True)
@@ -90,5 +88,5 @@ def bound_output(budget: int, *, is_json: bool) -> Iterator[None]:
     if is_json and bounded.total > budget:
         raise UsageError(
             f"the answer has {bounded.total:,} bytes of JSON, over the budget of {budget:,}",
-            "Ask for less, give a larger --budget, or leave out --json.",
+            "Ask for less, use a larger --budget, or leave out --json.",
         )

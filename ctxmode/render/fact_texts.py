@@ -1,4 +1,4 @@
-"""Facts as text. What agents and files wrote is quoted as data, each of its lines marked."""
+"""Facts as text. Texts of agents and files are quoted as data, with a mark on each line."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from base.wording import inflect
 from ctxmode.errors import describe_empty
-from ctxmode.render.highlight import inflect, one_line, size
+from ctxmode.render.highlight import one_line, size
 from kb.tokens import BYTES_PER_TOKEN
 from memory.facts import Change, Fact, Recall, Restored, Snapshot, Written
 
-NO_SNAPSHOT = "There is no snapshot yet: the first write of a day makes one of what was there."
+NO_SNAPSHOT = "No snapshots yet. The first write of each day creates one."
 PATHS_MAX = 20
-"""How many paths are named; the data has all."""
+"""Maximum number of paths in a text; the data has all."""
 
 
 def snapshots_text(found: Sequence[Snapshot]) -> str:
-    """List snapshots, a line each."""
+    """List snapshots, one line each."""
     return "\n".join(map(_snapshot_row, found)) or NO_SNAPSHOT
 
 
 def recalled_line(found: Recall) -> str:
-    """Say how much of what is there a recall shows."""
+    """Write how many of the facts a recall shows."""
     return (
         f"pinned {found.pinned_shown} of {found.pinned_total}, "
         f"matching {found.matches_shown} of {found.matches_total}, "
@@ -31,7 +32,7 @@ def recalled_line(found: Recall) -> str:
 
 
 def stats_text(measured: Mapping[str, Any], would: Mapping[str, Any]) -> str:
-    """Say what is remembered and was recalled, and apart from it what all would have taken."""
+    """Write the number of facts and recalls, and separately what recalling all would have taken."""
     return f"""\
 Measured
   facts: {measured["facts"]} of the project, {measured["users_facts"]} of the user, \
@@ -39,34 +40,35 @@ Measured
   calls: {measured["calls"]}
   recalled: {measured["recalled_bytes"]} bytes, {measured["recalled_tokens"]} tokens \
 (bytes / {BYTES_PER_TOKEN})
-Counterfactual, in no total
+Hypothetical, in no total
   {would["assumes"]}: {would["tokens"]} tokens once"""
 
 
 def restored_text(restored: Restored, passed: Sequence[Snapshot], command: str) -> str:
-    """Say what a restore brought back, what is lost by it, and how to undo it."""
+    """Write what a restore brought back, what it lost, and how to undo it."""
     chosen = restored.snapshot
-    lines = [
-        f"{one_line(one.name)} was passed over: {one_line(one.problem)}." for one in passed
-    ] + [f"Restored {inflect(chosen.facts, 'fact')} as of {_minute(chosen.at)} to {restored.path}."]
+    lines = [f"Skipped {one_line(one.name)}: {one_line(one.problem)}." for one in passed]
+    facts = inflect(chosen.facts, "fact")
+    lines.append(f"Restored {facts} as of {_minute(chosen.at)} to {restored.path}.")
     if restored.is_readable:
-        lines += _say_lost(restored)
-        lines.append(f"The file before is kept; to go back: {command} {restored.replaced}")
+        lines += _list_lost(restored)
+        lines.append(f"The previous file is stored. To go back: {command} {restored.replaced}")
     elif restored.replaced:
-        lines.append("What was written since is lost: the file before cannot be read.")
-        lines.append(f"It is kept as {restored.replaced_path}")
+        lines.append("Later changes are lost: the previous file cannot be read.")
+        lines.append(f"It is stored as {restored.replaced_path}")
     else:
-        lines.append("There was no file before.")
+        lines.append("There was no previous file.")
     return "\n".join(lines)
 
 
-def _say_lost(restored: Restored) -> list[str]:
+def _list_lost(restored: Restored) -> list[str]:
     count = restored.lost_changes
     of = f", with {inflect(count, 'line')} of the ledger" if count else ""
-    lines = _list_paths(f"Lost{of}, where these stood:", restored.lost)
-    lines += _list_paths("Back as they were, where these stand:", restored.back)
+    lines = _list_paths(f"Lost{of}, at these paths:", restored.lost)
+    lines += _list_paths("Restored to earlier versions, at these paths:", restored.back)
     if not lines:
-        lines = [f"No fact is lost{of and f'; the ledger ends {count} lines earlier'}."]
+        earlier = f"; the ledger ends {inflect(count, 'line')} earlier" if count else ""
+        lines = [f"No fact is lost{earlier}."]
     return lines
 
 
@@ -93,15 +95,15 @@ SIMILAR_CHARS = 200
 
 
 def written_text(written: Written) -> str:
-    """Say what became of a draft, what is nearly the same, and how to replace that."""
-    state = "stands already" if written.is_unchanged else "is remembered"
+    """Write where a fact is saved, which facts are similar, and how to replace one of them."""
+    state = "is already" if written.is_unchanged else "is saved"
     lines = [f"{written.id} {state} at {written.path}."]
     if written.replaced:
         lines.append(f"It replaces {written.replaced}.")
     if written.redactions:
-        lines.append(f"{inflect(written.redactions, 'secret')} left out of it.")
+        lines.append(f"{inflect(written.redactions, 'secret')} redacted.")
     if written.similar:
-        lines.append("Nearly the same; ID as supersedes (of ctx_memory: as id) replaces one:")
+        lines.append("Similar facts; to replace one, pass its ID as supersedes (ctx_memory: id):")
         lines += [
             f"> {one.id} {one.path}: {_head(one.text, SIMILAR_CHARS)}" for one, _ in written.similar
         ]
@@ -109,7 +111,7 @@ def written_text(written: Written) -> str:
 
 
 def list_text(facts: Sequence[Fact]) -> str:
-    """List facts, a line each."""
+    """List facts, one entry each."""
     return "\n".join(map(_row, facts)) or describe_empty("fact")
 
 
@@ -119,7 +121,7 @@ def _row(fact: Fact) -> str:
 
 
 def fact_text(fact: Fact) -> str:
-    """Show one fact with all that is known of it."""
+    """Write one fact with all its fields."""
     lines = [f"{fact.id} {fact.path}{' (pinned)' if fact.is_pinned else ''}"]
     if fact.title:
         lines.append(f"title: {one_line(fact.title)}")
@@ -135,17 +137,17 @@ def fact_text(fact: Fact) -> str:
 
 
 def log_text(changes: Sequence[Change], *, with_texts: bool = False) -> str:
-    """List lines of the ledger as they are given."""
+    """List lines of the ledger in the given order."""
     lines = []
     for one in changes:
         lines.append(change_line(one))
         if with_texts and one.text:
             lines.append(quote(one.text))
-    return "\n".join(lines) or "Nothing was written yet."
+    return "\n".join(lines) or "No changes yet."
 
 
 def change_line(change: Change) -> str:
-    """Write a line of the ledger: what was done where, by whom, when and why."""
+    """Write a line of the ledger: operation, path, author, time and reason."""
     why = f": {one_line(change.why)}" if change.why else ""
     return (
         f"{change.seq} {_time(change.at)} {change.operation} {change.path} ({change.branch}) "
@@ -155,7 +157,7 @@ def change_line(change: Change) -> str:
 
 
 def primed_text(primed: Mapping[str, Sequence[str]]) -> str:
-    """Say how many sections were added, changed, removed, or are the same, and name them."""
+    """Write how many sections were added, changed, removed or unchanged, and list them."""
     lines = [", ".join(f"{name} {len(paths)}" for name, paths in primed.items())]
     lines += [
         f"{name} {path}" for name, paths in primed.items() for path in paths if name != "same"
@@ -164,28 +166,28 @@ def primed_text(primed: Mapping[str, Sequence[str]]) -> str:
 
 
 def diff_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Show where two branches differ."""
+    """Write the differences of two branches."""
     lines = []
     for row in rows:
         lines.append(f"{row['status']} {row['path']}")
         for mark, text in (("-", row["a"]), ("+", row["b"])):
             if text is not None:
                 lines.append(quote(text, mark))
-    return "\n".join(lines) or "They are the same."
+    return "\n".join(lines) or "No differences."
 
 
 def merge_text(merged: Mapping[str, Any]) -> str:
-    """Say what a merge took; or where both sides changed, so that nothing was written."""
+    """List the merged paths; or, if nothing was merged, the paths that both sides changed."""
     if not merged["conflicts"]:
         taken = inflect(len(merged["merged"]), "path")
         return "\n".join([f"Merged {taken} into {merged['into']}.", *merged["merged"]])
-    lines = ["Both sides changed these, and nothing was written:"]
+    lines = ["Nothing was merged, because both sides changed these paths:"]
     for one in merged["conflicts"]:
         lines.append(one["path"])
         for side in ("base", "ours", "theirs"):
             text = one[side]
-            lines.append(f"{side}:" + (" nothing" if text is None else f"\n{quote(text)}"))
-    lines.append("Choose with take: ours, theirs, or PATH=ours and PATH=theirs for each.")
+            lines.append(f"{side}:" + (" missing" if text is None else f"\n{quote(text)}"))
+    lines.append("Choose with take: ours, theirs, or PATH=ours or PATH=theirs for each path.")
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Text for a person at a terminal: passages in colour, control characters shown instead of sent."""
+"""Text for a terminal: passages in colour, control characters shown as text."""
 
 from __future__ import annotations
 
@@ -30,12 +30,7 @@ def age(seconds: float) -> str:
     return f"{max(seconds, 0):.0f} s"
 
 
-def inflect(count: int, noun: str) -> str:
-    """Write a number of things: `1 file`, `2 files`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-# All control characters but line feed and tab: escape sequences, carriage returns, C1.
+# All control characters except line feed and tab: escape sequences, carriage returns, C1.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Line feed and tab as well, and the line ends of Unicode.
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -44,19 +39,18 @@ _NAMES = {"tsx": "typescript", "dockerfile": "docker", "notebook": "json", "json
 
 
 def is_colour_wanted() -> bool:
-    """Tell whether standard output is a terminal and its user has not said NO_COLOR."""
+    """Return whether standard output is a terminal and NO_COLOR is not set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def harmless(text: str) -> str:
-    """Show control characters in `text` rather than send them, and a runner's commands apart."""
+    """Replace control characters in `text` by visible text, and disarm commands of CI runners."""
     text = disarm(text) if is_runner() else text
     return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
 def one_line(text: str) -> str:
-    """Write `text`, such as a file's name, on one line: control characters and line ends are shown
-    as they are written."""
+    """Write `text`, such as a file's name, on one line, with control characters escaped."""
     text = disarm(text) if is_runner() else text
     return _NO_TEXT.sub(lambda found: repr(found.group())[1:-1], text)
 
@@ -66,7 +60,7 @@ def heading(text: str) -> str:
 
 
 def colour(text: str, language: str | None) -> str:
-    """Colour `text` by its language's lexer; leave it plain where there is none."""
+    """Colour `text` by its language's lexer; leave it plain if there is no lexer."""
     plain = harmless(text)
     if language is None:
         return plain

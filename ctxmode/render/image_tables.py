@@ -1,4 +1,4 @@
-"""Container images as tables for a person at a terminal."""
+"""Tables of container images for a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STYLES = {State.CURRENT: "green", State.OUTDATED: "yellow", State.MISSING: "red"
 
 
 def show_states(states: Sequence[ImageState]) -> None:
-    """Show which images there are, and the commands that mend what is not current."""
+    """Show the images, and the commands that update those that are not current."""
     table = terminal.build_table("image", "state", "size", "reference")
     for it in states:
         how_large = size(it.size_bytes) if it.size_bytes else ""
@@ -28,8 +28,8 @@ def show_states(states: Sequence[ImageState]) -> None:
 
 
 def show_made(made: Sequence[Made]) -> None:
-    """Show what was built and what runs in it; then what failed, with what it printed."""
-    table = terminal.build_table("image", "made", "size", "took", "runs")
+    """Show the built images and their languages, then the failed ones with their output."""
+    table = terminal.build_table("image", "built", "size", "took", "runs")
     for it in made:
         ok = Text("no", "red") if it.error else Text("yes", "green")
         how_large = size(it.size_bytes) if it.size_bytes else ""

@@ -1,4 +1,4 @@
-"""Output of a run as it comes, on this process's own stdout and stderr."""
+"""Live output of a run on this process's stdout and stderr."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import trio
 from ctxmode.render.terminal_output import OutputScreen, is_runner_log
 
 OnProgress = Callable[[int, int], None]
-"""How many are done, and of how many."""
+"""Called with the number of finished items and the total."""
 
 
 def ignore_progress(done: int, total: int) -> None:
-    """Show nothing, where nobody waits."""
+    """Ignore progress."""
 
 
 @contextmanager
 def waiting(what: str) -> Iterator[OnProgress]:
-    """Show it on stderr until the block ends; the function that is yielded keeps it up to date."""
+    """Show `what` on stderr until the block ends; yield a function that updates the progress."""
     if not sys.stderr.isatty():
         yield ignore_progress
         return
@@ -35,9 +35,9 @@ Chunk = tuple[str, bytes]
 
 
 class LiveOutput:
-    """Takes chunks at once and writes them in a thread, so that a slow reader delays no deadline.
-    The run's output limit bounds what waits. A terminal gets text and colours
-    only, and a CI runner's log no commands."""
+    """Writer that queues chunks and writes them in a thread, so that a slow reader delays no
+    deadline. The run's output limit bounds the queue. A terminal gets only text and colours, and a
+    CI runner's log gets no commands."""
 
     def __init__(self, sinks: dict[str, BinaryIO], send: trio.MemorySendChannel[Chunk]) -> None:
         self._sinks = sinks
@@ -51,8 +51,8 @@ class LiveOutput:
     @classmethod
     @asynccontextmanager
     async def open(cls, stdout: BinaryIO, stderr: BinaryIO) -> AsyncIterator[LiveOutput]:
-        """Open it; all that was fed is written when the block ends. BrokenPipeError: the reader has
-        left, and the block is cancelled."""
+        """Open the output; the block ends after everything is written. If the reader has closed the
+        pipe, the block is cancelled with BrokenPipeError."""
         send, receive = trio.open_memory_channel[Chunk](float("inf"))
         output = cls({"stdout": stdout, "stderr": stderr}, send)
         async with trio.open_nursery() as nursery:
@@ -61,7 +61,7 @@ class LiveOutput:
                 yield output
 
     def feed(self, stream: str, chunk: bytes) -> None:
-        """Take what one stream of the run has just printed."""
+        """Queue a chunk of one stream of the run."""
         self._send.send_nowait((stream, chunk))
 
     async def _write(self, receive: trio.MemoryReceiveChannel[Chunk]) -> None:

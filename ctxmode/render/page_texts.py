@@ -1,5 +1,5 @@
-"""Pages as lines for people and agents: lists, commits, what a push did. No control character of a
-page's own reaches a terminal, since what is shown of it is a line or was cleaned."""
+"""Pages as lines for users and agents: lists, commits, results of a push. Control characters of a
+page never reach a terminal: texts are shown on one line or cleaned."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from base.wording import inflect
 from ctxmode.config.file_names import CAPTURE_OFF
-from ctxmode.render.highlight import age, inflect, one_line
+from ctxmode.render.highlight import age, one_line
 from memory.pages import (
     DRAFTS_FOLDER,
     BufferStatus,
@@ -32,46 +33,46 @@ SUMMARY_CHARS = 200
 STATES = {
     "new": "not pushed yet",
     "edited": "edited since the last push",
-    "unchanged": "as it was pushed",
+    "unchanged": "unchanged since the last push",
     "behind": "behind: a newer version was pushed",
     "diverged": "edited, and a newer version was pushed: the next push merges",
-    "removed": "was forgotten in the repository",
+    "removed": "removed from the repository",
     "broken": "cannot be read",
 }
 CAPTURED = f"""\
-Capture of turns is on from now: what is asked and answered in this project is kept, cut short and
-without secrets, in {DRAFTS_FOLDER}/raw/sessions/_pending, until a push has distilled it. git does
-not see it. To turn that off set {CAPTURE_OFF}=1. Agents get ctx_pages when they next list \
+Turns are captured from now on: requests and answers in this project are stored, shortened and
+without secrets, in {DRAFTS_FOLDER}/raw/sessions/_pending until a push has distilled them. git
+ignores them. To turn capture off, set {CAPTURE_OFF}=1. Agents get ctx_pages when they next list \
 their tools."""
 
 
 def say_begun(begun: Mapping[str, Any]) -> Iterator[str]:
-    """Say where pages begin, and whether turns are captured."""
-    state = "Pages begin here" if begun["is_new"] else "Pages are begun already"
-    yield f"{state}: drafts in {begun['drafts']}, pushed into {begun['repository']}"
+    """Write where pages are stored, and whether turns are captured."""
+    state = "Pages are set up" if begun["is_new"] else "Pages are already set up"
+    yield f"{state}: drafts in {begun['drafts']}, pushed to {begun['repository']}"
     yield CAPTURED if begun["captures"] else f"Turns are not captured: {CAPTURE_OFF} is set."
 
 
 def say_written(written: Written) -> Iterator[str]:
-    """Say where a draft stands, and what comes next."""
-    done = "is written" if written.is_new else "is written anew"
-    yield f"{DRAFTS_FOLDER}/{written.path} {done}; push commits it."
-    yield from _say_redacted(written.redactions)
+    """Write where a draft is saved, and the next step."""
+    done = "Saved" if written.is_new else "Replaced"
+    yield f"{done} {DRAFTS_FOLDER}/{written.path}; push commits it."
+    yield from _list_redactions(written.redactions)
 
 
-def _say_redacted(count: int) -> Iterator[str]:
+def _list_redactions(count: int) -> Iterator[str]:
     if count:
-        yield f"{inflect(count, 'secret')} replaced by a mark, in the draft too."
+        yield f"{inflect(count, 'secret')} redacted, also in the draft."
 
 
 def page_text(page: ReadPage) -> str:
-    """Show a page, below what is to be known of it."""
+    """Write a page after its notice."""
     lines = [page.notice] if page.notice else []
     return "\n".join([*lines, page.text.removesuffix("\n")])
 
 
 def list_rows(rows: Sequence[PageRow]) -> Iterator[str]:
-    """List pages, a line each and their summaries."""
+    """List pages, one line each, with summaries."""
     for row in rows:
         tags = f" [{', '.join(map(one_line, row.tags))}]" if row.tags else ""
         state = f" ({row.state})" if row.state not in ("", "unchanged") else ""
@@ -81,15 +82,15 @@ def list_rows(rows: Sequence[PageRow]) -> Iterator[str]:
 
 
 def say_status(status: PagesStatus) -> Iterator[str]:
-    """Say how drafts, buffers and the repository stand."""
+    """Write the state of drafts, buffers and the repository."""
     if not status.is_ready:
-        yield "Pages are not begun here. Begin with: context-mode pages init"
+        yield "Pages are not set up in this project. Set them up: context-mode pages init"
         return
     yield f"repository: {status.repository}"
     head = f"{inflect(status.pages, 'page')}, the newest commit {status.head[:SHA_CHARS]}"
-    yield head if status.head else "nothing is pushed yet"
+    yield head if status.head else "no commits yet"
     changed = [path for path, state in status.drafts.items() if state != "unchanged"]
-    yield f"drafts: {len(changed)} to look at, {len(status.drafts) - len(changed)} as pushed"
+    yield f"drafts: {len(changed)} to review, {len(status.drafts) - len(changed)} unchanged"
     for path in changed:
         yield f"  {one_line(path)}: {STATES[status.drafts[path]]}"
         if path in status.problems:
@@ -100,7 +101,7 @@ def say_status(status: PagesStatus) -> Iterator[str]:
 
 
 def say_captured(buffers: Sequence[BufferStatus], *, is_on: bool) -> Iterator[str]:
-    """Say whether turns are captured, and which are kept."""
+    """Write whether turns are captured, and list the stored ones."""
     yield "turns are captured" if is_on else "turns are not captured"
     yield from _list_buffers(buffers)
 
@@ -115,51 +116,51 @@ def _list_buffers(buffers: Sequence[BufferStatus]) -> Iterator[str]:
 
 
 def say_pushed(pushed: Pushed) -> Iterator[str]:
-    """Say what a push committed, or what to do first."""
+    """Write what a push committed, or what to do first."""
     if pushed.directive:
         yield pushed.directive.removesuffix("\n")
         return
     if pushed.reason == "nothing":
-        yield "Nothing to push: all drafts are as they were pushed."
+        yield "Nothing to push: no draft has changed since the last push."
         yield from pushed.warnings
         return
     done = "would be pushed" if pushed.is_dry_run else f"pushed as {pushed.commit[:SHA_CHARS]}"
     yield f"{inflect(len(pushed.pages), 'page')} {done}:"
     yield from (f"  {'+' if one.is_new else '~'} {one_line(one.path)}" for one in pushed.pages)
     if pushed.archived:
-        yield f"The turns of {one_line(pushed.archived)} are put away."
-    yield from _say_redacted(pushed.redactions)
+        yield f"The turns of {one_line(pushed.archived)} are archived."
+    yield from _list_redactions(pushed.redactions)
     yield from map(one_line, pushed.warnings)
 
 
 def say_left(of_runs: Mapping[str, bool]) -> Iterator[str]:
-    """List the drafts that a push left since a run wrote them, and say how to push them."""
+    """List the drafts that a push skipped because a run wrote them, and how to push them."""
     if not of_runs:
         return
     yield f"{inflect(len(of_runs), 'draft')} from a run:"
     for path, is_edited in of_runs.items():
         yield f"  {one_line(path)}{' (edited since)' * is_edited}"
     yield (
-        "Not pushed as yours. Read them (context-mode pages diff SLUG --local), then: context-mode "
-        'pages push --from-run (in ctx_pages "from_run": true)'
+        "Not pushed under your name. Review (context-mode pages diff SLUG --local), then push: "
+        'context-mode pages push --from-run (in ctx_pages "from_run": true)'
     )
 
 
 def say_pulled(pulled: PulledPages) -> Iterator[str]:
-    """Say what a pull brought."""
+    """Write what a pull changed."""
     if pulled.before == pulled.after:
         yield "Nothing new to pull."
         return
     yield f"{pulled.before[:SHA_CHARS] or 'nothing'}..{pulled.after[:SHA_CHARS]}:"
     yield from (f"  {one_line(path)}" for path in pulled.paths)
     if pulled.drafts:
-        yield f"{inflect(len(pulled.drafts), 'draft')} brought up to date."
+        yield f"{inflect(len(pulled.drafts), 'draft')} updated."
     for path in pulled.diverged:
-        yield f"  {one_line(path)} was edited here: push it to merge"
+        yield f"  {one_line(path)} has local edits: push it to merge"
 
 
 def describe_commit(commit: Commit) -> str:
-    """Describe a commit in a line."""
+    """Describe a commit in one line."""
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(commit.at))
     agent = f" with {one_line(commit.agent)}" if commit.agent else ""
     by = f"{one_line(commit.author)}{agent}"
@@ -167,14 +168,14 @@ def describe_commit(commit: Commit) -> str:
 
 
 def list_log(entries: Sequence[LogEntry]) -> Iterator[str]:
-    """List the commits of all pages with what they changed."""
+    """List the commits of all pages with the changed paths."""
     for commit, paths in entries:
         yield describe_commit(commit)
         yield from (f"  {one_line(path)}" for path in paths)
 
 
 def list_versions(versions: Sequence[Version], now: float) -> Iterator[str]:
-    """List the versions of a page, each with what changed in it, and a blank line between two."""
+    """List the versions of a page with their changes, separated by blank lines."""
     for number, one in enumerate(versions):
         yield from [""] if number else []
         yield describe_commit(one.commit)
@@ -185,7 +186,7 @@ def list_versions(versions: Sequence[Version], now: float) -> Iterator[str]:
 
 
 def list_blamed(blamed: SectionDiff, now: float) -> Iterator[str]:
-    """Say of each section of a page which commits it is from."""
+    """List the sections of a page with the commits that introduced and changed them."""
     yield f"blame: {one_line(blamed.slug)}  {blamed.to_sha[:SHA_CHARS]}"
     if blamed.preamble is not None:
         yield "(before the first section)"
@@ -208,15 +209,15 @@ def _list_origins(section: SectionChange, now: float) -> Iterator[str]:
 
 
 def say_exported(paths: Sequence[str]) -> Iterator[str]:
-    """Say what an export wrote."""
+    """List the files that an export wrote."""
     yield f"{inflect(len(paths), 'file')} written:"
     yield from map(one_line, paths)
 
 
 def say_forgotten(gone: Forgotten) -> Iterator[str]:
-    """Say what is gone, and where it may still be."""
-    how = "erased, out of the history too" if gone.is_erased else "forgotten; its history stays"
+    """Write what was removed, and where copies may remain."""
+    how = "erased, also from the history" if gone.is_erased else "removed; its history is kept"
     yield f"{one_line(gone.path)} is {how}."
     if gone.commits:
-        yield f"{inflect(gone.commits, 'commit')} written anew."
+        yield f"{inflect(gone.commits, 'commit')} rewritten."
     yield from map(one_line, gone.notes)

@@ -1,4 +1,4 @@
-"""What searches found, as text: passages under their queries and sources."""
+"""Search results as text: passages under their queries and sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NO_PROJECT = "no project"
 KINDS = {"fetch": "web", "memory": "fact", "session": "turn"}
-"""What a hit of an origin is called, if not as the origin."""
+"""Names of origins, if they differ from the origin's own value."""
 
 SAID = ("fact", "page", "turn")
 """The kinds whose author and age are shown."""
@@ -25,18 +25,18 @@ _UNITS = (("d", 86_400), ("h", 3600), ("min", 60))
 # By the values of `kb.SearchState`, which a run does not load.
 NOTHING_FOUND = {
     "no_match": "No passage matches. Try other or fewer words, or leave out source.",
-    "nothing_indexed": "Nothing is indexed that could hold it: index a path, or run "
-    "something, or leave out source and kind.",
+    "nothing_indexed": "Nothing is indexed for this search. Index a path, run a command, "
+    "or leave out source and kind.",
 }
 
 STALE = {
     "changed": "file changed since: index it again",
-    "gone": "file is gone",
+    "gone": "file was deleted",
     "unreadable": "file cannot be read now",
 }
-"""Marks, by `Hit.stale`, of a passage whose file is not as it was indexed."""
+"""Marks, by `Hit.stale`, of a passage whose file changed since it was indexed."""
 
-WEAK = "[no passage has most of these words: the nearest are below]"
+WEAK = "[no passage has most of these words: the closest are below]"
 
 
 def search_text(answer: SearchAnswer) -> str:
@@ -51,8 +51,8 @@ def query_text(
     coloured: bool = False,
     places: Mapping[int, tuple[str, Source]] | None = None,
 ) -> str:
-    """Write one query's passages, exactly as their sources have them; `coloured` is for a
-    terminal, `places` name the project of each."""
+    """Write one query's passages, exactly as in their sources; `coloured` is for a terminal,
+    `places` maps each passage to its project."""
     lines = [f"## {result.query}"]
     if result.corrections:
         used = ", ".join(f"{typed} as {used}" for typed, used in result.corrections)
@@ -74,13 +74,12 @@ def query_text(
         lines.append(f"[{result.omitted} more did not fit: ask for a source, or fewer queries]")
     if count := len(result.incomplete_sources):
         sources = "1 source is" if count == 1 else f"{count} sources are"
-        lines.append(f"[{sources} not wholly indexed yet: search again]")
+        lines.append(f"[{sources} not fully indexed yet: search again]")
     return "\n".join(lines)
 
 
 def hit_heading(hit: Hit, project: str | None = None) -> str:
-    """Say where a passage stands: the project where it is not the one, source, title and lines;
-    then of which kind it is."""
+    """Write where a passage is (its project if another, source, title, lines) and its kind."""
     title = f" | {highlight.one_line(hit.title)}" if hit.title else ""
     notes = ", superseded" if hit.superseded else ""
     notes += f", {STALE[hit.stale]}" if hit.stale else ""
@@ -93,17 +92,17 @@ def hit_heading(hit: Hit, project: str | None = None) -> str:
 
 
 def name_kind(hit: Hit) -> str:
-    """Name what a hit is a part of: run, file, note, web, fact, page or turn."""
+    """Return the kind of a hit: run, file, note, web, fact, page or turn."""
     return KINDS.get(hit.origin, hit.origin)
 
 
 def age_s(hit: Hit) -> float:
-    """Tell how many seconds ago a hit was said, or kept."""
+    """Return how many seconds ago a hit was said or stored."""
     return round(max(time.time() - hit.at, 0.0), 1)
 
 
 def _describe(hit: Hit) -> str:
-    """Say what a hit is; of what was said, by whom and how long ago."""
+    """Write a hit's kind; for facts, pages and turns also author and age."""
     kind = name_kind(hit)
     if kind not in SAID:
         return kind

@@ -1,4 +1,4 @@
-"""What the rules say, for a person at a terminal and as JSON."""
+"""Rules and verdicts, as tables for users and as JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLOURS = {"allow": "green", "ask": "yellow", "redirect": "cyan", "deny": "red"}
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Name the decision, the deciding rule, and as many further rules as an agent reads."""
+    """Write the decision, the deciding rule, and as many other rules as fit."""
     lines = [f"  understood: {verdict.coverage}"] if verdict.coverage != "full" else []
     lines += [f"  {_match_line(match)}" for match in verdict.matches]
     return with_lines(verdict.message, lines)
@@ -39,7 +39,7 @@ def _match_line(match: Match) -> str:
 
 
 def explanation_json(language: str, explanation: Explanation) -> dict[str, Any]:
-    """Build the JSON of the steps with their places, and of the verdict."""
+    """Build the JSON of the steps with their positions, and of the verdict."""
     steps = [
         {
             "what": step.what,
@@ -56,7 +56,7 @@ def explanation_json(language: str, explanation: Explanation) -> dict[str, Any]:
 
 
 def rules_json(rules: Rules) -> dict[str, Any]:
-    """Build the JSON of every rule, in force or not, and of the warnings."""
+    """Build the JSON of all rules, active or not, and of the warnings."""
     listed = [_rule_json(rule, in_force=True) for rule in _list_in_force(rules)]
     listed += [_rule_json(rule, in_force=False) for rule in rules.untrusted]
     return {
@@ -83,35 +83,35 @@ def _rule_json(rule: Rule, *, in_force: bool) -> dict[str, Any]:
 
 
 def _list_in_force(rules: Rules) -> list[Rule]:
-    """List each rule once: one that is written through a link is held at both of its places."""
+    """List each rule once. A rule reached through a link is loaded from both paths."""
     listed = {(rule.id, rule.text, rule.source): rule for rule in reversed(rules.rules)}
     return [*reversed(listed.values()), ADDRESS_RULE]
 
 
 def _name_rule(rule: Rule) -> str:
-    """Name a rule by its id, and by what it says where that is another text."""
+    """Name a rule by its ID, and by its text if that differs."""
     return rule.text if rule.id == rule.text else f"{rule.id} ({rule.text})"
 
 
 def show_rules(rules: Rules) -> None:
-    """Show the rules as a table, the strictest first, then what is wrong with the files."""
+    """Show the rules as a table, strictest first, then warnings about the files."""
     console = terminal.console()
-    table = terminal.build_table("decision", "rule", "in force", "written in")
+    table = terminal.build_table("decision", "rule", "active", "file")
     for rule in sorted(_list_in_force(rules), key=lambda rule: -rule.decision):
         _add(table, rule.decision.word, _name_rule(rule), "yes", str(rule.source))
     for rule in rules.untrusted:
         _add(table, rule.decision.word, _name_rule(rule), "no: not trusted", str(rule.source))
     console.print(table)
-    console.print(f"What no rule speaks of: {rules.default.word}.")
+    console.print(f"Anything that no rule matches: {rules.default.word}.")
     console.print(Text(f"Files read: {', '.join(rules.sources) or 'none'}."))
     for warning in rules.warnings:
         console.print(Text(f"warning: {harmless(warning)}", style="yellow"))
 
 
 def show_results(results: Sequence[CaseResult]) -> None:
-    """Show the right answers by tag, then every miss."""
+    """Show the correct answers by tag, then all misses."""
     console = terminal.console()
-    table = terminal.build_table("tag", "right", "of", "%")
+    table = terminal.build_table("tag", "correct", "of", "%")
     for tag, (right, total) in count_by_tag(results).items():
         table.add_row(Text(tag or "-"), str(right), str(total), f"{100 * right / total:.1f}")
     console.print(table)
@@ -133,7 +133,7 @@ def show_log(entries: Sequence[Mapping[str, Any]]) -> None:
         rules = ", ".join(map(str, one.get("rules", ())))
         excerpt = one_line(str(one.get("excerpt", "")))
         table.add_row(at, *map(Text, (*cells, rules, excerpt)))
-    terminal.console().print(table if entries else "No verdict was written yet.")
+    terminal.console().print(table if entries else "No verdicts in the log yet.")
 
 
 def _add(table: Table, decision: str, *cells: str) -> None:

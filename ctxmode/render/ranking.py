@@ -1,4 +1,4 @@
-"""Why a hit ranks where it does: the query as the index was asked it, and what each score sums."""
+"""Explanation of the ranking: the query to the index, and the parts of each score."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
+from base.wording import inflect
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render.passages import hit_heading
 from kb import ExplainedHit, RankExplanation, Store, canonical_language
@@ -32,24 +33,24 @@ def explain(store: Store, request: SearchRequest) -> tuple[RankExplanation, ...]
 
 
 def explanation_text(explanation: RankExplanation) -> str:
-    """Write what was asked, and each hit's scores, best first."""
+    """Write the query and each hit's scores, best first."""
     lines = [f"## {explanation.query}", f"words: {' '.join(explanation.words) or 'none'}"]
     lines += [f"corrected: {typed} as {used}" for typed, used in explanation.corrections]
     lines += [f"filter: {name} = {value}" for name, value in explanation.filters]
     for one in explanation.expressions:
-        lines.append(f"asked of {one.table}: {one.words}")
+        lines.append(f"query to {one.table}: {one.words}")
         if one.choosing:
             lines.append(f"  chosen by: {' '.join(one.choosing)}")
         if one.together:
             lines.append(f"  near each other: {one.together}")
-    lines.append(f"{explanation.ranked} chunks were ranked")
+    lines.append(f"{inflect(explanation.ranked, 'chunk')} ranked")
     for place, hit in enumerate(explanation.hits, start=1):
         lines += [f"{place}. {hit_heading(hit.hit).strip('- ')}", f"   {scores_text(hit)}"]
     return "\n".join(lines)
 
 
 def scores_text(hit: ExplainedHit) -> str:
-    """Write what the score is the sum of."""
+    """Write the parts of a score."""
     near = "" if hit.together_rank is None else f" (rank {hit.together_rank})"
     return (
         f"score {hit.hit.score:.4g} = words {hit.words:.4g} (rank {hit.words_rank})"
@@ -58,7 +59,7 @@ def scores_text(hit: ExplainedHit) -> str:
 
 
 def to_json(explanations: tuple[RankExplanation, ...]) -> dict[str, Any]:
-    """Build the same as data; of each hit its place, without its text."""
+    """Build the explanations as data; each hit has its location, but not its text."""
     found = []
     for explanation in explanations:
         data = asdict(explanation)

@@ -1,7 +1,7 @@
-"""What an agent is shown, without secrets: redacted where answers are rendered, and counted.
+"""Redaction of secrets in answers for agents; the secrets are counted.
 
-A model's context and logs get neither keys nor passwords. A person's terminal shows what a program
-printed, and artifacts are files as the program made them.
+A model's context and logs get neither keys nor passwords. The user's terminal shows the unchanged
+output of programs, and artifacts are the unchanged files of programs.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from base.secrets import find_secrets, redact
+from base.wording import inflect
 
 _BETWEEN = "\t"
 
 
 def redact_answer(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Redact an answer's text and data; if there were secrets, both say how many."""
-    # All the texts at once: most answers hold no secret, and each search costs something.
+    """Redact an answer's text and data; if there were secrets, both report the number."""
+    # One search over all texts: most answers contain no secret, and each search takes time.
     if not find_secrets("\n".join((text, *_texts(data)))):
         return text, data
     shown, secrets = redact(text)
@@ -30,14 +31,13 @@ def redact_answer(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]
 
 
 def describe_redactions(counts: Mapping[str, int]) -> str:
-    """Say how many secrets were replaced, by kind: `2 secrets redacted: 1 password, 1 token`."""
-    total = sum(counts.values())
+    """Write how many secrets were replaced: `2 secrets redacted: 1 password, 1 token`."""
     each = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
-    return f"{total} secret{'s' if total > 1 else ''} redacted: {each}"
+    return f"{inflect(sum(counts.values()), 'secret')} redacted: {each}"
 
 
 def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
-    """Yield every text that `without_secrets` looks at, as it looks at it."""
+    """Yield the texts that `without_secrets` searches, in the same form."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -51,7 +51,7 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
 
 
 def without_secrets(value: Any, kinds: Counter[str]) -> Any:  # noqa: ANN401 - JSON
-    """Redact every text of a JSON value; `kinds` counts what was replaced."""
+    """Redact all texts of a JSON value; `kinds` counts the secrets."""
     if isinstance(value, str):
         shown, secrets = redact(value)
         kinds.update(secret.kind for secret in secrets)
@@ -59,7 +59,7 @@ def without_secrets(value: Any, kinds: Counter[str]) -> Any:  # noqa: ANN401 - J
     if isinstance(value, Mapping):
         return dict([without_secrets(one, kinds) for one in pair] for pair in value.items())
     if _is_words(value):
-        # The words of a command: the word before an option's value shows that it is a secret.
+        # Words of a command are joined: the option before a value shows that it is a secret.
         words: list[str] = without_secrets(_BETWEEN.join(value), kinds).split(_BETWEEN)
         return words
     if isinstance(value, list | tuple):

@@ -1,5 +1,5 @@
-"""Answers as the text that an agent reads: the program's output, then one footer line. What a
-failed run was refused stands before its output."""
+"""Answers as text for agents: the program's output, then one footer line. Refusals of a failed run
+come before its output."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from base.wording import inflect
 from ctxmode.render import highlight
-from ctxmode.render.highlight import inflect, size
+from ctxmode.render.highlight import size
 from ctxmode.render.passages import query_text
 from executor import Refusal, Result, Status
 from policy.messages import BYTES_MAX, cut, fit
@@ -24,7 +25,7 @@ _LINE_BYTES_MAX = 160
 
 
 def refusal_text(result: Result) -> str:
-    """Say which rule of which file decided, and what to do instead. Nothing ran."""
+    """Write which rule of which file decided, and what to do instead. Nothing ran."""
     verdict = result.verdict or {}
     message = str(verdict.get("message") or result.message)
     if result.status is Status.REDIRECTED:
@@ -33,15 +34,15 @@ def refusal_text(result: Result) -> str:
     head = f"[denied, nothing ran] {message}"
     if verdict.get("decision") == "ask":
         head += (
-            "\nA rule asks for a person's consent, and it was refused."
+            "\nThis rule needs the user's approval, and the user refused."
             if verdict.get("consent") is False
-            else "\nA rule asks for a person's consent, and there is nobody here to give it."
+            else "\nThis rule needs the user's approval, and no terminal or client can ask for it."
         )
     return with_lines(head, _list_others(verdict))
 
 
 def with_lines(head: str, lines: Sequence[str]) -> str:
-    """Add as many further lines to a text as fit, and say how many were left out."""
+    """Add as many lines to a text as fit, and write how many were left out."""
     for count in range(min(len(lines), BYTES_MAX), -1, -1):
         rest = f"\n{len(lines) - count} more: `context-mode policy explain` shows them"
         text = "\n".join([head, *(cut(line, _LINE_BYTES_MAX) for line in lines[:count])])
@@ -52,7 +53,7 @@ def with_lines(head: str, lines: Sequence[str]) -> str:
 
 
 def _list_others(verdict: Mapping[str, Any]) -> list[str]:
-    """List the other rules that decide the same, each once."""
+    """List the other rules with the same decision, each once."""
     found: dict[str, None] = {}
     for match in verdict.get("matches", ()):
         if match["decision"] == verdict["decision"]:
@@ -64,15 +65,15 @@ def _list_others(verdict: Mapping[str, Any]) -> list[str]:
 LINES_MAX = 5
 HEADS = {
     "exact": "refused",
-    "told": "refused, as its error says",
+    "told": "refused, according to its error",
     "inferred": "probably refused",
 }
 NOTHING = "nothing "
 
 
 def list_refused_acts(result: Result) -> list[str]:
-    """Write a line for each refusal that the answer does not tell anyway, the first few of them."""
-    lines = [describe(one) for one in result.refusals if not _is_told_elsewhere(one)]
+    """Write a line for each of the first refusals that the answer does not report elsewhere."""
+    lines = [describe(one) for one in result.refusals if not _is_reported_elsewhere(one)]
     more = len(lines) - LINES_MAX + result.refusals_omitted
     if more <= 0:
         return lines
@@ -80,47 +81,46 @@ def list_refused_acts(result: Result) -> list[str]:
 
 
 def describe(refusal: Refusal) -> str:
-    """Write one refusal: `refused: network example.com (3 times), by …; to have it: …`."""
+    """Write one refusal: `refused: network example.com (3 times), by …; to allow it: …`."""
     times = f" ({refusal.count} times)" if refusal.count > 1 else ""
     tail = refusal.remedy
     if tail and not tail.startswith(NOTHING):
-        tail = f"to have it: {tail}"
+        tail = f"to allow it: {tail}"
     what = f"{HEADS.get(refusal.certainty, 'refused')}: {refusal.kind} {refusal.target}{times}"
     return "; ".join(filter(None, (f"{what}, by {refusal.by}", tail)))
 
 
-def _is_told_elsewhere(refusal: Refusal) -> bool:
-    """Tell whether status, message or the list beside what changed have it already."""
+def _is_reported_elsewhere(refusal: Refusal) -> bool:
+    """Return whether the status, the message or the list of changes reports the refusal."""
     is_limit = refusal.kind == "limit" and refusal.certainty == "exact"
     return refusal.kind == "commit" or is_limit
 
 
 CHANGED_FILES_SHOWN = 8
 SMALL_BATCH_BYTES = 2048
-"""Outputs of a batch that take no more together are shown whole, whatever the queries found."""
+"""Outputs of a batch up to this total size are always shown whole."""
 
-# How an agent, and how a person, finds a kept output again.
+# How an agent, and how the user, finds a stored output again.
 BY_TOOL = 'ctx_search(queries=["…"], source="{}")'
 BY_VERB = "context-mode kept outputs show {}"
 CHANGE_MARKS = {"created": "+", "modified": "~", "deleted": "-", "renamed": ">", "mode": "~"}
 
 
 def answer_text(answer: Answer, find: str = BY_TOOL) -> str:
-    """Write what a run printed, or the sections of it that match, what it was refused, and the
-    footer."""
+    """Write a run's output or its matching sections, its refusals, and the footer."""
     result = answer.result
     if result.status in (Status.DENIED, Status.REDIRECTED):
         return refusal_text(result) + (f"\n[{answer.note}]" if answer.note else "")
     body = streams_text(result) if answer.sections is None else sections_text(answer)
     refused = [f"[{highlight.one_line(line)}]" for line in list_refused_acts(result)]
-    # Where the run failed, what was refused and how to permit it explain the traceback in its
-    # output: they stand before it. Where it went well they are news beside the answer.
+    # If the run failed, its refusals explain the traceback in its output, so they come first. If it
+    # succeeded, they are only additional information.
     before, after = ([], refused) if result.ok else (refused, [])
     return "\n".join([*before, *filter(None, [body]), *after, footer(answer, find)])
 
 
 def ending_text(answer: Answer, find: str = BY_TOOL) -> str:
-    """Write what follows the output: a line for each refusal, and the footer."""
+    """Write the lines after the output: one for each refusal, and the footer."""
     refused = [f"[{highlight.one_line(line)}]" for line in list_refused_acts(answer.result)]
     return "\n".join((*refused, footer(answer, find)))
 
@@ -134,8 +134,7 @@ def streams_text(of: Result | Background[Answer]) -> str:
 
 
 def sections_text(answer: Answer) -> str:
-    """Write the sections that match the intent, each under its title, and how many more there
-    are."""
+    """Write the sections that match the intent, each under its title, and how many more match."""
     if not answer.sections:
         return f"[no section of the output matches the intent]\n{streams_text(answer.result)}"
     parts = [f"## {name}: {hit.title}\n{hit.text.strip(chr(10))}" for name, hit in answer.sections]
@@ -147,10 +146,10 @@ def sections_text(answer: Answer) -> str:
 
 NOT_COMMITTED_SHOWN = 3
 NOT_COMMITTED = {
-    "conflict": "conflicts, the host's stay",
-    "closed": "not permitted to this user",
+    "conflict": "conflicts, your versions stay",
+    "closed": "no permission to write",
     "repository": "repositories not committed",
-    "held": "held for a person",
+    "held": "held for review",
     "never": "never committed",
     "kept": "not deleted",
     "refused": "refused",
@@ -158,8 +157,7 @@ NOT_COMMITTED = {
 
 
 def footer(answer: Answer, find: str = BY_TOOL) -> str:
-    """Write one line: how it ended, what it took, what confined it, what changed, where the rest
-    is."""
+    """Write one line: status, resource usage, sandbox, changes, where the rest of the output is."""
     result = answer.result
     facts = [ending(result), f"sandbox {result.isolation.tier}, {result.profile}"]
     if result.session is not None:
@@ -191,14 +189,14 @@ def ending(result: Result) -> str:
 
 
 def run_notes(result: Result) -> list[str]:
-    """List what else a reader must know: files handed back, protected paths."""
+    """List other notes on a run: returned files, protected paths, missing packages."""
     notes = []
-    if handed := [
+    if returned := [
         f"{a.name} ({size(a.bytes or 0)}) at {a.path}" for a in result.artifacts if a.path
     ]:
-        notes.append(f"artifacts: {', '.join(handed)}")
+        notes.append(f"artifacts: {', '.join(returned)}")
     if skipped := [f"{a.name}: {a.reason}" for a in result.artifacts if not a.path]:
-        notes.append(f"not handed back: {', '.join(skipped)}")
+        notes.append(f"not returned: {', '.join(skipped)}")
     notes += not_committed(result)
     if result.missing_packages:
         notes.append(missing_text(result.missing_packages))
@@ -206,27 +204,27 @@ def run_notes(result: Result) -> list[str]:
 
 
 def missing_text(packages: Sequence[str]) -> str:
-    """Write which packages a program lacked, and how to have them."""
+    """Write which packages a program needs, and how to install them."""
     words = " ".join(f"--packages {name}" for name in packages)
     return (
-        f"not installed: {', '.join(packages)}; to have it from its registry, run with "
+        f"not installed: {', '.join(packages)}; to install from the registry, run with "
         f"packages={json.dumps(list(packages))}, or {words}"
     )
 
 
 def changes_text(result: Result) -> str:
-    """Write the changed files by mark, and whether the changes last."""
+    """Write the changed files by mark, and whether the changes are saved."""
     shown = result.changed_files[:CHANGED_FILES_SHOWN]
     names = " ".join(f"{CHANGE_MARKS.get(one.change, '?')}{one.path}" for one in shown)
     more = len(result.changed_files) - len(shown) + result.changed_files_omitted
-    kept = "changed" if result.persists else "changed, not kept"
+    state = "changed" if result.persists else "changed, not saved"
     if result.changes_id and not result.persists:
-        kept = f"staged as {result.changes_id}"
-    return f"{kept}: {names}" + (f" and {more} more" if more else "")
+        state = f"staged as {result.changes_id}"
+    return f"{state}: {names}" + (f" and {more} more" if more else "")
 
 
 def not_committed(result: Result) -> list[str]:
-    """Write a line for each reason why something did not reach the project."""
+    """Write a line for each reason why changes were not committed."""
     lines = []
     for kind, words in NOT_COMMITTED.items():
         paths = [path for path in result.not_committed if path.kind == kind]
@@ -236,7 +234,7 @@ def not_committed(result: Result) -> list[str]:
         more = f" and {len(paths) - len(shown)} more" if len(paths) > len(shown) else ""
         lines.append(f"{words}: {', '.join(shown)}{more}")
     if result.changes_id:
-        lines.append(f"`context-mode changes show {result.changes_id}` shows what is kept, 7 days")
+        lines.append(f"show within 7 days: `context-mode changes show {result.changes_id}`")
     return lines
 
 
@@ -252,11 +250,11 @@ def _describe_kept(answer: Answer, find: str) -> str:
     )
     indexed = f"indexed: {kept.bytes_indexed} of {kept.bytes_total}"
     found = find.format(kept.output_id)
-    return f"output_id {kept.output_id} keeps {sizes}; {indexed}; {found}"
+    return f"output_id {kept.output_id} stores {sizes}; {indexed}; {found}"
 
 
 def background_text(background: Background[Answer]) -> str:
-    """Write what a run in the background has printed so far, or its answer; and how to go on."""
+    """Write a background run's output so far and how to continue, or its answer."""
     if background.answer is not None:
         return f"{answer_text(background.answer)}\n[{background.id} has ended]"
     if background.error:
@@ -264,38 +262,38 @@ def background_text(background: Background[Answer]) -> str:
     body = streams_text(background)
     line = (
         f"[running for {background.wall_s:.1f} s | "
-        f'ctx_background(handle="{background.id}") reads it, with wait or stop]'
+        f'ctx_background(handle="{background.id}") reads it; add wait or stop]'
     )
     return f"{body}\n{line}" if body else line
 
 
 def backgrounds_text(backgrounds: Sequence[Background[Answer]]) -> str:
-    """Write one line a run."""
+    """Write one line per run."""
     lines = [
         f"{one.id}: {'running' if one.running else 'ended'}, {one.wall_s:.1f} s, {one.label}"
         for one in backgrounds
     ]
-    return "\n".join(lines) or "Nothing runs in the background."
+    return "\n".join(lines) or "No background runs."
 
 
 def index_text(answer: IndexAnswer) -> str:
-    """Say what was indexed, and what was left out."""
+    """Write what was indexed and what was left out."""
     skipped = ", ".join(f"{count} {reason}" for reason, count in answer.skipped.items() if count)
     converted = f" ({answer.converted})" if answer.converted else ""
     files = (
         (answer.unchanged, "unchanged since the last time"),
         (answer.renamed, "renamed"),
-        (answer.removed, "gone from the disk, and forgotten"),
-        (answer.ignored, "ignored by git by now, and forgotten"),
+        (answer.removed, "removed, because deleted from the disk"),
+        (answer.ignored, "removed, because git now ignores them"),
     )
     source = highlight.one_line(answer.source)
     named = f"as {source}" if answer.labelled else f"of the folder {source}"
     lines = [
         f"Indexed {inflect(answer.files, 'file')}, {inflect(answer.sections, 'section')}, "
         f"{size(answer.bytes)} {named}{converted}.",
-        *(f"{inflect(count, 'file')} {what}." for count, what in files if count),
+        *(f"{inflect(count, 'file')} {state}." for count, state in files if count),
         *([f"Secrets redacted: {answer.redactions}."] if answer.redactions else []),
-        *([f"Words to search it for: {', '.join(answer.terms)}."] if answer.terms else []),
+        *([f"Terms to search for: {', '.join(answer.terms)}."] if answer.terms else []),
         *([f"Left out: {skipped}."] if skipped else []),
         *answer.notes,
     ]
@@ -303,21 +301,21 @@ def index_text(answer: IndexAnswer) -> str:
 
 
 def purge_text(purged: Purged, sessions: int = 0, *, has_map: bool = False) -> str:
-    """Say what was forgotten."""
-    of_agents = f"Forgot {inflect(sessions, 'session')} of agents." if sessions else ""
-    of_agents += f"{' ' if of_agents else ''}Forgot the map of the files." if has_map else ""
+    """Write what was deleted."""
+    of_agents = f"Deleted {inflect(sessions, 'agent session')}." if sessions else ""
+    of_agents += f"{' ' if of_agents else ''}Deleted the project map." if has_map else ""
     if not purged.sources:
-        return of_agents or "Nothing fits; nothing was forgotten."
+        return of_agents or "Nothing matches; nothing was deleted."
     text = (
-        f"Forgot {inflect(purged.sources, 'source')} with {inflect(purged.chunks, 'section')}, "
+        f"Deleted {inflect(purged.sources, 'source')} with {inflect(purged.chunks, 'section')}, "
         f"{size(purged.text_bytes)} of text."
     )
     return f"{text} {of_agents}".rstrip()
 
 
 def batch_text(answer: BatchAnswer, find: str = BY_TOOL) -> str:
-    """Write every command with how it ended, and what the queries found. `show_outputs` says when
-    outputs are shown as well."""
+    """Write the status of each command, and the search results. `show_outputs` decides whether
+    outputs are shown, too."""
     whole = show_outputs(answer)
     parts = [_command_text(command, find, whole=whole) for command in answer.commands]
     parts += [query_text(query) for query in answer.queries]
@@ -326,8 +324,8 @@ def batch_text(answer: BatchAnswer, find: str = BY_TOOL) -> str:
 
 
 def show_outputs(answer: BatchAnswer) -> bool:
-    """Tell whether outputs are shown beside what the queries found: where they are small enough
-    together, and where the queries found nothing."""
+    """Return whether outputs are shown next to search results: if they are small enough together,
+    or if the queries found nothing."""
     if not any(query.hits for query in answer.queries):
         return True
     results = [command.answer.result for command in answer.commands if command.answer]

@@ -1,4 +1,4 @@
-"""Sessions in tables for people. All text is a stranger's, and shown on one line."""
+"""Tables of sessions for users. All text is untrusted and shown on one line."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.text import Text
 
+from base.wording import inflect
 from ctxmode.operations.figures import KINDS, TokenFigures, TokenSum, list_unpriced
 from ctxmode.render import highlight, terminal
 from ctxmode.render.highlight import age, one_line
@@ -26,17 +27,17 @@ TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tok
 TIMES = ("started_at", "last_at", "ended_at")
 
 
-def _say_age(session: Mapping[str, Any]) -> str:
+def _format_age(session: Mapping[str, Any]) -> str:
     at = session["last_at"]
     return "" if at is None else f"{age(time.time() - at)} ago"
 
 
-def _say_mean(use: Mapping[str, Any]) -> str:
+def _format_mean(use: Mapping[str, Any]) -> str:
     mean = use["average_output_tokens"]
     return NOT_RECORDED if mean is None else f"{mean:.0f}"
 
 
-def _say_title(row: Mapping[str, Any]) -> str:
+def _format_title(row: Mapping[str, Any]) -> str:
     return one_line(row["title"])[:TITLE_CHARS]
 
 
@@ -44,24 +45,24 @@ COLUMNS: Mapping[str, Mapping[str, Callable[[Mapping[str, Any]], object]]] = {
     "sessions": {
         "id": itemgetter("id"),
         "status": itemgetter("status"),
-        "active": _say_age,
+        "active": _format_age,
         "messages": itemgetter("messages"),
         "tools": itemgetter("tool_calls"),
-        "title": _say_title,
+        "title": _format_title,
     },
     "tools": {
         "tool": itemgetter("tool"),
         "calls": itemgetter("calls"),
         "errors": itemgetter("errors"),
-        "average output tokens": _say_mean,
+        "average output tokens": _format_mean,
     },
     "compactions": {
         "session": itemgetter("session_id"),
         "message": itemgetter("sequence"),
         "when": lambda one: _time(one["at"]),
-        "tokens before": lambda one: _say_count(one["tokens_before"]),
-        "tokens after": lambda one: _say_count(one["tokens_after"]),
-        "title": _say_title,
+        "tokens before": lambda one: _format_count(one["tokens_before"]),
+        "tokens after": lambda one: _format_count(one["tokens_after"]),
+        "title": _format_title,
     },
 }
 NUMBERS = ("messages", "tools", "message", "tokens before", "tokens after")
@@ -70,12 +71,12 @@ USE_NUMBERS = ("calls", "errors", "average output tokens")
 
 
 def show_rows(kind: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Show a row each of `sessions`, `tools` or `compactions`."""
+    """Show rows of `sessions`, `tools` or `compactions`."""
     terminal.show_table(COLUMNS[kind], rows, fixed=FIXED, right=(*NUMBERS, *USE_NUMBERS))
 
 
 def show_session(data: Mapping[str, Any], *, with_head: bool) -> None:
-    """Show what `sessions show` read: the head, then each part."""
+    """Show the data of `sessions show`: the head, then each part."""
     out = terminal.console()
     if with_head:
         for line in _head(data):
@@ -97,7 +98,7 @@ def show_session(data: Mapping[str, Any], *, with_head: bool) -> None:
 def _head(data: Mapping[str, Any]) -> list[str]:
     session = data["session"]
     lines = [f"{_name(key)}: {one_line(str(session[key]))}" for key in HEAD if session[key] != ""]
-    lines += [f"{_name(key)}: {_say_count(session[key])}" for key in TOKENS]
+    lines += [f"{_name(key)}: {_format_count(session[key])}" for key in TOKENS]
     for key in TIMES:
         if session[key] is not None:
             lines.append(f"{_name(key)}: {_time(session[key])}")
@@ -105,7 +106,7 @@ def _head(data: Mapping[str, Any]) -> list[str]:
         if paths:
             lines.append(f"files {action}: {one_line(', '.join(paths))}")
     if data["resume_line"]:
-        lines.append(f"go on with: {one_line(data['resume_line'])}")
+        lines.append(f"resume with: {one_line(data['resume_line'])}")
     return lines
 
 
@@ -115,7 +116,7 @@ def _message(message: Mapping[str, Any]) -> str:
     if message["tool_params"] is not None:
         text = json.dumps(message["tool_params"], ensure_ascii=False)
     if text is None:
-        text = f"({message['content_bytes']} bytes, not kept)"
+        text = f"({inflect(message['content_bytes'], 'byte')}, not stored)"
     elif message["truncated"]:
         text = f"{text} (cut)"
     at = f"{message['sequence']}.{message['step']}"
@@ -123,16 +124,16 @@ def _message(message: Mapping[str, Any]) -> str:
 
 
 def _compaction(point: Mapping[str, Any], *, is_whole: bool) -> str:
-    before, after = (_say_count(point[name]) for name in ("tokens_before", "tokens_after"))
+    before, after = (_format_count(point[name]) for name in ("tokens_before", "tokens_after"))
     head = f"compacted at message {point['sequence']}, tokens before: {before}, after: {after}"
-    summary = point["compaction_summary"] or "(no summary is known)"
+    summary = point["compaction_summary"] or "(no summary recorded)"
     shown = summary if is_whole else one_line(summary[:SUMMARY_CHARS])
     return _indent(f"{head}\n{shown}{'' if shown == summary else ' …'}")
 
 
 def _turn(turn: Mapping[str, Any]) -> str:
     if "truncated" in turn:
-        return f"({turn['truncated']['dropped']} earlier turns left out)"
+        return f"({inflect(turn['truncated']['dropped'], 'earlier turn')} left out)"
     lines = [f"{turn['turn']}. {turn.get('user', '')}"]
     if tools := turn.get("tools"):
         lines.append(f"[{one_line(', '.join(tools))}]")
@@ -143,7 +144,7 @@ def _turn(turn: Mapping[str, Any]) -> str:
 
 def _memory(memory: Mapping[str, Any] | None) -> str:
     if memory is None:
-        return "Nobody has summarised it. What to make a summary of: context-mode sessions digest"
+        return "No summary yet. Print the text to summarise: context-mode sessions digest"
     lines = [str(memory["summary"])]
     for name, value in memory.items():
         if name != "summary" and value:
@@ -153,7 +154,7 @@ def _memory(memory: Mapping[str, Any] | None) -> str:
 
 
 def _indent(text: str) -> str:
-    """Show a stranger's text of several lines so that only its first begins at the left."""
+    """Indent all lines of an untrusted text except the first."""
     return highlight.harmless(text).replace("\n", "\n    ")
 
 
@@ -161,7 +162,7 @@ def _name(key: str) -> str:
     return key.replace("_", " ").removesuffix(" at")
 
 
-def _say_count(count: int | None) -> str:
+def _format_count(count: int | None) -> str:
     return NOT_RECORDED if count is None else str(count)
 
 
@@ -175,13 +176,11 @@ def _time(at: float | None) -> str:
 
 
 NO_PRICE = "no price"
-NONE_YET = (
-    "No tokens are recorded yet. Read this project's sessions with: context-mode sessions track"
-)
+NONE_YET = "No tokens recorded yet. Read this project's sessions: context-mode sessions track"
 
 
 def show_tokens(figures: TokenFigures) -> None:
-    """Show a row a key, the total, and what the figures leave out."""
+    """Show one row per key, the total, and what the figures leave out."""
     out = terminal.console()
     if not figures.rows:
         out.print(NONE_YET)
@@ -216,7 +215,7 @@ def _cost(row: TokenSum) -> str:
 
 
 def format_cost(cost: Decimal) -> str:
-    """Write a cost with as many digits as tell something: two, or more of a small one."""
+    """Write a cost with two decimals, or up to six for costs below 1."""
     return f"{cost:,.2f}" if cost >= 1 or not cost else f"{cost:.6f}".rstrip("0")
 
 
@@ -226,9 +225,9 @@ def _describe_tokens(figures: TokenFigures) -> list[str]:
         lines.append(f"read from a cache: {figures.cache_read_share:.0%} of the input")
     for title, counts in (("by status", figures.statuses), ("by agent", figures.agents)):
         if any(counts.values()):
-            told = ", ".join(f"{one_line(name)} {count}" for name, count in counts.items() if count)
-            lines.append(f"sessions {title}: {told}")
+            each = ", ".join(f"{one_line(name)} {count}" for name, count in counts.items() if count)
+            lines.append(f"sessions {title}: {each}")
     for model, kinds in list_unpriced(figures) if figures.has_prices else ():
-        named = one_line(model) or "a model that is not recorded"
+        named = one_line(model) or f"model {NOT_RECORDED}"
         lines.append(f"{NO_PRICE}, left out of the cost: {named} ({', '.join(kinds)})")
     return lines

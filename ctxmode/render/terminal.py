@@ -1,4 +1,4 @@
-"""The console on which people are shown tables."""
+"""Console for tables."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ctxmode.render.highlight import one_line
 
 PIPED_COLUMNS = 200
 NARROW_COLUMNS = 60
-"""Below this a table's columns would hold a few letters each."""
+"""Below this width, a table's columns would hold only a few letters each."""
 
 
 def console() -> Console:
-    """Open standard output. Rich's own rule decides on colours: on a terminal, or with FORCE_COLOR,
-    never with NO_COLOR. Into a pipe or a file lines are long, so that a path stays on one."""
+    """Open standard output. Rich uses colours on a terminal or with FORCE_COLOR, never with
+    NO_COLOR. In a pipe or a file, lines are long so that no path is wrapped."""
     fits = sys.stdout.isatty() or "COLUMNS" in os.environ
     out = _Console(file=sys.stdout, highlight=False, width=None if fits else PIPED_COLUMNS)
     if out.width < NARROW_COLUMNS:
@@ -38,7 +38,7 @@ def console() -> Console:
 def build_table(
     *columns: str, fixed: Sequence[str] = (), right: Sequence[str] = (), title: str = ""
 ) -> Table:
-    """Make a table without lines; its cells wrap, but for those of the `fixed` columns."""
+    """Build a table without lines; cells wrap, except in `fixed` columns."""
     table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
     for column in columns:
         is_fixed = column in fixed
@@ -55,8 +55,8 @@ def show_table(
     fixed: Sequence[str] = (),
     right: Sequence[str] = (),
 ) -> None:
-    """Print rows as a table: each column has a title, and reads its cell of a row. A cell's text is
-    a stranger's, and shown on one line."""
+    """Print rows as a table. `columns` maps each title to a function that reads a row's cell. Cells
+    are untrusted text, shown on one line."""
     table = build_table(*columns, fixed=fixed, right=right)
     for row in rows:
         table.add_row(*(Text(one_line(str(read(row)))) for read in columns.values()))
@@ -65,12 +65,12 @@ def show_table(
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        # `ctxmode.cli` handles it, where rich would exit with 1.
+        # `ctxmode.cli` handles it; rich would exit with 1.
         raise BrokenPipeError
 
 
 class _TablesAsRecords(RenderHook):
-    """Shows each row of a table as lines `column: value`, where columns find no room."""
+    """Hook that shows each row of a table as lines `column: value`, for narrow terminals."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         return [_list_records(it) if isinstance(it, Table) else it for it in renderables]

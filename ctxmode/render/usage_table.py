@@ -1,9 +1,10 @@
-"""What calls produced, returned and kept: as lines for a model, as a chart for a person."""
+"""Bytes that calls produced, returned and kept: lines for a model, a chart for a user."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from base.wording import inflect
 from ctxmode.operations.figures import ESTIMATOR, FORMULA, ToolFigures
 from ctxmode.operations.usage import Counts
 from ctxmode.render.highlight import one_line, size
@@ -14,13 +15,13 @@ GAP = 2
 """Columns between two cells."""
 
 BAR_BYTES_MIN = 1024
-"""Bytes produced below which a share says nothing of what is saved, and has no bar."""
+"""Minimum of produced bytes for a bar; below it, a share says nothing about savings."""
 
 BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
 def usage_text(usage: ToolFigures) -> str:
-    """Write one line a tool, and the total."""
+    """Write one line per tool, and the total."""
     if not usage.tools:
         return "No tool was called in this project yet."
     lines = [f"{tool}: {_counts_text(counts)}" for tool, counts in usage.tools.items()]
@@ -34,7 +35,7 @@ def usage_text(usage: ToolFigures) -> str:
 def _counts_text(counts: Counts) -> str:
     failed = f" ({counts.errors} failed)" if counts.errors else ""
     return (
-        f"{counts.calls} calls{failed}, produced {exact_size(counts.produced)}, "
+        f"{inflect(counts.calls, 'call')}{failed}, produced {exact_size(counts.produced)}, "
         f"returned {exact_size(counts.returned)}, {_kept_text(counts)}"
     )
 
@@ -47,18 +48,18 @@ def _kept_text(counts: Counts) -> str:
 
 
 def _share(counts: Counts) -> str:
-    """Write the share that was kept; nothing where answers were longer than what was produced."""
+    """Write the share that was kept; empty if answers were longer than the produced output."""
     has_share = counts.reduction is not None and counts.kept >= 0
     return f"{counts.reduction:.0%}" if has_share else ""
 
 
 def exact_size(count: int) -> str:
-    """Write bytes as they were measured, so that parts add up to their total."""
+    """Write the exact number of bytes, so that parts add up to their total."""
     return f"{count:,} B"
 
 
 def describe_kept(count: int, write: Callable[[int], str] = size) -> str:
-    """Write how many bytes stayed out of the context, or how many more came into it."""
+    """Write how many bytes stayed out of the context, or how many more were returned."""
     return f"{write(-count)} more" if count < 0 else write(count)
 
 
@@ -82,7 +83,7 @@ def show(usage: ToolFigures) -> None:
         cells = [_cells(name, counts) for name, counts in rows]
         bars = [bar(counts) for _, counts in rows]
         widths = [max(map(len, column)) for column in zip((kind, *numbers), *cells, strict=True)]
-        # Where there is no place for both, the numbers are more than their bars.
+        # If there is no room for both, numbers are shown without bars.
         place = console.width - sum(widths) - GAP * len(widths)
         heading = [BAR_HEADING] if any(bars) and place >= BAR_COLUMNS + len(" 100%") else []
         columns = (kind, *numbers, *heading)
@@ -96,14 +97,14 @@ def show(usage: ToolFigures) -> None:
 
 
 def _cells(name: str, counts: Counts) -> tuple[str, ...]:
-    """Write a row: sizes as they were measured."""
+    """Write a row with exact sizes."""
     kept = describe_kept(counts.kept, exact_size)
     sizes = (exact_size(counts.produced), exact_size(counts.returned), kept)
     return (one_line(name), str(counts.calls), *sizes, _share(counts))
 
 
 def bar(counts: Counts) -> str:
-    """Draw the returned share of what was produced; nothing if that is below BAR_BYTES_MIN."""
+    """Draw the returned share of the produced bytes; empty if they are below BAR_BYTES_MIN."""
     if counts.reduction is None or counts.produced < BAR_BYTES_MIN:
         return ""
     returned = 1 - counts.reduction

@@ -1,1 +1,1 @@
-"""`context-mode try`: the main job on real input of this machine, each number checked."""
+"""`context-mode try`: the demo on real files of this machine, with every number checked."""

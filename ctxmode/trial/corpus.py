@@ -1,4 +1,4 @@
-"""Real input for the trial: what this machine has, at least a megabyte of it."""
+"""Real input for the demo: at least a megabyte of this machine's text."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 
 from ctxmode.errors import ContextModeError
 
-# Every question needs the whole input. Text is taken as bytes and letters as ASCII, so that all
-# languages mean the same by a word.
+# Every question needs the whole input. Text is bytes and letters are ASCII, so that words are the
+# same in all languages.
 
 WORD = re.compile(rb"[A-Za-z_]+")
 NUMBER = re.compile(rb"[0-9]+")
@@ -27,7 +27,7 @@ def _lines(content: bytes) -> list[bytes]:
 
 
 def _fnv1a(content: bytes) -> int:
-    """Compute the 32-bit FNV-1a hash (Fowler, Noll, Vo), which no byte can be left out of."""
+    """Compute the 32-bit FNV-1a hash (Fowler, Noll, Vo), which depends on every byte."""
     digest = 0x811C9DC5
     for byte in content:
         digest = (digest ^ byte) * 0x01000193 & 0xFFFFFFFF
@@ -35,7 +35,7 @@ def _fnv1a(content: bytes) -> int:
 
 
 QUESTIONS: Mapping[str, tuple[str, Callable[[bytes], int]]] = {
-    # The question as people ask it, and what works out its answer from the whole input.
+    # The question, and the function that computes its answer from the whole input.
     "definitions": (
         "how many lines define a Python function?",
         lambda content: sum(re.match(rb"[ \t]*def ", line) is not None for line in _lines(content)),
@@ -68,7 +68,7 @@ QUESTIONS: Mapping[str, tuple[str, Callable[[bytes], int]]] = {
 
 
 Program = tuple[str, str, str]
-"""A language, the question that its program answers about the file in its folder, and the code."""
+"""A language, the question that its program answers about a file, and the code."""
 
 
 def load_programs() -> tuple[Program, ...]:
@@ -84,8 +84,8 @@ def load_programs() -> tuple[Program, ...]:
 BYTES_MIN = 1_000_000
 BYTES_MAX_EACH = 1_500_000
 GIT_DEADLINE_S = 15.0
-# The repository's configuration may name programs for signatures, change watching, and for fetching
-# what a partial clone lacks; none of them may run here.
+# The repository's configuration may name programs for signatures, change watching and fetching
+# objects of a partial clone; none of them may run here.
 QUIET = (
     *("-c", "log.showSignature=false"),
     *("-c", "core.fsmonitor=false"),
@@ -111,15 +111,15 @@ def gather(project: Path) -> tuple[bytes, Mapping[str, int]]:
     whole = b"".join(contents)
     if len(whole) < BYTES_MIN:
         raise ContextModeError(
-            f"only {len(whole)} bytes of real input were found, of {BYTES_MIN} that a trial needs",
-            "Run it inside a git checkout, or with a Python that has its library's sources.",
+            f"only {len(whole):,} bytes of real input found; the demo needs {BYTES_MIN:,}",
+            "Use a git checkout, or a Python that has its library's sources.",
         )
     return whole, parts
 
 
 def _limit(limit: int, pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
-        # Several languages' line readers treat NUL, and no other byte, in their own way.
+        # Line readers of several languages treat NUL differently, and no other byte.
         yield piece[:limit].replace(b"\0", b" ")
         limit -= len(piece)
         if limit <= 0:

@@ -1,6 +1,6 @@
-"""The trial itself: every language answers about real input, then a large output is searched.
+"""The demo: every language answers about real input, then a large output is searched.
 
-Each number is compared with one worked out here, each passage with the bytes that the program must
+Each number is compared with one computed here, each passage with the bytes that the program must
 have printed.
 """
 
@@ -44,7 +44,7 @@ SEARCHES = 3
 WORD_LENGTH_MIN = 9
 STEM_LENGTH = 6
 LISTING = "LC_ALL=C grep -an 'def ' corpus.txt"
-"""The program whose output is large: every definition in the input, with its line number."""
+"""The program with a large output: every definition in the input, with its line number."""
 
 LARGE_BYTES_MIN = 20_000
 
@@ -57,7 +57,7 @@ class TrialAnswer:
     question: str
     expected: int
     printed: str
-    correct: bool  # False too when it gave none
+    correct: bool  # False also without an answer
     status: str
     wall_s: float
     bytes_read: int
@@ -67,7 +67,7 @@ class TrialAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """All that was tried."""
+    """The results of the demo."""
 
     tier: str
     input_bytes: int
@@ -75,7 +75,7 @@ class Trial:
     answers: tuple[TrialAnswer, ...]
     listed: Mapping[str, Any] | None  # the large output, and the searches in it
     missing: dict[str, str]
-    problems: tuple[str, ...]  # what was wrong; none: all of it works
+    problems: tuple[str, ...]  # failures; none if all works
     wall_s: float
 
     @property
@@ -96,8 +96,8 @@ class Trial:
 
 
 async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Trial:
-    """Try everything, in a project of its own; `report` hears of each answer as it comes. A
-    ContextModeError says that there is too little input, or that the project cannot be opened."""
+    """Run the demo in a separate project; `report` gets each answer as it arrives. Raise
+    ContextModeError if there is too little input, or the project cannot be opened."""
     started = trio.current_time()
     corpus, parts = await trio.to_thread.run_sync(gather, config.project)
     async with _own_project(config, corpus) as app:
@@ -124,7 +124,7 @@ async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Tr
 
 @asynccontextmanager
 async def _own_project(config: Config, corpus: bytes) -> AsyncIterator[App]:
-    """Open a project that holds the input and nothing else, with storage that ends with it."""
+    """Open a project that contains only the input, with temporary storage."""
     with tempfile.TemporaryDirectory(prefix="context-mode-try-") as folder:
         own = await trio.to_thread.run_sync(_furnish, Path(folder), config, corpus)
         async with open_app(own) as app:
@@ -136,7 +136,7 @@ def _furnish(folder: Path, config: Config, corpus: bytes) -> Config:
     project = folder / "project"
     project.mkdir()
     (project / INPUT_NAME).write_bytes(corpus)
-    # The state stays, since probes of languages hold for the machine, not for the trial.
+    # The state stays: tests of languages are valid for the machine, not only for the demo.
     return replace(config, project=project, database_dir=folder / "data")
 
 
@@ -185,7 +185,7 @@ async def _answer(app: App, corpus: bytes, program: Program, expected: int) -> T
 
 
 async def _list_and_search(app: App, corpus: bytes) -> Mapping[str, Any] | None:
-    """Print something large, and search for three of its lines by a word that only they have."""
+    """Print a large output and search for three of its lines by a word unique to each."""
     try:
         answer = await app.execute(Request("shell", code=LISTING, timeout_s=RUN_S_MAX))
     except ContextModeError:
@@ -211,13 +211,13 @@ async def _list_and_search(app: App, corpus: bytes) -> Mapping[str, Any] | None:
 
 
 def build_listing(content: bytes) -> bytes:
-    """Work out what the listing program must print, byte for byte."""
+    """Compute the exact output of the listing program."""
     lines = content.split(b"\n")[:-1]
     return b"".join(b"%d:%s\n" % (n, line) for n, line in enumerate(lines, 1) if b"def " in line)
 
 
 def find_rare_words(printed: bytes) -> list[tuple[str, bytes]]:
-    """Find words that occur once, spread over the text, each with its line."""
+    """Find unique words across the text, each with its line."""
     lowered = printed.lower()
     lines = printed.split(b"\n")[:-1]
     found: dict[str, bytes] = {}
@@ -232,8 +232,7 @@ def find_rare_words(printed: bytes) -> list[tuple[str, bytes]]:
 
 
 def _is_unique(word: bytes, lowered: bytes) -> bool:
-    """Tell whether it is a plain word and nothing else has its stem, not even inside an
-    identifier."""
+    """Return whether a word is plain and its stem unique, also inside identifiers."""
     plain = len(word) >= WORD_LENGTH_MIN and word.isalpha() and word.islower()
     return plain and lowered.count(word[:STEM_LENGTH]) == 1
 
@@ -241,8 +240,7 @@ def _is_unique(word: bytes, lowered: bytes) -> bool:
 def _check(
     hits: tuple[Any, ...], word: str, line: bytes, printed: bytes, exact: bool
 ) -> dict[str, Any]:
-    """Check that the hit is the chunk that holds the line, with the very bytes that were
-    printed."""
+    """Check that the hit is the chunk of the line, with exactly the printed bytes."""
     found: dict[str, Any] = {
         "query": word,
         "expected_line": line.decode("utf-8", "replace").strip(),
@@ -276,7 +274,7 @@ def _judge(answers: tuple[TrialAnswer, ...], listed: Mapping[str, Any] | None) -
 
 
 class TrialProgress:
-    """Says which language has answered, on a terminal only."""
+    """A progress line with the languages that answered, on terminals only."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -288,7 +286,7 @@ class TrialProgress:
 
 
 def show(trial: Trial) -> None:
-    """Print the whole of it."""
+    """Print the results."""
     console = terminal.console()
     parts = ", ".join(f"{name} {size(count)}" for name, count in trial.parts.items())
     console.print(Text(f"Input: {size(trial.input_bytes)} of this machine: {parts}"))

@@ -1,1 +1,1 @@
-"""Pages from the web, fetched under the rules and within bounds, as text that can be searched."""
+"""Web pages, fetched within rules and limits, as searchable text."""

@@ -1,5 +1,5 @@
-"""One address over HTTP: every hop is judged and resolved once. The request goes to the very
-address that was checked, so that no name can lead elsewhere a moment later."""
+"""Fetching of one URL over HTTP: every hop is judged and resolved once. The request goes to the
+checked address, so that a name cannot resolve to another one afterwards."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _GZIP_OR_ZLIB, _RAW = 47, -15
 
 
 async def read_bounded(chunks: AsyncIterator[bytes], encoding: str, bytes_max: int) -> bytes:
-    """Read all of it. A FetchError says that it is larger than `bytes_max`, before or after
-    decompression, damaged, or in an encoding that was not asked for."""
+    """Read and decompress a body. Raise FetchError if it is damaged, larger than `bytes_max` before
+    or after decompression, or in an encoding that was not requested."""
     names = [name.strip().lower() for name in encoding.split(",")]
     names = [name for name in names if name not in ("", "identity")]
     if len(names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in names):
-        raise FetchError(f"it is encoded as {encoding!r}, which was not asked for")
+        raise FetchError(f"its encoding {encoding!r} was not requested")
     inflate = _Inflate(bytes_max) if names else None
     received, body = 0, bytearray()
     async for chunk in chunks:
@@ -59,7 +59,7 @@ def too_large(bytes_max: int) -> FetchError:
 
 
 class _Inflate:
-    """A decompressor that stops at a number of bytes, however few bytes demand more."""
+    """A decompressor with a limit on its output."""
 
     def __init__(self, bytes_max: int) -> None:
         self._room = self._bytes_max = bytes_max
@@ -79,7 +79,7 @@ class _Inflate:
             if self._stream.eof:
                 data = self._stream.unused_data
                 if not data.startswith(b"\x1f\x8b"):
-                    break  # what follows the last member is padding
+                    break  # only padding follows the last member
                 self._stream = zlib.decompressobj(_GZIP_OR_ZLIB)
         return bytes(out)
 
@@ -89,7 +89,7 @@ class _Inflate:
         except zlib.error as error:
             if self._begun:
                 raise FetchError(f"its compression is damaged: {error}") from error
-        self._stream = zlib.decompressobj(_RAW)  # what some servers take deflate for
+        self._stream = zlib.decompressobj(_RAW)  # some servers send raw deflate
         try:
             return self._stream.decompress(data, self._room + 1)
         except zlib.error as error:
@@ -97,7 +97,7 @@ class _Inflate:
 
     def finish(self) -> None:
         if self._begun and not self._stream.eof:
-            raise FetchError("it ended in the middle of its compressed body")
+            raise FetchError("its compressed body is incomplete")
 
 
 ACCEPT = (
@@ -105,7 +105,7 @@ ACCEPT = (
     "text/plain;q=0.8, application/pdf;q=0.7, */*;q=0.5"
 )
 Send = Callable[[httpx2.AsyncClient], Awaitable[httpx2.Response]]
-"""Sends one request, to an address that was judged and resolved."""
+"""Sends one request to a checked address."""
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 WAITS = frozenset({429, 503})
@@ -120,15 +120,17 @@ async def get(
     bounds: Bounds,
     validators: ValidatorsOf = lambda _: None,
 ) -> Response:
-    """Fetch what `url` answers, after its redirects; each hop is sent its own `validators`. A
-    FetchError says that a hop is forbidden, fails, or exceeds a bound."""
+    """Fetch `url`, with its redirects; each hop gets its own `validators`. Raise FetchError if a
+    hop is forbidden, fails, or exceeds a limit."""
     with trio.move_on_after(bounds.total_s):
         return await _follow(_resolve_target(url, ""), judge, network, bounds, validators)
-    raise FetchError(f"it took longer than {bounds.total_s:g} s", "Try again, or give it longer.")
+    raise FetchError(
+        f"it took longer than {bounds.total_s:g} s", "Try again, or raise the timeout."
+    )
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """Look up the addresses of a host by the system's resolver, each once, in its order."""
+    """Look up the addresses of a host with the system's resolver, each once, in order."""
     found = await trio.socket.getaddrinfo(host, port, type=trio.socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
@@ -141,7 +143,7 @@ async def _follow(
         judge(url)
         checked = check_url(url, allow_private=network.allow_private)
         if not checked.allowed:
-            raise FetchError(f"{url} may not be fetched: {checked.refused}")
+            raise FetchError(f"not allowed to fetch {url}: {checked.refused}")
         addresses = await _look_up(checked, network)
         headers = _build_headers(checked, validators(url))
         send = partial(_send, url=url, checked=checked, addresses=addresses, headers=headers)
@@ -157,30 +159,30 @@ async def _follow(
 
 
 def _resolve_target(url: str, location: str) -> str:
-    """Find where a redirect at `url` leads, without a fragment."""
+    """Resolve a redirect's target against `url`, without a fragment."""
     try:
         return urldefrag(urljoin(url, location)).url
     except ValueError as error:
-        raise FetchError(f"{location or url!r} is malformed: {error}") from error
+        raise FetchError(f"malformed URL {location or url!r}: {error}") from error
 
 
 async def _look_up(checked: CheckedUrl, network: Network) -> Sequence[str]:
-    """Look up where the host is and check each place; none may be forbidden."""
+    """Look up the host's addresses and check each; raise FetchError if one is forbidden."""
     try:
         found = await network.resolve(checked.host, checked.port)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise FetchError(f"{checked.host} cannot be resolved: {reason}") from error
+        raise FetchError(f"cannot resolve {checked.host}: {reason}") from error
     if not found:
         raise FetchError(f"{checked.host} has no address")
     for address in found:
         if refused := check_address(address, allow_private=network.allow_private):
-            raise FetchError(f"{checked.host} may not be fetched: {refused}")
+            raise FetchError(f"not allowed to fetch {checked.host}: {refused}")
     return found
 
 
 async def _ask(url: str, send: Send, network: Network, bounds: Bounds) -> Response | str:
-    """Return the answer of one hop, or where it redirects; wait where the server asks for it."""
+    """Return the answer of one hop, or its redirect target; wait if the server asks for it."""
     certificates = network.certificates or ssl.create_default_context()
     async with httpx2.AsyncClient(
         verify=certificates, trust_env=False, follow_redirects=False, timeout=bounds.idle_s
@@ -197,7 +199,7 @@ async def _ask(url: str, send: Send, network: Network, bounds: Bounds) -> Respon
             if attempt == bounds.retries_max or wait_s > bounds.retry_s_max:
                 raise FetchError(
                     f"its server answered {response.status_code} and asks to wait {wait_s:.0f} s",
-                    "Try again then.",
+                    "Try again after that.",
                 )
             await trio.sleep(wait_s)
     raise AssertionError("unreachable")
@@ -228,8 +230,7 @@ async def _send(
     addresses: Sequence[str],
     headers: Mapping[str, str],
 ) -> httpx2.Response:
-    """Return the answer's head, from the first of the checked addresses that takes the
-    connection."""
+    """Return the answer's head, from the first checked address that accepts a connection."""
     failure: Exception | None = None
     for address in addresses:
         try:
@@ -238,7 +239,7 @@ async def _send(
                 "GET",
                 target,
                 headers=headers,
-                # The certificate must bear the name, though the connection goes to an address.
+                # The certificate is checked for the name, although the connection uses an address.
                 extensions={"sni_hostname": checked.host},
                 timeout=client.timeout,
             )
@@ -259,7 +260,7 @@ async def _read_answer(url: str, response: httpx2.Response, bounds: Bounds) -> R
         return Response(url, unchanged=True)
     if status in REDIRECTS:
         if not headers.get("location"):
-            raise FetchError(f"its server answered {status} and did not say where to go")
+            raise FetchError(f"its server answered {status} without a location")
         return str(headers["location"])
     if status != 200:
         raise FetchError(f"its server answered {status} {response.reason_phrase}".rstrip())
@@ -282,7 +283,7 @@ async def _read_answer(url: str, response: httpx2.Response, bounds: Bounds) -> R
 
 
 def _find_wait(response: httpx2.Response) -> float | None:
-    """Return how many seconds a busy server asks to wait; None where it does not."""
+    """Return how many seconds a busy server asks to wait; None if it does not ask."""
     given = response.headers.get("retry-after", "").strip()
     if response.status_code not in WAITS or not given:
         return None
@@ -296,7 +297,7 @@ def _build_error(where: str, error: Exception | None) -> FetchError:
     tls = _ssl_error(error)
     if tls is not None:
         reason = getattr(tls, "verify_message", "") or tls.reason or str(tls)
-        return FetchError(f"{where} cannot prove who it is: {reason}")
+        return FetchError(f"cannot verify the certificate of {where}: {reason}")
     if isinstance(error, httpx2.TimeoutException):
         return FetchError(f"{where} did not answer in time")
     causes = (str(cause) for cause in _list_causes(error))

@@ -1,4 +1,4 @@
-"""The bounds of fetching, and the answer of one address."""
+"""Limits of fetching, network settings, and answers for one URL."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from base.wording import inflect
 from ctxmode.errors import ContextModeError
 from ctxmode.render.highlight import age, one_line, size
 
@@ -16,7 +17,7 @@ PREVIEW_BYTES_OF_SEVERAL = 320
 
 
 class PageStatus(StrEnum):
-    """Whether the page came new, is still what its server has, came from the cache, or failed."""
+    """The origin of a page: fetched now, unchanged on its server, from the cache, or failed."""
 
     NEW = "new"
     UNCHANGED = "unchanged"
@@ -26,20 +27,20 @@ class PageStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """What became of one address."""
+    """The result of fetching one URL."""
 
     url: str
     status: PageStatus
-    source: str = ""  # what finds its text
+    source: str = ""  # the label of its text
     source_id: int | None = None
     title: str | None = None
     kind: str | None = None
     converted: str | None = None
     sections: int = 0
-    bytes: int = 0  # of the text that is kept
+    bytes: int = 0  # of the stored text
     redactions: int = 0
-    age_s: float = 0.0  # how long ago the server was asked
-    preview: str = ""  # the beginning of the text that is kept
+    age_s: float = 0.0  # seconds since the server was asked
+    preview: str = ""  # the beginning of the stored text
     error: str = ""  # why there is no text
 
     @property
@@ -48,7 +49,7 @@ class PageAnswer:
 
 
 def fetch_text(pages: Sequence[PageAnswer]) -> str:
-    """Write one page with its beginning; of several a line each and their first words."""
+    """Write one page with its beginning, or several with a line and the first words of each."""
     limit = PREVIEW_BYTES if len(pages) == 1 else PREVIEW_BYTES_OF_SEVERAL
     return "\n\n".join(_page_text(page, limit) for page in pages)
 
@@ -57,13 +58,13 @@ def _page_text(page: PageAnswer, limit: int) -> str:
     if not page.ok:
         return f"[failed] {page.url}: {page.error}"
     title = f" | {one_line(page.title)}" if page.title else ""
-    facts = [f"{page.sections} sections", size(page.bytes)]
+    facts = [inflect(page.sections, "section"), size(page.bytes)]
     if page.converted:
         facts.append(page.converted)
     if page.redactions:
-        facts.append(f"{page.redactions} secrets redacted")
+        facts.append(f"{inflect(page.redactions, 'secret')} redacted")
     if page.status is not PageStatus.NEW:
-        facts.append(f"asked {age(page.age_s)} ago")
+        facts.append(f"checked {age(page.age_s)} ago")
     line = f"[{page.status}] {page.source}{title}\n[{', '.join(facts)}]"
     preview = page.preview.encode()[:limit].decode("utf-8", "ignore").strip()
     more = "\n[…]" if page.bytes > limit else ""
@@ -71,51 +72,51 @@ def _page_text(page: PageAnswer, limit: int) -> str:
 
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""The addresses of a host, for a port."""
+"""Looks up the addresses of a host, for a port."""
 
 Judge = Callable[[str], None]
-"""Raises FetchError where a rule forbids a URL."""
+"""Raises FetchError if a rule forbids a URL."""
 
 
 class FetchError(ContextModeError):
-    """An address could not be fetched, or may not be."""
+    """A URL could not be fetched, or is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The most that one address may cost."""
+    """Limits for fetching one URL."""
 
     total_s: float = 30.0
     idle_s: float = 10.0
     bytes_max: int = 20 * 1024 * 1024  # before and after decompression
     redirects_max: int = 5
     retries_max: int = 2
-    retry_s_max: float = 10.0  # the longest wait that a server may ask for
+    retry_s_max: float = 10.0  # maximum wait that a server may ask for
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """How to reach others."""
+    """Name resolution, allowed addresses and certificates."""
 
     resolve: Resolve
-    allow_private: bool = False  # this machine and private networks are permitted
-    certificates: ssl.SSLContext | None = None  # None: the system's
+    allow_private: bool = False  # allow this machine and private networks
+    certificates: ssl.SSLContext | None = None  # None means the system's
 
 
 Validators: TypeAlias = tuple[str | None, str | None]
-"""What a server can compare to say that a page has not changed: its ETag, and its last change."""
+"""ETag and Last-Modified, with which a server detects that a page is unchanged."""
 
 ValidatorsOf = Callable[[str], Validators | None]
-"""What is known of the address that a hop asks."""
+"""Returns the validators of a hop's URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What the last hop answered."""
+    """The answer of the last hop."""
 
     url: str
     body: bytes = b""
     content_type: str = ""
     etag: str | None = None
     last_modified: str | None = None
-    unchanged: bool = False  # the validators still hold, and there is no body
+    unchanged: bool = False  # the validators match, and there is no body

@@ -1,5 +1,5 @@
-"""Fetching pages into the store: from the cache where it is fresh, else asking whether they
-changed; several side by side."""
+"""Fetching of pages into the store, several in parallel: from the cache if it is fresh, else with a
+check for changes."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ _TEXT_TYPES = re.compile(
 )
 _META_CHARSET = re.compile(rb"""(?is)<meta[^<>]{1,200}?charset\s*=\s*["']?([a-z0-9._:-]{1,40})""")
 _HEADER_CHARSET = re.compile(r"""(?i)charset\s*=\s*["']?([a-z0-9._:-]{1,40})""")
-# Python's codecs for names and for source, in which no page is written. The time of the first grows
-# with the square of the length: a megabyte would take a minute.
+# Python's codecs for names and for source code, which no page uses. The time of the first is
+# quadratic in the length: a megabyte would take a minute.
 _NO_CHARSETS = frozenset(("punycode", "idna", "unicode-escape", "raw-unicode-escape", "utf-7"))
 _SNIFF_BYTES = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Text in UTF-8, and what is known of it."""
+    """UTF-8 text of a page, with its metadata."""
 
     text: bytes
-    media_type: str | None  # tells the store its kind; None lets it look
+    media_type: str | None  # gives the store its kind; None means detect it
     title: str | None = None
-    converted: str | None = None  # what was done to it here
-    base_url: str | None = None  # what its links are relative to
+    converted: str | None = None  # the conversion that was applied here
+    base_url: str | None = None  # base of relative links
 
 
 async def content_of(response: Response) -> Content:
-    """Convert an answer to text; a FetchError says that it holds none."""
+    """Convert an answer to text; raise FetchError if it has none."""
     media_type = response.content_type.partition(";")[0].strip().lower()
     body = response.body
     if body.startswith(b"%PDF-") or (media_type == "application/pdf" and body):
@@ -73,7 +73,7 @@ async def content_of(response: Response) -> Content:
     known = bool(_TEXT_TYPES.match(media_type))
     if is_binary(body[:_SNIFF_BYTES]) or (not known and _undecodable(body)):
         raise FetchError(
-            f"it is {media_type or 'binary'}, which holds no text", "Fetch a page, or its text."
+            f"{media_type or 'binary'} content has no text", "Fetch a page, or its text."
         )
     kind = detect(body[:_SNIFF_BYTES], media_type=media_type if known else None).kind
     text, said = _decode(body, response.content_type, kind)
@@ -90,8 +90,8 @@ def _undecodable(body: bytes) -> bool:
 
 
 def _decode(body: bytes, content_type: str, kind: str) -> tuple[bytes, str | None]:
-    """Convert the body to UTF-8; return what it was in. A byte order mark goes before the header,
-    that before the page's own word; where all are wrong it is read as browsers read it."""
+    """Convert the body to UTF-8; return the text and the conversion. Use the byte order mark, else
+    the header's charset, else the page's, else cp1252 like browsers."""
     marked, encoding = as_utf8(body)
     if encoding is not None:
         return marked, f"{encoding} to UTF-8"
@@ -108,7 +108,7 @@ def _decode(body: bytes, content_type: str, kind: str) -> tuple[bytes, str | Non
         except (LookupError, UnicodeError, ValueError):
             continue
         if not isinstance(text, str):
-            continue  # a codec that is no character encoding
+            continue  # the codec is not a character encoding
         said = None if codec.name == "utf-8" else f"{codec.name} to UTF-8"
         return text.encode("utf-8", "replace"), said
     return body.decode("cp1252", "replace").encode(), "cp1252 (guessed) to UTF-8"
@@ -127,8 +127,8 @@ async def _pdf_text(body: bytes) -> bytes:
         if done.returncode == 0:
             return done.stdout or b""
         reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise FetchError(f"its PDF cannot be read: {reason or 'it exceeds a limit'}")
-    raise FetchError("its PDF takes too long to read")
+        raise FetchError(f"cannot read the PDF: {reason or 'it exceeds a limit'}")
+    raise FetchError(f"cannot read the PDF in {PDF_S_MAX:.0f} s")
 
 
 T = TypeVar("T")
@@ -136,22 +136,21 @@ T = TypeVar("T")
 DAY_S = 86_400.0
 CONCURRENCY_MAX = 8
 URLS_MAX = 50
-CONCURRENCY = 4
-"""How many addresses are fetched at once unless the caller says."""
+CONCURRENCY = 4  # default number of URLs that are fetched at once
 
 Wanted: TypeAlias = tuple[str, str | None]
-"""An address, and under which label it is to be kept; none is the address itself."""
+"""A URL, and the label to store it under; None means the URL itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageFetcher:
-    """Fetches addresses into what is kept.
+    """Fetcher of URLs into the store.
 
     Attributes:
-        writing: held by whoever writes to the store.
-        ttl_s: no server is asked within it; later only for what changed.
-        force: fetch again, whatever is kept.
-        concurrency: how many are fetched at once.
+        writing: held while writing to the store.
+        ttl_s: maximum age of a stored page; older ones are checked for changes on their server.
+        force: fetch again, even if the page is stored.
+        concurrency: number of URLs that are fetched at once.
     """
 
     library: Library
@@ -165,16 +164,13 @@ class PageFetcher:
     async def fetch(
         self, wanted: Sequence[Wanted], on_progress: OnProgress = ignore_progress
     ) -> tuple[PageAnswer, ...]:
-        """Fetch every address, in the order asked; one that fails is a value.
-
-        Raises:
-            UsageError: there is no address, or too many.
-        """
+        """Fetch every URL; return the results in their order. A failure is a result, too. Raise
+        UsageError if there is no URL, or too many."""
         if not wanted:
             hint = "Give a URL, such as https://example.org/docs."
-            raise UsageError("no address is given", hint)
+            raise UsageError("missing URL", hint)
         if len(wanted) > URLS_MAX:
-            raise UsageError(f"more than {URLS_MAX} addresses at once", "Ask for fewer.")
+            raise UsageError(f"more than {URLS_MAX} URLs in one call", "Give fewer.")
         with translate_errors():
             rules = await trio.to_thread.run_sync(self.library.rules)
         workers = min(self.concurrency, CONCURRENCY_MAX)
@@ -188,7 +184,7 @@ class PageFetcher:
             return PageAnswer(redact(wanted[0])[0], PageStatus.FAILED, error=str(error))
 
     async def _fetch(self, wanted: Wanted, judge: Callable[[str], None]) -> PageAnswer:
-        judge(wanted[0])  # a rule holds for what is kept already, too
+        judge(wanted[0])  # rules also apply to stored pages
         known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted[0])
         if known is not None and not self.force:
             source = await self._source(known)
@@ -210,7 +206,7 @@ class PageFetcher:
         )
         if response.unchanged:
             if known is None:
-                raise FetchError("its server says that it is unchanged, but nothing is kept of it")
+                raise FetchError("its server answered 304 (unchanged), but the page is not stored")
             await self._write(partial(pages.confirm, self.library.store, wanted[0]))
             source = self.library.store.source(known.source_id)
             return await self._build_answer(wanted, known, source, PageStatus.UNCHANGED)
@@ -223,17 +219,16 @@ class PageFetcher:
         entry = audit.build_entry("fetch", "url", url, verdict.to_json(), str(config.project))
         problem = audit.write_entry(config.log_dir, entry)
         if not verdict.allowed:
-            nobody = (
-                "nobody is asked about a page" if verdict.decision is policy.Decision.ASK else ""
-            )
+            is_ask = verdict.decision is policy.Decision.ASK
+            nobody = "fetches cannot ask for approval" if is_ask else ""
             why = "; ".join(filter(None, (verdict.message, nobody, problem)))
             shown = cut(redact(url)[0], 100)
-            raise FetchError(fit(f"{shown} may not be fetched: {why}"))
+            raise FetchError(fit(f"not allowed to fetch {shown}: {why}"))
         if problem:
             sys.stderr.write(f"context-mode: {problem}\n")
 
     async def _source(self, known: pages.Page) -> kb.Source | None:
-        """Read the source of a page that was fetched before, if it still stands for it."""
+        """Read the source of a stored page; None if it expired or was superseded."""
         source = await trio.to_thread.run_sync(self.library.store.source, known.source_id)
         expired = source.expires_at is not None and source.expires_at <= time.time()
         return None if expired or source.superseded_by is not None else source
@@ -261,7 +256,7 @@ class PageFetcher:
         known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted[0])
         source = await trio.to_thread.run_sync(self.library.store.source, indexed.source_id)
         if known is None:
-            raise FetchError("it was purged as soon as it was kept")
+            raise FetchError("it was purged right after it was stored")
         return await self._build_answer(wanted, known, source, PageStatus.NEW)
 
     async def _build_answer(
@@ -289,6 +284,6 @@ class PageFetcher:
 
 
 def label_of(wanted: Wanted) -> str:
-    """Name a page by its address without secrets, after the label that was given."""
+    """Return the label of a page: its URL without secrets, after a given label."""
     url, label = redact(wanted[0])[0], wanted[1]
     return f"{label}::{url}" if label else url

@@ -1,5 +1,5 @@
-"""A PDF on stdin becomes Markdown on stdout, a heading a page. Run as a process of its own, within
-limits, because no parser of this format is trusted to end."""
+"""Conversion of a PDF on stdin to Markdown on stdout, with a heading for each page. Runs as a
+separate process with limits, because no parser of this format is trusted to end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def main() -> int:
             if written > TEXT_BYTES_MAX:
                 raise PyPdfError("its text is too large")
             sys.stdout.buffer.write(out)
-    except Exception as error:  # whatever a parser makes of hostile bytes
+    except Exception as error:  # hostile input may raise anything
         sys.stderr.write(f"{error or type(error).__name__}\n")
         return 1
     return 0

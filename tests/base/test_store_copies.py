@@ -72,6 +72,6 @@ def test_a_copy_waits_for_those_who_have_the_damaged_file_open(database):
     restore_last_copy(path, 0.0)
     assert read_words(path) == ["kept"]
     (told,) = describe_damage(path)
-    assert "its copy of 2024-10-04 took its place" in told
+    assert "its copy of 2024-10-04 replaced it" in told
     restore_last_copy(path, 0.0)  # a sound file is left as it is
     assert describe_damage(path) == (told,)

@@ -36,7 +36,7 @@ def test_the_version_imports_neither_trio_nor_mcp_nor_any_room():
 
 @pytest.mark.parametrize(
     ("verb", "meant"),
-    [("serch", "search"), ("docter", "doctor"), ("RUN", "Verbs:"), ("", "Verbs:")],
+    [("serch", "search"), ("docter", "doctor"), ("RUN", "mean run?"), ("", "Choose from:")],
 )
 def test_an_unknown_verb_is_a_usage_error_that_names_what_was_meant(capsys, verb, meant):
     assert cli.main([verb]) == exit_codes.USAGE

@@ -9,6 +9,7 @@ import pytest
 
 from ctxmode import cli, errors, exit_codes, parsing
 from ctxmode.commands.table import FORMER, VERBS, find_former, find_verb
+from executor import SandboxUnavailableError, UnknownRuntimeError
 
 # A command line; its problem; how its remedy begins.
 MISTAKES = (
@@ -101,15 +102,15 @@ MISTAKES = (
     ("memory decision", "memory has no action 'decision'", "Use: context-mode memory remember --c"),
     ("memory zz", "memory has no action 'zz'", "Choose from: remember, prime, pin, unpin, forget"),
     ("memory show zz", "no fact 'zz'", "List them: context-mode memory list"),
-    ("memory log --branch zz", "there is no branch 'zz'", "List them: context-mode memory branch"),
-    ("memory restore zz", "there is no snapshot 'zz'", "List them: context-mode memory snapshots"),
+    ("memory log --branch zz", "no branch 'zz'", "List them: context-mode memory branch"),
+    ("memory restore zz", "no snapshot 'zz'", "List them: context-mode memory snapshots"),
     ("setup zz", "unknown host 'zz'", "Choose from: claude-code, codex, gemini-cli, "),
     (
         "doctor completion zz",
-        "doctor completion: SHELL cannot be 'zz'",
+        "doctor completion: invalid SHELL 'zz'",
         "Choose from: bash, zsh, fish, ",
     ),
-    ("run zz", "'zz' is no file here, and no language", "Choose from: javascript, typescript, "),
+    ("run zz", "no such file or language: zz", "Choose from: javascript, typescript, "),
     ("memory", "memory: missing ACTION", "Choose from: remember, prime, pin, unpin, forget"),
     ("pages ls", "pages has no action 'ls'", "Use: context-mode pages list"),
     ("pages show x", "pages has no action 'show'", "Use: context-mode pages read SLUG"),
@@ -149,6 +150,21 @@ MISTAKES = (
     ("kept diff a", "kept diff: missing B", "Usage: context-mode kept diff A B"),
     ("kept backup", "kept backup: missing FILE", "Usage: context-mode kept backup FILE"),
     ("ps ls", "ps has no action 'ls'", "Use: context-mode ps list"),
+    (
+        "run --timeout abc python -c 1",
+        "run: invalid --timeout 'abc'",
+        "Use --timeout SECONDS: a number.",
+    ),
+    ("pack -b abc", "pack: invalid --budget 'abc'", "Use --budget TOKENS: a whole number."),
+    ("kept ls --json=3", "kept ls: --json takes no value", "List the options: context-mode kept"),
+    ("kept ls --limit", "kept ls: --limit needs a value", "List the options: context-mode kept"),
+    ("search kind:foo", "unknown kind 'foo'", "Choose from: asciidoc, code, "),
+    ("search x --kind foo", "unknown kind 'foo'", "Choose from: asciidoc, code, "),
+    (
+        "memory import deploy.py",
+        "cannot import deploy.py: it is a program (python), not a file of facts",
+        "Give an export in JSON, a CLAUDE.md or a DECISIONS.md; --format reads any file.",
+    ),
 )
 
 
@@ -156,6 +172,7 @@ MISTAKES = (
 def place(tmp_path, monkeypatch):
     """An empty project, in which nothing is stored."""
     (tmp_path / "project" / ".git").mkdir(parents=True)
+    (tmp_path / "project" / "deploy.py").write_text("print(1)\n")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("CONTEXT_MODE_DIR", str(tmp_path / "data"))
     for name in ("CONTEXT_MODE_PROJECT_DIR", "XDG_CONFIG_HOME"):
@@ -171,7 +188,8 @@ def parse_named(text: str) -> int:
         line = re.split(r", | or $|\. ", one)[0]
         found = find_verb(shlex.split(re.sub(r"\[.*\]|\.\.\.", "", line)))
         assert found is not None, line
-        parsing.parse(*found)
+        if "--help" not in found[1]:
+            parsing.parse(*found)
     return len(named)
 
 
@@ -226,6 +244,68 @@ def test_what_is_not_among_the_stored_names_the_list(place, capsys):
     assert capsys.readouterr().err == (
         "context-mode: no source 'zz'\n  List them: context-mode kept ls\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("900-999", "source 1 has no lines 900-999: it ends at line 3"),
+        ("9-3", "invalid --lines '9-3'"),
+        ("x", "invalid --lines 'x'"),
+    ],
+)
+def test_lines_that_a_source_does_not_have_are_an_error(place, capsys, lines, problem):
+    (place / "notes.md").write_text("# One\n\nText.\n")
+    cli.main(["index", "notes.md"])
+    capsys.readouterr()
+    assert cli.main(["kept", "show", "1", "--lines", lines]) == exit_codes.USAGE
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == f"context-mode: {problem}"
+    assert "3." in second  # where the source ends
+
+
+def test_one_source_is_counted_in_the_singular(place, capsys):
+    (place / "notes.md").write_text("# One\n\nText.\n")
+    cli.main(["index", "notes.md"])
+    assert cli.main(["kept", "size"]) == exit_codes.OK
+    assert "\n1 source (0 superseded), 1 chunk, " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "shown"),
+    [
+        ("policy.toml", "[[rules]]\n", (":1: unknown key 'rules'\n",)),
+        (
+            "config.toml",
+            '[limits]\nwall_s = "x"\n',
+            (
+                ":2: limits.wall_s: 'x' is not",
+                "\n  Set limits.wall_s to a number of seconds, such a",
+            ),
+        ),
+    ],
+)
+def test_errors_in_rules_and_settings_have_one_exit_code(place, capsys, file, text, shown):
+    (place / ".ctxmode").mkdir()
+    (place / ".ctxmode" / file).write_text(text)
+    assert cli.main(["run", "python", "-c", "1"]) == exit_codes.USAGE
+    told = capsys.readouterr().err
+    assert all(part in told for part in shown)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (UnknownRuntimeError("the engine has no runtime 'x'", "Choose from: runc."), "the engine"),
+        (SandboxUnavailableError("no user namespaces", "Choose"), "no sandbox is available: no "),
+    ],
+)
+def test_a_missing_sandbox_exits_with_125(error, message):
+    with pytest.raises(errors.ContextModeError) as raised, errors.translate_errors():
+        raise error
+    assert raised.value.message.startswith(message)
+    assert raised.value.hint.startswith("Choose")
+    assert raised.value.exit_code == 125
 
 
 @pytest.mark.parametrize("kind", errors.LISTS)

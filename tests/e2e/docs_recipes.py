@@ -1,4 +1,4 @@
-"""The files of the project in which the commands of docs/recipes.md are run."""
+"""The files of the project in which the commands of the two pages of recipes are run."""
 
 from __future__ import annotations
 

@@ -165,14 +165,14 @@ def test_a_case_that_does_not_hand_back_what_it_says_has_failed(place):
     done = place.run("ci", "pipeline.toml", "--json")
     (case,) = json.loads(done.stdout)["cases"]
     assert done.returncode == 1
-    assert case["reason"].endswith("; not handed back: gone/*.txt")
+    assert case["reason"].endswith("; not returned: gone/*.txt")
     assert [path.rpartition("/")[2] for path in case["artifacts"]] == ["there.txt"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("gone.toml",), "not a file"),
+        (("gone.toml",), "no such file"),
         (("pipeline.toml", "--jobs", "0"), "1 to 64"),
         (("pipeline.toml", "--reports", "../elsewhere"), "below the project"),
         (("pipeline.toml", "--rerun-failed"), "no report"),
@@ -190,14 +190,14 @@ def test_a_pipeline_comes_by_stdin(place):
     assert done.returncode == 1
     assert "::error file=stdin,line=1,title=a::" in done.stdout.decode()
     wrong = place.run("ci", "-", stdin=b"[[step]]\nname = 3\n")
-    assert wrong.stderr.decode().startswith("context-mode: stdin:2: name is 3\n")
+    assert wrong.stderr.decode().startswith("context-mode: stdin:2: invalid name 3\n")
     assert "stdin is not UTF-8" in place.run("ci", "-", stdin=b"\xff").stderr.decode()
 
 
 @pytest.mark.parametrize(
     ("last", "said"),
     [
-        ('code = "1"\nprofile = "biuld"', "9: b: unknown profile 'biuld'\n  did you mean build?"),
+        ('code = "1"\nprofile = "biuld"', "9: b: unknown profile 'biuld'\n  Did you mean build?"),
         ('code = " "', "9: b: the code is empty"),
         ('code = "1"\nenv = { "A=B" = "1" }', "9: b: 'A=B' holds a NUL byte or a misplaced ="),
         ('code = "1"\nargs = ["{matrix.x}"]', "13: no 'x' in the step's matrix"),
@@ -218,7 +218,7 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_runs(place, pro
     (project / "taken").touch()
     done = place.run("ci", "pipeline.toml", "--reports", "taken")
     assert done.returncode == 1
-    assert done.stderr.decode().splitlines()[0].endswith("taken: Not a directory")
+    assert done.stderr.decode().splitlines()[0].endswith("taken: not a directory")
 
 
 @pytest.mark.parametrize("planted", ["report.md", "junit.xml", ".gitignore", "artifacts", ""])
@@ -372,5 +372,5 @@ def test_an_error_in_a_pipeline_shows_no_secret(place):
     (place.project / "pipeline.toml").write_text(step)
     done = place.run("ci", "pipeline.toml")
     assert done.returncode == 2
-    assert "env is" in done.stderr.decode()
+    assert "invalid env" in done.stderr.decode()
     assert SECRET not in done.stderr.decode()

@@ -212,12 +212,12 @@ def test_what_a_project_may_not_grant_is_told_by_run_and_doctor(place):
     )
     done = place.run("run", "shell", "-c", "echo hi")
     assert (done.returncode, done.stdout) == (0, b"hi\n")
-    assert b"network is not for a project to grant" in done.stderr
+    assert b"a project cannot grant network" in done.stderr
     (place.project / ".claude").mkdir(exist_ok=True)
     settings = {"permissions": {"allow": ["Bash(ls *)"], "additionalDirectories": ["../docs"]}}
     (place.project / ".claude" / "settings.json").write_text(json.dumps(settings))
     of_config, of_rules = json.loads(place.run("doctor", "--json").stdout)["notices"]
-    assert "network is not for a project to grant" in of_config
+    assert "a project cannot grant network" in of_config
     assert "additionalDirectories is Claude Code's own" in of_rules
 
 
@@ -225,7 +225,7 @@ def test_doctor_tells_of_hooks_that_codex_passes_over(place):
     assert json.loads(place.run("doctor", "--json").stdout)["notices"] == []
     place.run("setup", "codex", "--user")
     (notice,) = json.loads(place.run("doctor", "--json").stdout)["notices"]
-    assert notice.startswith("Codex passes over 6 of 6 hooks until you have reviewed them")
+    assert notice.startswith("Codex skips 6 of 6 hooks until you review them")
 
 
 def test_nothing_is_counted_before_a_tool_is_called(place):
@@ -436,6 +436,8 @@ def test_artifacts_are_put_where_asked_and_replace_nothing(place, tmp_path):
         assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in out.iterdir()) == ["plot-1.txt", "plot.txt"]
     assert (out / "plot.txt").read_text() == "drawn\n"
+    done = place.run(*make, "--artifact", "*.png", "--artifact", "/tmp/*.txt")
+    assert b"context-mode: no file matches --artifact '*.png'\n" in done.stderr
 
 
 def test_what_tools_would_obey_is_handed_back_only_by_its_name(place):
@@ -443,7 +445,7 @@ def test_what_tools_would_obey_is_handed_back_only_by_its_name(place):
     done = place.run(*make, "--artifact", "*rc", "--artifact", ".*rc", "--json")
     told = {a["name"]: a for a in json.loads(done.stdout)["result"]["artifacts"]}
     assert told[".envrc"]["path"] is None
-    assert "obeyed by tools" in told[".envrc"]["reason"]
+    assert "tools may run or load" in told[".envrc"]["reason"]
     assert (place.project / "fine.rc").read_text() == "fine\n"
     assert not (place.project / ".envrc").exists()
     done = place.run(*make, "--artifact", "*.rc", "--artifact", ".envrc")

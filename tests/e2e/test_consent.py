@@ -75,7 +75,7 @@ async def test_it_does_not_run_when_that_person_does_not(asking, answer, mode):
     result, asked = await call(asking, answer, mode=mode, **PROGRAM)
     assert len(asked) == 1
     assert result.structured_content["status"] == "denied"
-    assert "it was refused" in result.content[0].text
+    assert "the user refused" in result.content[0].text
 
 
 @MODES
@@ -86,13 +86,13 @@ async def test_a_run_in_the_background_is_asked_about_before_it_begins(asking, m
     result, asked = await call(asking, answer, mode=mode, background=True, **program)
     assert len(asked) == 1
     text = result.content[0].text
-    assert ("it was refused" in text) is not agrees, text
+    assert ("the user refused" in text) is not agrees, text
     assert ("has ended" in text) is not agrees, text
 
 
 async def test_a_run_in_the_background_does_not_begin_where_nobody_can_be_asked(asking):
     result, _ = await call(asking, None, background=True, **PROGRAM)
-    assert "nobody here to give it" in result.content[0].text
+    assert "no terminal or client can ask" in result.content[0].text
 
 
 async def test_nobody_is_asked_about_a_page_and_the_answer_says_so(place):
@@ -103,13 +103,13 @@ async def test_nobody_is_asked_about_a_page_and_the_answer_says_so(place):
     page = {"url": "https://example.com/page"}
     result, asked = await call(place, answer, "ctx_fetch_and_index", **page)
     assert asked == []
-    assert "nobody is asked about a page" in result.content[0].text
+    assert "fetches cannot ask for approval" in result.content[0].text
 
 
 async def test_it_does_not_run_and_says_why_where_the_client_cannot_ask(asking):
     result, _ = await call(asking, None, **PROGRAM)
     assert result.structured_content["status"] == "denied"
-    assert "nobody here to give it" in result.content[0].text
+    assert "no terminal or client can ask" in result.content[0].text
 
 
 async def test_each_command_of_a_batch_is_asked_about(asking):
@@ -126,7 +126,7 @@ async def test_nothing_runs_twice_to_ask_about_a_later_command_of_a_batch(asking
     commands = ["echo one", "id -u >/dev/null && echo two"]
     result, asked = await call(asking, answer, "ctx_batch_execute", commands=commands)
     assert asked == []
-    assert "nobody here to give it" in result.content[0].text
+    assert "no terminal or client can ask" in result.content[0].text
 
 
 async def test_a_redirect_names_a_tool_that_the_server_has(place):
@@ -191,8 +191,8 @@ def test_who_is_asked_is_shown_what_would_run_whatever_it_says_to_the_terminal(a
 
 def test_without_a_terminal_nobody_is_asked_and_nothing_runs(asking):
     done = asking.run("run", "shell", "-c", "id -u", stdin=b"y\n")
-    assert done.returncode == 126
-    assert b"nobody here to give it" in done.stderr
+    assert done.returncode == 116
+    assert b"no terminal or client can ask" in done.stderr
 
 
 def test_every_verdict_is_in_the_log_with_secrets_masked(asking):
@@ -209,7 +209,7 @@ def test_a_log_that_cannot_be_written_is_told_and_changes_no_verdict(asking):
     log = asking.data / "logs" / "audit.jsonl"
     log.unlink()
     log.mkdir()
-    for program, code in (("id -u", 126), ("echo ran", 0)):
+    for program, code in (("id -u", 116), ("echo ran", 0)):
         done = asking.run("run", "shell", "-c", program)
         assert done.returncode == code
-        assert b"cannot be written" in done.stderr
+        assert b"cannot write" in done.stderr

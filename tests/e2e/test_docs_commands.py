@@ -47,7 +47,7 @@ NOT_RUN = {
     "context-mode kept rm --all": "would leave nothing for what follows; tested with the library",
     "context-mode run -i python --packages": "as packages lock",
     "context-mode serve": "stays",
-    "context-mode sessions import": "names a file of its reader; docs/sessions.md imports one",
+    "context-mode sessions import": "names a file of its reader; docs/sessions-data.md imports one",
     "context-mode kept show out-7f3k2m": "names an output of its reader",
     "context-mode ps stop": "names a program of its reader",
     "context-mode try": "tests/e2e/test_cli.py does it",
@@ -93,7 +93,7 @@ def prepare(shell: Shell, probes: Path):
     with ExitStack() as stack:
 
         def make(block: Block) -> str:
-            if block.page == "recipes.md":
+            if block.page.startswith("recipes"):
                 docs_recipes.write(shell.project)
             if block.word == "not run":
                 pytest.skip(f"not applicable: {block.said}")

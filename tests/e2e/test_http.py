@@ -251,10 +251,10 @@ async def test_no_body_brings_it_down_and_none_is_left_unanswered(place):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--port", "99999"], "there is no port 99999"),
+        (["--port", "99999"], "invalid port 99999"),
         (["--host", "192.0.2.1"], "cannot listen"),
         (["--token-file", "/nowhere"], "/nowhere"),
-        (["--certificate", "x.pem"], "belong together"),
+        (["--certificate", "x.pem"], "need each other"),
         (["--also", "/nowhere"], "/nowhere"),
     ],
 )
@@ -268,4 +268,4 @@ def test_what_cannot_be_served_is_told_and_ends(place, options, problem):
 def test_options_of_http_are_not_taken_silently_without_it(place):
     done = place.run("serve", "--port", "1")
     assert done.returncode == 2
-    assert b"--port belongs to --http" in done.stderr
+    assert b"--port needs --http" in done.stderr

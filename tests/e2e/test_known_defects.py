@@ -128,7 +128,7 @@ ANSWERS = {
     ),
     "a page that was fetched from inside is kept": (
         ("ctx_fetch_and_index", {"url": "http://169.254.169.254/latest/meta-data/"}),
-        lambda r: r.is_error and "may not be fetched" in text(r),
+        lambda r: r.is_error and "not allowed to fetch" in text(r),
     ),
     "a language counts as available because its launcher is there": (
         ("ctx_doctor", {}),

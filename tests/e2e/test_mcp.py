@@ -349,7 +349,7 @@ async def test_what_is_kept_is_forgotten_only_when_confirmed(place):
         every = await client.call_tool("ctx_purge", {"confirm": True})
         assert every.structured_content["sources"] == 1
         again = await client.call_tool("ctx_purge", {"confirm": True})
-        assert "nothing was forgotten" in text(again)
+        assert "nothing was deleted" in text(again)
 
 
 async def test_stats_are_what_was_measured_and_outlive_the_server(place):
@@ -428,5 +428,5 @@ async def test_this_machine_and_metadata_are_not_fetched_from(place):
         for url in (f"http://127.0.0.1:{web.port}/", "http://169.254.169.254/latest/meta-data/"):
             result = await client.call_tool("ctx_fetch_and_index", {"url": url})
             assert result.is_error
-            assert "may not be fetched" in text(result)
+            assert "not allowed to fetch" in text(result)
     assert web.asked == []

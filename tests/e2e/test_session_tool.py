@@ -128,7 +128,7 @@ async def test_r14_a_completed_session_is_summarised_by_the_calls_that_are_named
     async with connected(place) as client:
         queue = text(await client.call_tool("ctx_session", {"about": "queue"}))
         digest = text(await client.call_tool("ctx_session", find_call(queue, "Next")))
-        keep = find_call(digest, "Keep its summary") | {"text": "The parser is mended."}
+        keep = find_call(digest, "Store its summary") | {"text": "The parser is mended."}
         done = await client.call_tool("ctx_session", keep)
         left = await client.call_tool("ctx_session", {"about": "queue"})
     assert not done.is_error
@@ -170,8 +170,8 @@ async def test_where_sessions_are_off_the_answer_says_who_and_how(place, transcr
     async with connected(place, CONTEXT_MODE_TRANSCRIPTS_EVENTS="0") as client:
         refused = await client.call_tool("ctx_session", {})
     assert refused.is_error
-    assert "CONTEXT_MODE_TRANSCRIPTS_EVENTS turns it off" in text(refused)
-    assert "to turn it on" in text(refused)
+    assert "CONTEXT_MODE_TRANSCRIPTS_EVENTS turns recording off" in text(refused)
+    assert "The user can turn it on" in text(refused)
 
 
 async def test_over_http_each_project_has_its_own_sessions(place, transcript, tmp_path):

@@ -39,7 +39,7 @@ async def test_a_program_in_the_background_is_read_waited_for_and_stopped(place)
             arguments = {"language": "shell", "code": code, "background": True}
             return await client.call_tool("ctx_execute", arguments)
 
-        assert text(await look()) == "Nothing runs in the background."
+        assert text(await look()) == "No background runs."
         started = await start("echo begun; sleep 1000")
         handle = started.structured_content["handle"]
         assert f'ctx_background(handle="{handle}")' in text(started)

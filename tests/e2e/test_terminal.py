@@ -162,7 +162,7 @@ def test_one_large_file_and_forgetting_it_tell_that_they_go_on(tmp_path, environ
     (project / "large.log").write_text("request ok\n" * 200_000)
     for arguments, told, done in (
         (("index", "large.log"), "indexing", "Indexed 1 file"),
-        (("kept", "rm", "--all", "--yes"), "forgetting", "Forgot 1 source with"),
+        (("kept", "rm", "--all", "--yes"), "deleting", "Deleted 1 source with"),
     ):
         with terminal(project, environment, *arguments) as (screen, process):
             screen.wait_for(told, done)

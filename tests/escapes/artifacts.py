@@ -169,7 +169,7 @@ for name in ("plot.png", "data.csv", ".envrc", ".Bashrc"):
         Path(name).name: Path(a.path).name for a in beside.artifacts if (name := a.name) if a.path
     }
     assert made == {"plot.png": "plot-1.png", "data.csv": "data-1.csv"}
-    assert all("obeyed by tools" in reason for reason in _reasons(beside).values())
+    assert all("tools may run or load" in reason for reason in _reasons(beside).values())
     assert len(_reasons(beside)) == 2
     assert [path.name for path in arena.home.iterdir()] == ["secret"]
     assert arena.canary in (arena.home / "secret").read_text()
@@ -200,8 +200,8 @@ ATTACKS = (
     ),
     Attack(
         "A67",
-        "names of artifacts that lead elsewhere or confuse",
-        Stopped("names made safe, a folder of their own"),
+        "names of artifacts that point elsewhere or confuse",
+        Stopped("names made safe, a separate folder"),
         scenario=_names_are_made_safe,
     ),
     Attack(
@@ -212,7 +212,7 @@ ATTACKS = (
     ),
     Attack(
         "X34",
-        "links, and names that tools obey, where files are put for a person",
+        "links, and names that tools follow, in the folder of files held for review",
         Stopped("put beneath the folder asked for, as new files, through no link"),
         scenario=_nothing_is_delivered_through_links,
     ),

@@ -270,7 +270,7 @@ async def _staged_changes_are_applied_with_care(arena: Arena) -> None:
 
 ATTACKS = (
     Attack("X54", "write on after the run was ended: by exit, signal, limits, by being cancelled",
-           Stopped("nothing is committed before the last process is dead; nothing of a cancelled run"),
+           Stopped("commits only after the last process is dead, and not of cancelled runs"),
            scenario=_nothing_is_written_after_the_end),
     Attack("X55", "kill the server while it commits",
            Stopped("a journal, which the next start completes or takes back"),
@@ -279,9 +279,9 @@ ATTACKS = (
            Stopped("a conflict applies nothing; what is never committed comes by its exact name only"),
            scenario=_staged_changes_are_applied_with_care),
     Attack("X63", "write between the calls of a session: threads, mapped and open files, processes",
-           Stopped("all of a session stands still while its call is committed, and until the next"),
+           Stopped("a session is stopped while its call is committed, and until the next"),
            scenario=_nothing_is_written_between_calls),
-    Attack("X64", "overwrite what the host changed meanwhile by the next call of a session",
-           Stopped("a conflict is reported; the view is renewed to what the host has"),
+    Attack("X64", "overwrite the host's changes between two calls of a session",
+           Stopped("a conflict is reported; the view is renewed to the host's state"),
            scenario=_a_conflict_stays_one),
 )  # fmt: skip

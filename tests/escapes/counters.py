@@ -248,7 +248,7 @@ ATTACKS = (
     ),
     Attack(
         "X81 inotify",
-        "inotify's instances and watches, which a user has so many of",
+        "inotify's instances and watches, limited per user",
         Stopped(
             "a count of the cell's own user namespace",
             ("^instances 32 EMFILE$", "^watches 16384 ENOSPC$"),
@@ -261,7 +261,7 @@ ATTACKS = (
     ),
     Attack(
         "X81 signals",
-        "pending signals and timers, which a user has so many of",
+        "pending signals and timers, limited per user",
         Stopped(
             "RLIMIT_SIGPENDING",
             ("^signals 1024 EAGAIN$", "^timers 0 EAGAIN$"),
@@ -271,7 +271,7 @@ ATTACKS = (
     ),
     Attack(
         "X81 locked",
-        "locked memory, which a user has so much of",
+        "locked memory, limited per user",
         Stopped(
             "RLIMIT_MEMLOCK",
             ("^locked 16 ENOMEM$",),
@@ -301,14 +301,14 @@ ATTACKS = (
         "X81 pipes",
         "pipe buffers, which a user has 64 MiB of",
         NotStopped(
-            "an ordinary user's further pipes are small meanwhile; root's runs are another user's",
+            "other pipes of an ordinary user are small then; root's runs are another user's",
             ("^large True the last has (4096|8192)$",),
         ),
         PIPES,
     ),
     Attack(
         "X81 epoll",
-        "epoll's watches, which a user has so many of",
+        "epoll's watches, limited per user",
         NotStopped(
             "counted for an ordinary user; RLIMIT_NOFILE and the memory control group bound a part",
             ("^epoll watches 100000 all$",),
@@ -327,7 +327,7 @@ ATTACKS = (
     Attack(
         "X81 passed",
         "descriptors in flight, until no other run can be given its own",
-        Stopped("RLIMIT_NOFILE: whoever starts runs may have more in flight than they"),
+        Stopped("RLIMIT_NOFILE: the starter of runs may have more in flight than the runs"),
         scenario=_descriptors_in_flight_keep_no_run_from_starting,
     ),
     Attack(

@@ -153,7 +153,7 @@ async def _many_files_come_whole(arena: Arena) -> None:
 
 
 def _nothing_came(arena: Arena, result: Result) -> None:
-    assert "nothing of what the run changed was committed" in result.message
+    assert "none of the run's changes was committed" in result.message
     assert [path.name for path in arena.project.iterdir()] == ["main.txt"]
 
 
@@ -169,7 +169,7 @@ ATTACKS = (
     Attack(
         "X51",
         "delete, replace, move folders that hold secrets or what is never committed",
-        Stopped("a deletion removes nothing that the view hid or that is never committed"),
+        Stopped("a deletion spares files that the view hid or that are never committed"),
         scenario=scenario(HARMS, "echo main > main.txt"),
     ),
     Attack(
@@ -195,7 +195,7 @@ ATTACKS = (
     Attack(
         "X53",
         "100,000 files at once, and sparse files that claim a tebibyte",
-        Stopped("limits on files' sizes; a commit's bounds, for which nothing of it is applied"),
+        Stopped("limits on files' sizes; a commit's limits; above them none of it is applied"),
         scenario=_many_files_come_whole,
     ),
 )  # fmt: skip

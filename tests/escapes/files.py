@@ -304,7 +304,7 @@ ATTACKS = (
     Attack(
         "A72",
         "two runs of one project at once, writing the same names",
-        Stopped("scratch of its own"),
+        Stopped("a separate scratch folder"),
         scenario=_neighbours_have_scratch_of_their_own,
     ),
     Attack(
@@ -395,7 +395,7 @@ ATTACKS = (
     ),
     Attack(
         "X19",
-        "FIFOs, sockets, folders turned files and links, for whoever collects the changes",
+        "FIFOs, sockets, folders replaced by files and links, to confuse the collection of changes",
         Stopped(
             "told, never opened",
             ("^done$",),
@@ -425,9 +425,9 @@ ATTACKS = (
     ),
     Attack(
         "X17",
-        "file names that are no text, or hostile to whoever prints them",
+        "file names that are not text, or hostile when printed",
         Stopped(
-            "told in a form that JSON carries",
+            "reported in a form that JSON can hold",
             ("^named$",),
             after=_travels_as_json,
             controls=(Control(("^plain$",), program=shell("echo x > plain; echo plain")),),

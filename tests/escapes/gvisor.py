@@ -23,7 +23,7 @@ NOWHERE = "(ENETUNREACH|EHOSTUNREACH|ECONNREFUSED|EPERM|EPIPE|ENOSYS)"
 OUTWARD = ("tcp out", "tcp metadata", "tcp 6", "udp out", "udp broadcast", "udp 6", "icmp")
 TERMINAL_CALLS = ("TIOCSTI", "TIOCLINUX", "TIOCSETD", "TIOCSTI with high bits")
 RARE = ("userfaultfd", "memfd_secret", "fanotify_init", "keyctl", "personality")
-MEMORY = "sampling of what the container's kernel has given out, then the memory control group"
+MEMORY = "sampling of the container kernel's allocated memory, then the memory control group"
 PROCESSES = "RLIMIT_NPROC in the container's kernel"
 OWN_COUNTS = "gVisor's own counts, none of the machine's"
 LIMITED = (Status.PROCESS_LIMIT, Status.NONZERO_EXIT, Status.TIMED_OUT)
@@ -61,8 +61,8 @@ STOPPED: Mapping[str, Row] = MappingProxyType(
             ),
         ),
         "A29": (
-            "gVisor closes memory; process 1's environment, which has nothing of the user's, "
-            "and the addresses of its memory can be read",
+            "gVisor closes memory; the addresses of process 1's memory and its environment, "
+            "without user data, can be read",
             ("^init mem (EACCES|EPERM)$", "^parent mem (EACCES|EPERM)$", "^own environment done$"),
             (),
         ),
@@ -225,7 +225,7 @@ STOPPED: Mapping[str, Row] = MappingProxyType(
             ),
         ),
         "X11": (
-            "its mounts show nothing of the host",
+            "its mounts do not show the host",
             (r"^propagation \[\]$", "^trusted E", "^whiteout E"),
         ),
     }

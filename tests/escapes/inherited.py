@@ -405,7 +405,7 @@ ATTACKS = (
     Attack(
         "A53",
         "programs in the project that the server might run",
-        Stopped("discovery passes over the project"),
+        Stopped("discovery skips the project"),
         scenario=_planted_programs_are_not_run,
     ),
     Attack(
@@ -436,7 +436,7 @@ ATTACKS = (
         "A56",
         "print what the supervisor would report",
         Stopped(
-            "reports travel on a socket of their own",
+            "reports travel on a separate socket",
             status=Status.NONZERO_EXIT,
             after=_forgery_failed,
             controls=(Control(("^honest$",), program=shell("echo honest")),),

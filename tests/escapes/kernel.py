@@ -422,7 +422,7 @@ ATTACKS = (
     ),
     Attack(
         "A46",
-        "put keystrokes into a terminal: TIOCSTI, TIOCLINUX, a terminal of one's own",
+        "put keystrokes into a terminal: TIOCSTI, TIOCLINUX, a separate terminal",
         Stopped(
             "seccomp, no terminal, own session",
             (*NO_TERMINAL, *_each(TERMINAL_CALLS, "EPERM")),

@@ -248,9 +248,9 @@ def _is_a_link(arena: Arena, _: Result) -> None:
 ATTACKS = (
     Attack(
         "X41",
-        "links that lead out of the project, for host tools to write through later",
+        "links that point outside the project, for host tools to write through later",
         Stopped(
-            "a link that leads out is refused and named",
+            "a link that points outside is refused and named",
             ("^linked$",),
             after=_nothing_leads_out,
             controls=(Control(("^linked$",), (off.protection,), after=_leads_out, status=None),),
@@ -261,7 +261,7 @@ ATTACKS = (
     ),
     Attack(
         "X42",
-        "links that lead out by what a later run moves or makes",
+        "links that point outside after a later run moves or creates files",
         Stopped("each link is judged where it comes to lie, with those that it goes through"),
         scenario=_links_of_two_runs_lead_nowhere,
     ),
@@ -269,7 +269,7 @@ ATTACKS = (
         "X43",
         "exchange the project's own links and folders for one another",
         Stopped(
-            "links are never followed, nor made to lead out",
+            "links are never followed, nor created to point outside",
             ("^changed$",),
             after=_only_the_project_changed,
             controls=(Control(("^changed$",), (off.protection,), after=_is_a_link),),
@@ -280,7 +280,7 @@ ATTACKS = (
     ),
     Attack(
         "X44",
-        "a folder of the project that the host exchanges for a link while a commit goes on",
+        "a folder of the project that the host replaces with a link during a commit",
         Stopped("each step goes by an open folder, never through a link"),
         scenario=_exchanges_at_each_step,
     ),

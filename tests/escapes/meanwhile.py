@@ -130,14 +130,14 @@ async def _the_hosts_commit_stands(arena: Arena) -> None:
 ATTACKS = (
     Attack(
         "X65",
-        "overwrite, delete, replace, move what the host changes while the run goes on",
-        Stopped("compared with what it was at the start; the host's version stays and is reported"),
+        "overwrite, delete, replace, move files that the host changes during the run",
+        Stopped("compared with the start of the run; the host's version stays and is reported"),
         scenario=_the_hosts_changes_stand,
     ),
     Attack(
         "X66",
-        "commit to a repository to which the host commits meanwhile",
-        Stopped("a repository is one unit: nothing of it is committed where one path conflicts"),
+        "commit to a repository in which the host also commits",
+        Stopped("a repository is one unit: if one path conflicts, none of it is committed"),
         scenario=_the_hosts_commit_stands,
     ),
 )  # fmt: skip

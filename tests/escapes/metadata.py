@@ -315,7 +315,7 @@ ATTACKS = (
     ),
     Attack(
         "X36",
-        "exchange the path of such a call while the supervisor looks at it",
+        "replace the path of such a call while the supervisor checks it",
         Stopped(
             "mount namespace",
             ("^some were done: 1, some refused: 1$",),

@@ -54,9 +54,9 @@ def _written_at_once(arena: Arena, _: Result) -> None:
 ATTACKS = (
     Attack(
         "X67",
-        "every name that a tool obeys or a person looks at first, at any depth, among packages",
+        "every name that is never committed or held, at any depth, among packages",
         Stopped(
-            "never committed, or held for a person",
+            "never committed, or held for review",
             ("^planted$",),
             after=_none_came,
             controls=(Control(("^planted$",), (off.protection,), after=_all_came),),
@@ -67,15 +67,19 @@ ATTACKS = (
     ),
     Attack(
         "X75",
-        "what tools obey, under a profile `live` of the user's own file",
+        "files that tools execute, under a profile `live` of the user's own file",
         NotStopped(
-            "the user's own grant: what is written is there at once; secrets stay covered",
+            "granted by the user: writes take effect at once; secrets stay hidden",
             ("^written$",),
             after=_written_at_once,
         ),
         shell("echo evil > .envrc && echo written; cat @secret@; true"),
         profile=LIVE.name,
-        b=NotApplicable("profiles `live` need tier A, and say so", lambda arena: arena.tier == "B"),
-        c=NotApplicable("profiles `live` need tier A, and say so", lambda arena: arena.tier == "C"),
+        b=NotApplicable(
+            "profiles `live` need tier A, as the error states", lambda arena: arena.tier == "B"
+        ),
+        c=NotApplicable(
+            "profiles `live` need tier A, as the error states", lambda arena: arena.tier == "C"
+        ),
     ),
 )

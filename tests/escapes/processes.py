@@ -516,7 +516,7 @@ ATTACKS = (
     ),
     Attack(
         "X05",
-        "hide from the supervisor: not dumpable, a subreaper of one's own",
+        "hide from the supervisor: not dumpable, a separate subreaper",
         Stopped(
             "pid namespace, kill loop",
             ("^dumpable off 0$", "^subreaper 0$"),

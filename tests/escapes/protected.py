@@ -386,13 +386,13 @@ ATTACKS = (
     ),
     Attack(
         "A60",
-        "write paths that host tools obey: hooks, git and shell configuration, editors, agents",
+        "write paths that host tools execute or follow: hooks, git and shell configuration, editors, agents",
         Stopped(
-            "a view is written to; what tools obey is never committed",
+            "writes go to a view; files that tools execute are never committed",
             ("^.git/config written$", "^.vscode/tasks.json written$", "^done$"),
             after=_as_it_was("b", "elsewhere", "linked"),
             controls=(Control(("^done$",), (off.protection,), after=_changed(*EXISTING[:2])),),
-            by_b="a copy is written to; what tools obey is never committed",
+            by_b="writes go to a copy; files that tools execute are never committed",
         ),
         WRITE_PROTECTED,
         profile="build",
@@ -456,7 +456,7 @@ ATTACKS = (
         "A63",
         "a new repository with hooks inside the project",
         Stopped(
-            "held for a person, and named",
+            "held for review, and named",
             ("^planted$",),
             after=_nested_repository_is_held,
             controls=(Control(("^planted$",), (off.protection,), after=_git_runs_it),),
@@ -469,7 +469,7 @@ ATTACKS = (
         "X12",
         "a .git file that points at a repository with a command in its configuration",
         Stopped(
-            "a new repository is held whole; what git obeys is never committed",
+            "a new repository is held whole; git's hooks and settings are never committed",
             ("^planted$",),
             after=_git_runs_nothing,
             controls=(GIT_CONTROL,),
@@ -482,7 +482,7 @@ ATTACKS = (
         "X13",
         "the project itself made a bare repository with a command in its configuration",
         Stopped(
-            "a new repository is held whole; what git obeys is never committed",
+            "a new repository is held whole; git's hooks and settings are never committed",
             ("^planted$",),
             after=_git_runs_nothing,
             controls=(GIT_CONTROL,),
@@ -493,9 +493,9 @@ ATTACKS = (
     ),
     Attack(
         "X14",
-        "a repository where there was none, with hooks and commands",
+        "a new repository, with hooks and commands",
         Stopped(
-            "held for a person", ("^planted$",), after=_git_runs_nothing, controls=(GIT_CONTROL,)
+            "held for review", ("^planted$",), after=_git_runs_nothing, controls=(GIT_CONTROL,)
         ),
         NEW_REPOSITORY,
         profile="build",
@@ -518,7 +518,7 @@ ATTACKS = (
         "X23",
         "tell git that a repository's configuration lies elsewhere (commondir)",
         Stopped(
-            "a new repository is held whole; what git obeys is never committed",
+            "a new repository is held whole; git's hooks and settings are never committed",
             ("^planted$",),
             after=_git_runs_nothing,
             controls=(GIT_CONTROL,),
@@ -548,9 +548,9 @@ ATTACKS = (
     ),
     Attack(
         "X27",
-        "have the kernel end the supervisor, so that nobody judges what is left",
+        "have the kernel end the supervisor, so that nobody judges the remaining files",
         Stopped(
-            "nothing of a run is committed whose supervisor did not see it end",
+            "a run is committed only if its supervisor saw it end",
         ),
         scenario=_supervisor_is_outlived,
     ),

@@ -441,7 +441,7 @@ def _changes_are_bounded(_: Arena, result: Result) -> None:
 ATTACKS = (
     Attack(
         "A81",
-        "output that is no text: invalid UTF-8, NUL, escape sequences, lone surrogates",
+        "output that is not text: invalid UTF-8, NUL, escape sequences, lone surrogates",
         Stopped(
             "decoded with replacement, flagged",
             ("invalid",),
@@ -513,7 +513,7 @@ ATTACKS = (
     ),
     Attack(
         "X20",
-        "trickle output to exhaust whoever reads it",
+        "trickle output to exhaust the reader",
         Stopped("both pipes of every run are read at once"),
         scenario=_slow_output_holds_nobody_up,
     ),

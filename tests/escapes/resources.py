@@ -264,7 +264,7 @@ ATTACKS = (
     ),
     Attack(
         "A3",
-        "fork bomb of detached grandchildren in sessions of their own",
+        "fork bomb of detached grandchildren in separate sessions",
         Stopped(
             "process limit, pid namespace or kill loop",
             ("^refused: EAGAIN$",),

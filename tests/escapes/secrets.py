@@ -197,7 +197,7 @@ def _inode(_: Arena) -> Iterator[Words]:
 
 
 NOTHING_HIDES_INODES = NotStopped(
-    "inode numbers of what a cell is shown are the host's: they name nothing that can be opened",
+    "inode numbers in a cell are the host's, but cannot be opened",
     ("^inode @inode@$", "^handle EPERM$"),
 )
 

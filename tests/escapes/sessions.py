@@ -221,7 +221,7 @@ attempt("lock", fcntl.fcntl, file, fcntl.F_GETFL)
 ATTACKS = (
     Attack(
         "X60",
-        "go on between the calls of a session: timers and processes that send SIGCONT",
+        "keep running between the calls of a session: timers and processes that send SIGCONT",
         Stopped("ptrace by the supervisor"),
         scenario=_nothing_wakes_between_calls,
     ),
@@ -252,8 +252,8 @@ ATTACKS = (
         "have the renewal of a session's view write or delete elsewhere, or keep what was refused",
         Stopped(
             "a new overlay on the project as it is",
-            by_b="what is not the project's is taken out of the copy before anything is copied",
-            by_c="what is not the project's is taken out of the copy before anything is copied",
+            by_b="foreign entries are removed from the copy before anything is copied",
+            by_c="foreign entries are removed from the copy before anything is copied",
         ),
         scenario=_a_renewal_leads_nowhere,
     ),

@@ -167,7 +167,7 @@ async def _odd_events_are_judged(arena: Arena) -> None:
 ATTACKS = (
     Attack("X71", "rules, globs and ignore patterns that take for ever to match",
            Stopped("matched in linear time"), scenario=_rules_take_no_time),
-    Attack("X72", "FIFOs, devices, links, huge and ambiguous files where configuration belongs",
+    Attack("X72", "FIFOs, devices, links, huge and ambiguous files instead of configuration files",
            Stopped("regular files of the project, bounded; refused in words"),
            scenario=_files_hold_nobody_up),
     Attack("X73", "hooks' events without a folder, with absurd numbers, searches, links",

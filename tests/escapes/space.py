@@ -208,7 +208,7 @@ ATTACKS = (
         ),
         MEMORY_BY_MEMFD,
         limits=MEMORY,
-        rlimits=NotStopped("what lies in memfd is counted by control groups only", ("^filled$",)),
+        rlimits=NotStopped("only control groups count memfd", ("^filled$",)),
     ),
     Attack(
         "A7 shm",
@@ -246,7 +246,7 @@ ATTACKS = (
     Attack(
         "A8",
         "use up the next run's tmpfs",
-        Stopped("a tmpfs of its own"),
+        Stopped("a separate tmpfs"),
         scenario=_second_run_has_the_whole_quota,
         b=NotStopped(NO_CGROUP_SCRATCH, ("^all written$",)),
         program=shell(
@@ -294,13 +294,13 @@ ATTACKS = (
     ),
     Attack(
         "A15",
-        "folders 6,000 deep, for whoever cleans up",
+        "folders 6,000 deep, to break the clean-up",
         Stopped("nothing is left on the host"),
         scenario=_no_trace_of_deep_folders,
     ),
     Attack(
         "A70",
-        "files and folders locked against whoever cleans up",
+        "files and folders locked against clean-up",
         Stopped("nothing is left on the host"),
         scenario=_locked_folders_are_cleaned_up,
     ),

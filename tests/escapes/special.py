@@ -227,7 +227,7 @@ ATTACKS = (
     _row("X38 build", "build"),
     Attack(
         "X39",
-        "remove, replace, rename the host's sockets and FIFOs by what is committed",
+        "remove, replace, rename the host's sockets and FIFOs through a commit",
         Stopped(
             "what a view does not show, no commit touches",
             ("^put done$",),

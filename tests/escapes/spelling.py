@@ -56,7 +56,7 @@ ATTACKS = (
     Attack(
         "X79",
         "secrets in colours, escapes, encodings, overstrikes and unseen characters",
-        Stopped("looked for in what a reader would read, not in the bytes"),
+        Stopped("searched in the readable text, not in the bytes"),
         scenario=_no_spelling_is_shown,
     ),
 )

@@ -14,7 +14,7 @@ import trio
 from executor.engine.engine import Completed
 from executor.model import Limits, Request, Result, Status
 from executor.project.commit import Commit
-from executor.project.commit_service import Door, with_commit
+from executor.project.commit_service import CommitService, with_commit
 from executor.project.rules.names import names_after
 from executor.project.view.record import Record
 from executor.project.view.search import ProjectSearch
@@ -80,7 +80,7 @@ class Ends:
 
     def __post_init__(self) -> None:
         self.place.mkdir()
-        self.door = Door(
+        self.door = CommitService(
             ProjectSearch(self.project), lambda: names_after(()), self.place / "changes"
         )
         runner = SimpleNamespace(

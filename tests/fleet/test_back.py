@@ -152,7 +152,7 @@ async def test_what_a_run_of_a_dead_front_changed_waits_for_a_person(ends: Ends,
     ends.record = None
     result = (await ends.bring_back(ends.hand_over(ends.complete()))).result
     assert tree(ends.project) == before
-    assert "its front ended meanwhile" in result.message
+    assert "its front ended before it" in result.message
     assert not result.persists
     applied = ChangeStore(ends.door.folder).apply(str(result.changes_id), names=names_after(()))
     if "'new', 'w').write('host')" in meanwhile:  # the run created it, too
@@ -182,7 +182,7 @@ async def test_a_commit_that_fails_is_told_as_of_a_run_here(ends: Ends):
     ends.door.folder.write_text("no folder")
     result = (await ends.bring_back(ends.hand_over(ends.complete()))).result
     assert (result.status, result.exit_code) == (Status.SANDBOX_ERROR, None)
-    assert "nothing of what the run changed was committed" in result.message
+    assert "none of the run's changes was committed" in result.message
     assert tree(ends.project) == before
     assert list(ends.landing.folder.iterdir()) == []
 

@@ -114,7 +114,7 @@ async def test_what_cannot_travel_is_done_here_else_and_said_once(tmp_path):
         notices = front.fleet.notices
         nursery.cancel_scope.cancel()
     assert len(notices) == 1
-    assert "done here" in notices[0]
+    assert "run on this machine" in notices[0]
     assert dict(front.fleet.figures.kept_here) == {"project": 2}
 
 
@@ -198,7 +198,9 @@ async def test_it_is_said_why_no_worker_begins_a_run_once_for_all(tmp_path, monk
             nursery.start_soon(partial(front.local.run, ECHO, observe=sent.append))
         await until(lambda: len(sent) == 5)
         await until(lambda: all("there is none" in run.place for run in sent))
-        said = [one.getMessage() for one in caplog.records if "waits for a worker" in one.message]
+        said = [
+            one.getMessage() for one in caplog.records if "has waited for a worker" in one.message
+        ]
         front.engine.delay = ""
         await until(lambda: not any("there is none" in run.place for run in sent))
         front.worker.may_end.set()
@@ -262,7 +264,7 @@ async def test_a_worker_that_lies_has_lost_the_run(tmp_path, lie):
         front.engine.lies = lie
         completed = await front.local.run(ECHO)
     assert completed.result.status is Status.SANDBOX_ERROR
-    assert "was lost 3 times: what it handed back" in completed.result.message
+    assert "was lost 3 times: its answer" in completed.result.message
 
 
 async def test_cancelling_ends_a_run_at_the_engine(tmp_path):
@@ -354,9 +356,9 @@ async def test_a_project_that_changes_while_it_is_read_is_read_again(tmp_path, t
             (front.project / "new.txt").write_text("new")
             assert (await front.local.run(ECHO)).result.worker == "far"
         else:
-            assert "the project changes whenever it is read" in health.reason
+            assert "the project changes while it is read" in health.reason
             assert "cluster.leave_out" in health.remedy
-            with pytest.raises(RequestError, match="the project changes whenever it is read"):
+            with pytest.raises(RequestError, match="the project changes while it is read"):
                 await front.local.run(ECHO)
 
 

@@ -133,7 +133,7 @@ async def test_what_an_engine_says_of_a_run_that_is_done_changes_nothing(journal
     await journal.accept(*a_run(), PLENTY)
     await journal.finish("r1")
     await journal.note_sent("r1")
-    with pytest.raises(JournalError, match="no run r1"):
+    with pytest.raises(JournalError, match="run r1 is not in progress"):
         await journal.note_lost("r1")
     assert await count(journal) == {("alice", "done"): 1}
 

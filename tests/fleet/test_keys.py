@@ -71,10 +71,10 @@ def test_a_link_to_a_key_has_the_rights_of_the_key(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no key"),
-        (b"-----BEGIN PRIVATE KEY-----\n", "no key"),
-        (pem(Ed25519PrivateKey.generate(), b"secret"), "no key"),
-        (pem(generate_private_key(SECP256R1())), "not of Ed25519"),
+        (b"", "no PEM key"),
+        (b"-----BEGIN PRIVATE KEY-----\n", "no PEM key"),
+        (pem(Ed25519PrivateKey.generate(), b"secret"), "no PEM key"),
+        (pem(generate_private_key(SECP256R1())), "not an Ed25519"),
         (bytes(FILE_BYTES_MAX + 1), "larger"),
     ],
 )
@@ -114,10 +114,10 @@ def test_a_list_that_others_may_write_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "something else"),
-        ("fronts = 3", "something else"),
-        ("[fronts]", "something else"),
-        (LIST + "[workers]\n", "something else"),
+        ("", "entries other than"),
+        ("fronts = 3", "entries other than"),
+        ("[fronts]", "entries other than"),
+        (LIST + "[workers]\n", "entries other than"),
         ("[fronts.a]\nowners = []\n", "key and owners"),
         (LIST + "extra = 1\n", "key and owners"),
         ("[fronts]\na = 1\n", "key and owners"),
@@ -126,9 +126,9 @@ def test_a_list_that_others_may_write_is_refused(tmp_path):
         (LIST.replace(PUBLIC, PUBLIC[:-4]), "32 bytes"),
         (LIST.replace(PUBLIC, "ü" + PUBLIC), "32 bytes"),
         (LIST.replace(f'"{PUBLIC}"', "32"), "32 bytes"),
-        (LIST + LIST.replace("office", "home"), "two fronts have one key"),
-        ("fronts = [", "no TOML"),
-        ("fronts = " + "[" * 100_000, "no TOML"),
+        (LIST + LIST.replace("office", "home"), "two fronts have the same key"),
+        ("fronts = [", "invalid TOML"),
+        ("fronts = " + "[" * 100_000, "invalid TOML"),
     ],
 )
 def test_a_list_of_another_form_is_told(tmp_path, text, message):

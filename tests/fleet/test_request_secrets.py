@@ -13,16 +13,16 @@ PRIVATE_KEY = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA1c7+9z
 URL = "postgres://app:" + "x8Kd03mQpZ" + "@db.internal/app"
 
 SECRET = [
-    ({"env": {"GITHUB_TOKEN": "x"}}, "env GITHUB_TOKEN bears a secret's name"),
-    ({"env": {"dbPassword": "x"}}, "env dbPassword bears a secret's name"),
+    ({"env": {"GITHUB_TOKEN": "x"}}, "env GITHUB_TOKEN has a secret's name"),
+    ({"env": {"dbPassword": "x"}}, "env dbPassword has a secret's name"),
     ({"env": {"A": "1", "B": TOKEN}}, "env B holds a github-token"),
     ({"env": {"DATABASE_URL": URL}}, "env DATABASE_URL holds a url-password"),
     ({"env": {TOKEN: "1"}}, "the name of a variable holds a github-token"),
     ({"stdin": b"\0\xff" * 500 + TOKEN.encode()}, "stdin holds a github-token"),
     ({"stdin": PRIVATE_KEY.encode()}, "stdin holds a private-key"),
     ({"files": {"a.txt": TOKEN.encode()}}, "file a.txt holds a github-token"),
-    ({"files": {"conf/.env": b"A=1"}}, "file conf/.env bears a secret's name"),
-    ({"files": {".aws/sso/cache/t.json": b"{"}}, "file .aws/sso/cache/t.json bears"),
+    ({"files": {"conf/.env": b"A=1"}}, "file conf/.env has a secret's name"),
+    ({"files": {".aws/sso/cache/t.json": b"{"}}, "file .aws/sso/cache/t.json has"),
     ({"code": f"print('{TOKEN}')"}, "the code holds a github-token"),
     ({"code": 'api_key = "' + "x8Kd03mQpZ71LmWv" + '"'}, "the code holds a key"),
     ({"args": ("-H", f"X: {TOKEN}")}, "an argument holds a github-token"),
@@ -56,6 +56,6 @@ def test_what_only_speaks_of_secrets_is_sent(values):
 
 def test_a_name_that_could_not_be_shown_is_shortened():
     found = find_secret(Request("python", "1", env={"A\n" * 500 + "_TOKEN": "x"}))
-    assert found.endswith("bears a secret's name")
+    assert found.endswith("has a secret's name")
     assert len(found) < 200
     assert "\n" not in found

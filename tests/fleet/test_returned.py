@@ -238,7 +238,7 @@ async def test_without_an_outcome_there_is_none(ends: Ends):
 async def test_nothing_that_is_too_large_is_fetched(ends: Ends, name: str, size: int):
     delivery = deliver(ends, TOLD, FILES)
     large = replace(delivery, files={**delivery.files, name: Digest("0" * 64, size)})
-    with pytest.raises(OutcomeError, match="the most"):
+    with pytest.raises(OutcomeError, match="the limit is"):
         await ends.bring_back(large)
     assert ends.blobs.fetched == []
 

@@ -1,4 +1,4 @@
-"""The table of driven hosts in docs/agents.md is what the kept outcomes say."""
+"""The table of driven hosts in docs/hosts.md is what the kept outcomes say."""
 
 from __future__ import annotations
 

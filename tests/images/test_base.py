@@ -17,7 +17,7 @@ MACHINE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.una
         ({}, None),
         ({"settings": Settings()}, "only on Debian or Ubuntu"),
         ({"tools": False}, "debootstrap is not installed"),
-        ({"capable": False}, "takes root and its capabilities"),
+        ({"capable": False}, "needs root and its capabilities"),
         ({"arch": "s390x"}, "the engine is for s390x"),
     ],
 )

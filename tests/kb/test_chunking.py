@@ -134,7 +134,7 @@ def test_chunks_tile_any_mix_of_constructs(kind: str, text: list[str]) -> None:
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="unknown kind 'poem': use one of asciidoc"):
+    with pytest.raises(ValueError, match="unknown kind 'poem': choose from asciidoc"):
         kb.chunking.chunk(b"x", kind="poem")
 
 

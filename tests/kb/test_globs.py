@@ -50,7 +50,7 @@ def test_a_glob_fits(glob: str, expected: set[str]) -> None:
         ("{}", "write * for every file"),
         ("./", "write * for every file"),
         ("/home/me/*.py", "write it relative"),
-        ("../*.py", "index the folder that is meant"),
+        ("../*.py", "index that folder instead"),
         ("!*.py", "as exclude"),
         ("{a,b,c}" * 8, "give several"),
         ("**/" * 12 + "x", "give several"),

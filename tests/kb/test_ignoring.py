@@ -132,7 +132,7 @@ def test_a_line_over_the_bounds_is_not_obeyed_and_told(tmp_path: Path, line: str
     assert {entry.relative for entry in walk.files()} == {".gitignore", "b.txt"}
     told = {path: reason for path, reason, _ in walk.skipped}
     assert told["a.log"] == "ignored by .gitignore"
-    assert told[".gitignore"].startswith(".gitignore, line 2, is not obeyed")
+    assert told[".gitignore"].startswith(".gitignore, line 2, is not used")
 
 
 def test_more_lines_than_are_obeyed_and_what_is_no_file_are_told(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_more_lines_than_are_obeyed_and_what_is_no_file_are_told(tmp_path: Path)
     walk = Walk(tmp_path, Selection())
     list(walk.files())
     told = [reason for _, reason, _ in walk.skipped]
-    assert any("obeyed up to line" in reason for reason in told)
+    assert any("used up to line" in reason for reason in told)
     assert any("it is not a regular file" in reason for reason in told)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kb.query import keep_what_was_meant, parse
+from kb.query import drop_mistyped_parts, parse
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_names_are_asked_for_by_their_parts_as_well(text: str, terms: tuple[str,
 def test_parts_of_a_mistyped_name_count_as_far_as_they_make_up_what_was_meant(
     text: str, found: dict, terms: tuple[str, ...], left: dict
 ) -> None:
-    query, corrections = keep_what_was_meant(parse(text), found)
+    query, corrections = drop_mistyped_parts(parse(text), found)
     assert query.terms == terms
     assert dict(corrections) == left

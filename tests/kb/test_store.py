@@ -170,7 +170,7 @@ def test_a_damaged_file_is_set_aside_and_said_so(tmp_path: Path) -> None:
     path = tmp_path / "kb.db"
     path.write_bytes(b"this is no database" * 100)
     with Store.open(path) as store:
-        assert "damaged" in store.notices[0] or "no SQLite" in store.notices[0]
+        assert "damaged" in store.notices[0] or "not an SQLite" in store.notices[0]
         store.add(SourceSpec("a"), b"works again")
     (aside,) = tmp_path.glob("kb.db.corrupt-*")
     assert aside.read_bytes().startswith(b"this is no database")

@@ -111,8 +111,8 @@ def test_a_grammar_that_never_returns_is_killed_and_the_source_kept_as_text(
             "Segmentation fault",
         ),
         ("chunking.do_order = lambda *_: os._exit(3)", "exit 3"),
-        ('chunking.do_order = lambda *_: b\'{"chunks": [], "notes": []}\'', "makes no sense"),
-        ("chunking.do_order = lambda *_: b'no json'", "makes no sense"),
+        ('chunking.do_order = lambda *_: b\'{"chunks": [], "notes": []}\'', "is invalid"),
+        ("chunking.do_order = lambda *_: b'no json'", "is invalid"),
     ],
 )
 def test_a_worker_that_fails_loses_no_source(
@@ -155,7 +155,7 @@ def test_without_any_worker_sources_are_cut_as_text(
 ) -> None:
     monkeypatch.setattr(processes.sys, "executable", str(tmp_path / "nothing"))
     document = kb.chunking.chunk(PROGRAM, name="program.py")
-    assert "no process for it" in document.notes[0]
+    assert "cannot start a worker" in document.notes[0]
     assert document.chunks[-1].end_byte == len(PROGRAM)
 
 

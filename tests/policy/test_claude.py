@@ -94,7 +94,7 @@ def test_a_prefix_mark_before_the_end_is_literal_and_warned_about() -> None:
 def test_an_unknown_tool_is_kept_and_warned_about() -> None:
     rule, warning = parse_rule("Bsah", Decision.DENY, SOURCE, ANCHORS)
     assert rule is not None
-    assert "no tool named Bsah" in warning
+    assert "unknown tool Bsah" in warning
 
 
 def test_an_allow_rule_may_use_a_glob_only_behind_a_server() -> None:

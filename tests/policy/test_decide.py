@@ -187,7 +187,7 @@ def test_a_verdict_is_plain_json() -> None:
         "decision": "deny",
         "coverage": "full",
         "message": "denied by Bash(sudo *) in s.json:1: `sudo id`. "
-        "If it is needed, ask the person about this rule.",
+        "If you need it, ask the user about this rule.",
         "redirect": None,
         "matches": [
             {

@@ -433,9 +433,9 @@ def test_where_nobody_is_to_be_asked_a_tool_that_no_rule_allows_is_denied(
         ("defaultMode", "plan", "defaultMode 'plan' is Claude Code's own"),
         ("defaultMode", "bypassPermissions", "changes nothing here"),
         ("defaultMode", ["plan"], "changes nothing here"),
-        ("additionalDirectories", ["../docs"], "here profiles say what is shown"),
-        ("blockReadsOutsideWorkingDirectories", True, "here profiles say what is shown"),
-        ("dney", ["Bash(rm *)"], "no key 'dney'"),
+        ("additionalDirectories", ["../docs"], "here profiles set the visible"),
+        ("blockReadsOutsideWorkingDirectories", True, "here profiles set the visible"),
+        ("dney", ["Bash(rm *)"], "unknown key 'dney'"),
     ],
 )
 def test_a_key_that_changes_nothing_here_is_told(

@@ -44,8 +44,8 @@ def shell(code: str, *lines: str) -> Verdict:
 
 
 SOME = ("deny Bash(rm -rf *)", "ask Bash(git commit *)", "deny Bash(sudo *)", "deny Read(./.env)")
-ASK_PERSON = "If it is needed, ask the person about this rule."
-WRITTEN_OUT = "Write the command out, so that it can be checked."
+ASK_PERSON = "If you need it, ask the user about this rule."
+WRITTEN_OUT = "Write the command in full, so that it can be checked."
 
 
 @pytest.mark.parametrize(
@@ -55,22 +55,22 @@ WRITTEN_OUT = "Write the command out, so that it can be checked."
         (
             "cat .env",
             f"denied by Read(./.env) in {FILE}:4: `cat .env` would read /w/.env. "
-            "Do it without that file, or ask the person about this rule.",
+            "Do it without that file, or ask the user about this rule.",
         ),
         (
             "echo x > .env",
             f"denied by Read(./.env) in {FILE}:4: `echo x > .env` would write /w/.env. "
-            "Write elsewhere, or ask the person about this rule.",
+            "Write elsewhere, or ask the user about this rule.",
         ),
         (
             'cat "$x"/.env',
             f'denied by Read(./.env) in {FILE}:4: `cat "$x"/.env` may read <?>/.env. '
-            "Do it without that file, or ask the person about this rule.",
+            "Do it without that file, or ask the user about this rule.",
         ),
         (
             "git commit -m x",
             f"asked by Bash(git commit *) in {FILE}:2: `git commit -m x`. "
-            "A person is asked whether it may be done.",
+            "This needs the user's approval.",
         ),
         (
             'eval "$X"',
@@ -93,7 +93,7 @@ WRITTEN_OUT = "Write the command out, so that it can be checked."
             "curl https://example.com/a",
             "redirected by default.download (curl and wget whose answer reaches the output) in "
             "shipped defaults: `curl https://example.com/a` (the answer would fill the context "
-            "window). Fetched by the tool it is indexed, and only what matters comes back.\n"
+            "window). The tool indexes the page and returns only the relevant parts.\n"
             'Call: ctx_fetch_and_index(url="https://example.com/a")',
         ),
     ],
@@ -105,7 +105,10 @@ def test_a_program_is_refused_in_words_that_say_what_to_do_next(code: str, text:
 def test_unknown_code_that_only_asks_says_so() -> None:
     message = shell('eval "$X"', "ask Bash(git commit *)").message
     assert message.startswith('asked as unknown code: `eval "$X"`')
-    assert f"It could break your rule Bash(git commit *) in {FILE}:1. A person is asked" in message
+    assert (
+        f"It could break your rule Bash(git commit *) in {FILE}:1. This needs the user's approval"
+        in message
+    )
 
 
 def test_files_pages_and_tools_have_their_words() -> None:
@@ -114,7 +117,7 @@ def test_files_pages_and_tools_have_their_words() -> None:
     assert evaluate_read("/w/x", some).message.startswith(f"denied by Read(x) {place}:1: reading /")
     assert evaluate_write("/w/x", some).message.startswith(f"denied by Read(x) {place}:1: writing")
     assert evaluate_write("/w/y", some).message == (
-        f"asked by Edit(y) {place}:2: writing /w/y. A person is asked whether it may be done."
+        f"asked by Edit(y) {place}:2: writing /w/y. This needs the user's approval."
     )
     assert evaluate_fetch("https://a.b/c", some).message.startswith(
         f"denied by WebFetch(domain:a.b) {place}:3: `https://a.b/c`. If"
@@ -123,8 +126,8 @@ def test_files_pages_and_tools_have_their_words() -> None:
         f"denied by mcp__s__t {place}:4: `mcp__s__t`. If"
     )
     assert evaluate_read("/w/large", some, size_bytes=1 << 20).message == (
-        "This file has 1,048,576 bytes. Analyse it with the tool; only what your program prints "
-        'comes back.\nCall: ctx_execute_file(path="/w/large")'
+        "This file has 1,048,576 bytes. Analyse it with the tool: only the output of your program "
+        'is returned.\nCall: ctx_execute_file(path="/w/large")'
     )
 
 
@@ -162,10 +165,10 @@ def test_a_call_can_be_pasted_as_it_is() -> None:
 def test_a_call_that_is_too_long_to_paste_says_what_goes_in() -> None:
     redirect = messages.to_sandbox({"language": "shell", "code": "cat x; " * 200}, "/w/.env")
     assert messages.call_text(redirect) == (
-        'ctx_execute(language="shell", code=<all of it, as it was>)'
+        'ctx_execute(language="shell", code=<the whole value, unchanged>)'
     )
     assert redirect.advice == (
-        "In the sandbox /w/.env is covered, and the rest is there. To change files, leave it out."
+        "The sandbox hides /w/.env and shows the rest. To change files, omit it."
     )
 
 

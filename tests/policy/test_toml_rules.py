@@ -67,10 +67,14 @@ def test_a_redirect_names_the_tool_with_its_arguments_filled_in(tmp_path: Path) 
         ('\n[[rule]]\ndecision = "forbid"\ncommands = ["x"]\n', 2, "decision = 'forbid'"),
         ('[[rule]]\ndecision = "deny"\n', 1, "without a pattern"),
         ('[[rule]]\ndecision = "deny"\ncomands = ["x"]\n', 1, "unknown key 'comands'"),
-        ('[[rule]]\ndecision = "deny"\ncommands = [1]\n', 1, "not a list of texts"),
-        ('[[rule]]\ndecision = "redirect"\ncommands = ["x"]\n', 1, "go together"),
+        ('[[rule]]\ndecision = "deny"\ncommands = [1]\n', 1, "not a list of strings"),
+        ('[[rule]]\ndecision = "redirect"\ncommands = ["x"]\n', 1, "must be used together"),
         ('default = "deny"\n', 1, "default = 'deny'"),
-        ('[[rule]]\ndecision = "deny"\ncommands = ["x"]\nreason = 1\n', 1, "reason is not a text"),
+        (
+            '[[rule]]\ndecision = "deny"\ncommands = ["x"]\nreason = 1\n',
+            1,
+            "reason is not a string",
+        ),
         (
             '[[rule]]\ndecision = "deny"\ncommands = ["a *"]\n'
             '\n[[rule]]\ndecision = "deny"\ncommands = ["x *"]\nmatch = ["y"]\n',

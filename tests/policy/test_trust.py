@@ -39,7 +39,7 @@ def home(tmp_path: Path) -> Path:
 def test_trust_goes_as_far_as_it_was_given(
     home: Path, project: str, folders: list[str], expected: bool
 ) -> None:
-    assert load.lies_in_trusted(str(home / project), folders, str(home)) is expected
+    assert load.is_in_trusted(str(home / project), folders, str(home)) is expected
 
 
 @pytest.mark.parametrize("target", [".", "..", "../..", "../mine"])
@@ -49,15 +49,15 @@ def test_a_project_can_not_lead_a_trusted_name_to_itself(home: Path, target: str
     part.rmdir()
     part.symlink_to(target)
     project = str(home / "src/mine")
-    assert not load.lies_in_trusted(project, ["~/src/mine/sub"], str(home))
-    assert load.lies_in_trusted(project, ["~/src/mine"], str(home))  # the control
+    assert not load.is_in_trusted(project, ["~/src/mine/sub"], str(home))
+    assert load.is_in_trusted(project, ["~/src/mine"], str(home))  # the control
 
 
 def test_a_link_in_a_trusted_folder_makes_nothing_trusted(home: Path) -> None:
     (home / "src/alias").symlink_to(home / "elsewhere")
     real = str((home / "src/alias").resolve())
-    assert not load.lies_in_trusted(real, ["~/src"], str(home))
-    assert load.lies_in_trusted(real, ["~/src/alias"], str(home))  # a person named it so
+    assert not load.is_in_trusted(real, ["~/src"], str(home))
+    assert load.is_in_trusted(real, ["~/src/alias"], str(home))  # a person named it so
 
 
 def test_the_projects_around_one_are_found_below_the_home_folder(home: Path) -> None:

@@ -64,17 +64,17 @@ def lead_elsewhere(root: Path) -> None:
     (root / ".git").symlink_to(other / ".git")
 
 
-NOT_FOUND = "no history: git finds no repository by the .git that is here"
+NOT_FOUND = "no history: git finds no repository at .git"
 BROKEN: dict[str, tuple[Callable[[Path], object], str, int]] = {
     "sound": (lambda _: None, "", 1),
     "no git": (
         lambda root: shutil.rmtree(root / ".git"),
-        "no history: there is no repository",
+        "no history: no git repository found",
         0,
     ),
     "no commit": (
         lambda root: (shutil.rmtree(root / ".git"), run_git(root, "init", "-q")),
-        "no history: there is no commit yet",
+        "no history: no commits yet",
         0,
     ),
     "a file that says nothing": (lambda root: replace_git(root, ""), "invalid gitfile format", 0),
@@ -83,7 +83,11 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str, int]] = {
     "an empty folder": (lambda root: empty_folder(root / ".git"), NOT_FOUND, 0),
     "another's repository": (lead_elsewhere, "", 1),
     "HEAD is garbage": (lambda root: (root / ".git/HEAD").write_text("?\n"), NOT_FOUND, 0),
-    "no objects": (lambda root: empty_folder(root / ".git/objects"), "git fsck tells", 0),
+    "no objects": (
+        lambda root: empty_folder(root / ".git/objects"),
+        "to list missing objects: git fsck",
+        0,
+    ),
     "a tree is missing": (remove_tree, "unable to read tree", 0),
     "settings that are none": (
         lambda root: (root / ".git/config").write_text("[core\n"),
@@ -130,7 +134,7 @@ def test_a_shallow_clone_says_so_and_its_last_commit_made_nothing(store, root, t
         commit_all(root, f"Add {name}")
     run_git(tmp_path, "clone", "-q", "--depth", "2", f"file://{root}", "clone")
     report = scan_folder(store, tmp_path / "clone")
-    assert report.notes == ("the history is shallow: older commits are not here",)
+    assert report.notes == ("the history is shallow: older commits are missing",)
     rows = store.db.execute("SELECT path, words FROM commit_file JOIN git_commit USING (sha)")
     assert [(path, words.strip()) for path, words in rows] == [("c.py", "Add c")]
     assert scan_folder(store, tmp_path / "clone").notes == report.notes
@@ -360,7 +364,7 @@ def test_folders_without_a_file_that_is_meant_are_left_in_time_too(root):
 def test_no_more_than_five_maps_are_listed(store, root):
     write_files(root, {f"f{n:02}.py": "x = 1\n" for n in range(20)})
     report = scan_folder(store, root, files=3)
-    assert report.notes[-1] == "more than 12 files are over map.files, the most that a map has"
+    assert report.notes[-1] == "more than 12 files exceed the limit map.files"
     assert list(read_files(store.db)) == ["f00.py", "f01.py", "f02.py"]
 
 

@@ -92,7 +92,7 @@ def test_a_folder_that_is_only_read_is_said_so(root, tmp_path):
     write_files(root, APP)
     first, said = scan_on_disk(tmp_path / "disk", root, "8m", "ro")
     assert first == str(len(APP))
-    assert "Make its folder one that can be written" in said
+    assert "Make its folder writable" in said
 
 
 def test_a_map_that_another_process_holds_is_waited_for_and_said_so(root, tmp_path, monkeypatch):
@@ -104,11 +104,11 @@ def test_a_map_that_another_process_holds_is_waited_for_and_said_so(root, tmp_pa
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(MapError, match="locked") as raised:
         scan_folder(store, root)
-    assert "try again later" in raised.value.remedy
+    assert "Try again later" in raised.value.remedy
     other.execute("ROLLBACK")
     other.close()
     monkeypatch.setattr(stores, "LOCK_S", 0.1)
-    with store.hold(), pytest.raises(MapError, match="another process has scanned"):
+    with store.hold(), pytest.raises(MapError, match="another process has been scanning"):
         scan_folder(store, root)
     assert scan_folder(store, root).files == len(APP)
     store.close()
@@ -184,7 +184,7 @@ def test_a_map_that_is_made_again_says_so(root, tmp_path):
         write_files(root, {"app.py": f"import sys\nname = {name!r}\n"})
         store = MapStore(path)
         told = "\n".join(scan_folder(store, root).notes)
-        assert ("the map was made again" in told) == bool(name)
+        assert ("the map was rebuilt" in told) == bool(name)
         store.close()
 
 
@@ -268,7 +268,7 @@ def import_commits(root: Path, commits: Commits) -> None:
 def test_of_commits_that_say_too_much_the_latest_are_read(store, root, monkeypatch):
     monkeypatch.setattr("repomap.git.OUTPUT_BYTES_MAX", 100_000)
     import_commits(root, ((b"word%d " % n * 1000, ["a.py"]) for n in range(300)))
-    note = "of the history the last 3 commits are read: more is too much at once"
+    note = "only the last 3 commits were read: the history is too large"
     found = history.read_history(root, limit=300)
     assert (len(found.commits), found.fewer) == (3, note)
     monkeypatch.setattr(history, "read_history", partial(history.read_history, limit=300))

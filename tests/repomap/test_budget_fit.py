@@ -182,10 +182,10 @@ def test_a_long_task_is_cut_to_its_share(store, large):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"budget": 299}, "the budget is 299 tokens"),
-        ({"budget": 0}, "the budget is 0 tokens"),
-        ({"budget": -1}, "the budget is -1 tokens"),
-        ({"budget": 2_000_001}, "the budget is 2000001 tokens"),
+        ({"budget": 299}, "invalid budget of 299 tokens"),
+        ({"budget": 0}, "invalid budget of 0 tokens"),
+        ({"budget": -1}, "invalid budget of -1 tokens"),
+        ({"budget": 2_000_001}, "invalid budget of 2000001 tokens"),
         ({"paths": ("a[",)}, "a["),
     ],
 )

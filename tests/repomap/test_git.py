@@ -148,8 +148,8 @@ def test_a_git_that_goes_wrong_is_told(root, stand_in, script, error, said):
 
 def test_without_git_a_map_has_no_history(root, tmp_path, monkeypatch):
     monkeypatch.setattr(git_room, "GIT_PATH", str(tmp_path))
-    assert read_history(root).note == "no history: there is no git here"
-    with pytest.raises(MapError, match="no git here"):
+    assert read_history(root).note == "no history: git was not found"
+    with pytest.raises(MapError, match="git was not found"):
         list_changed(root, "HEAD")
 
 

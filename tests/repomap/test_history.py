@@ -65,9 +65,9 @@ def test_a_history_that_is_not_whole_says_why(root, tmp_path, kind):
         folder = tmp_path / "shallow"
         run_git(root, "clone", "-q", "--depth=1", f"file://{root}", str(folder))
     said = {
-        "none": "no history: there is no repository",
-        "empty": "no history: there is no commit yet",
-        "shallow": "the history is shallow: older commits are not here",
+        "none": "no history: no git repository found",
+        "empty": "no history: no commits yet",
+        "shallow": "the history is shallow: older commits are missing",
     }
     assert read_history(folder).note == said[kind]
 
@@ -76,7 +76,7 @@ def test_a_history_that_is_not_whole_says_why(root, tmp_path, kind):
 def test_an_unknown_revision_is_refused_clearly(root, revision):
     write_files(root, {"a": "1"})
     commit_all(root, "First")
-    with pytest.raises(MapInputError, match="names no commit here"):
+    with pytest.raises(MapInputError, match="no commit"):
         resolve_revision(root, revision)
     assert sorted(path.name for path in root.iterdir()) == [".git", "a"]
 

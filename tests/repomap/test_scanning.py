@@ -93,7 +93,7 @@ def test_more_files_than_allowed_are_counted(store, root):
     write_files(root, {f"f{n}.py": "x = 1\n" for n in range(5)})
     report = scan_folder(store, root, files=3)
     assert report.files == 3
-    assert "2 files are over map.files" in report.notes[-1]
+    assert "2 files exceed the limit map.files" in report.notes[-1]
 
 
 def test_a_map_brought_up_to_date_is_the_map_made_anew(store, root, tmp_path):
@@ -172,7 +172,7 @@ def test_a_parser_that_cannot_read_a_file_costs_it_its_structure(store, root):
 
 def test_a_folder_without_a_repository_has_no_history_and_says_so(store, root):
     write_files(root, APP)
-    assert scan_folder(store, root).notes == ("no history: there is no repository",)
+    assert scan_folder(store, root).notes == ("no history: no git repository found",)
 
 
 def test_paths_of_history_are_relative_to_a_folder_within(store, root):

@@ -110,8 +110,8 @@ def test_a_worker_that_dies_costs_one_file(changed_workers):
     ("change", "why"),
     [
         ("wire.do_order = lambda *_: os._exit(3)", "its parser ended: its process died (exit 3)"),
-        ("wire.do_order = lambda *_: b'no json'", "its parser's answer makes no sense"),
-        ("wire.do_order = lambda *_: b'[' * 100000", "its parser's answer makes no sense"),
+        ("wire.do_order = lambda *_: b'no json'", "its parser's answer is invalid"),
+        ("wire.do_order = lambda *_: b'[' * 100000", "its parser's answer is invalid"),
         ("wire.do_order = lambda *_: b'x' * 2000", "its parser ended"),
         ("serving.BASE_S = 0.3\ndef answer(*_):\n    while True: pass\nwire.do_order = answer",
          "its parser ended: it did not end and was killed"),

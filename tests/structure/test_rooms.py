@@ -175,7 +175,7 @@ def test_the_spawner_imports_only_itself_and_the_standard_library(modules):
 FLOORS = (
     *("errors", "model", "instance", "caller", "network", "profile", "spawner", "project"),
     *("request", "engine", "cells", "containers", "pool", "run", "toolchains", "compile"),
-    *("packages", "sessions", "settings", "back_ends", "terms", "service", "opening"),
+    *("packages", "sessions", "settings", "back_ends", "terms", "service", "local_engine"),
 )
 
 

@@ -84,7 +84,7 @@ ADDITIONS = {
                 '  "ps stop":',
                 '  "ps imp": {"module": "imp", "summary": "nothing"},\n',
             ),
-            "docs/cli.md": ("| `ps stop` |", "| `ps imp` | `{id, label}` |\n"),
+            "docs/json.md": ("| `ps stop` |", "| `ps imp` | `{id, label}` |\n"),
         },
         "from ctxmode.commands.table import VERBS; assert VERBS['ps imp'].load().run_verb",
         "tests/structure/test_documents.py",

@@ -22,8 +22,8 @@ EVENTS: Mapping[str, Purpose] = {
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
-    """`agent_id` and `agent_type` are there in events of subagents alone."""
-    from ctxmode.hosts.hooks.tool_names import tool_call  # noqa: PLC0415 - for calls alone
+    """Read the call. Only events of subagents have `agent_id` or `agent_type`."""
+    from ctxmode.hosts.hooks.tool_names import tool_call  # noqa: PLC0415 - only for calls
 
     is_subagent = bool(event.get("agent_id") or event.get("agent_type"))
     return tool_call(

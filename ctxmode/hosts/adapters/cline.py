@@ -1,9 +1,9 @@
 """Cline: a hook is a program named as its event, in a folder of hooks.
 
 Source: the repository cline/cline, .clinerules/hooks/README.md and sdk/packages/core/src/hooks
-(command line 3.0, extension 4.1). Both ask with the arguments as texts; the command line sends them
-as they are, too. A refusal ends the whole run. The command line (seen with 3.0.65) also takes other
-arguments, so what is refused there becomes a call that does nothing, with the reason beside it.
+(command line 3.0, extension 4.1). Both send the arguments as texts; the command line also sends
+them unchanged. A refusal ends the whole run. The command line (seen with 3.0.65) also accepts
+replaced arguments, so a refused call becomes a call that does nothing, with the reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
-# What runs in the place of a refused call: a command that tells why, a file that cannot be.
+# Arguments that replace those of a refused call: a command that prints why, or an impossible file.
 _NO_FILE = "/dev/null/refused"
 _INSTEAD: Mapping[str, Mapping[str, Any]] = {
     "run_commands": {"commands": []},
@@ -33,11 +33,12 @@ EVENTS: Mapping[str, Purpose] = {
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
-    """A server's tool is `SERVER__TOOL` in the command line, and arguments in the extension."""
-    asked = event.get("preToolUse") or {}
+    """Read the call. A server's tool is `SERVER__TOOL` in the command line, and is named by
+    arguments in the extension."""
+    tool_use = event.get("preToolUse") or {}
     sent = event.get("tool_call") or {}
-    name = sent.get("name") or asked["toolName"]
-    given = sent.get("input") or _parse_texts(asked.get("parameters"))
+    name = sent.get("name") or tool_use["toolName"]
+    given = sent.get("input") or _parse_texts(tool_use.get("parameters"))
     roots = event.get("workspaceRoots")
     cwd = roots[0] if isinstance(roots, list) and roots else ""
     if name == "use_mcp_tool" and isinstance(given, Mapping):
@@ -48,7 +49,7 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
 
 
 def _parse_texts(parameters: object) -> dict[str, Any]:
-    """Arguments that are no texts are sent as the JSON of what they are."""
+    """Parse arguments; those that are not texts are sent as JSON."""
     given = parameters if isinstance(parameters, Mapping) else {}
     return {key: _parse_text(value) for key, value in given.items()}
 
@@ -58,7 +59,7 @@ def _parse_text(value: object) -> object:
         return None if value == "null" else value
     try:
         return read_json(value)
-    except ValueError:  # a command of the shell may begin so
+    except ValueError:  # a shell command may begin with a bracket
         return value
 
 
@@ -66,15 +67,15 @@ def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
     del event_name
     said = refuse(ruling)
     if said.kind == "deny" and said.instead:
-        instead = {"commands": [_tell(said.text)]} if "commands" in said.instead else said.instead
+        instead = {"commands": [_print(said.text)]} if "commands" in said.instead else said.instead
         return {"cancel": False, "overrideInput": instead, "errorMessage": said.text}
     if said.kind == "deny":
         return {"cancel": True, "errorMessage": said.text}
     return {"cancel": False, "contextModification": said.text} if said.kind == "advise" else None
 
 
-def _tell(reason: str) -> str:
-    """A command that prints a text, and nothing of it is a command."""
+def _print(reason: str) -> str:
+    """Build a command that prints a text; no part of the text is executed."""
     import shlex  # noqa: PLC0415 - only a refusal needs it
 
     return f"printf '%s\\n' {shlex.quote(reason)}; false"

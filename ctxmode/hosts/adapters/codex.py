@@ -1,7 +1,7 @@
-"""Codex: `hooks.json`, in the form of Claude Code's but without `ask`, which becomes a refusal.
+"""Codex: `hooks.json`, in Claude Code's form but without `ask`, which becomes a refusal.
 
-Source: developers.openai.com/codex/hooks. Codex 0.169 was seen to tell hooks of a command that
-begins a shell, but not of what it types into that afterwards.
+Source: developers.openai.com/codex/hooks. Codex 0.169 reports a command that starts a shell to
+hooks, but not the text that it types into that shell later.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Crush: hooks of `crush.json`, asked in the form of Claude Code's, answered in one of its own.
+"""Crush: hooks of `crush.json`, with events in Claude Code's form and answers in its own form.
 
-Source: the repository charmbracelet/crush, docs/hooks/README.md of August 2026. No decision leaves
-its own questions as they are. Subagents' calls reach no hook. Of its events only this one is in
-every version that has hooks; an unknown one is an error of its configuration.
+Source: the repository charmbracelet/crush, docs/hooks/README.md of August 2026. Without a decision,
+it prompts the user as usual. Subagents' calls reach no hook. Only this event exists in every
+version with hooks; an unknown event is a configuration error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge"}
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
-    """A server's tool is `mcp_SERVER_TOOL`."""
+    """Read the call. A server's tool is `mcp_SERVER_TOOL`."""
     name, given, cwd = event["tool_name"], event.get("tool_input"), event.get("cwd")
     if name.startswith("mcp_"):
         return server_tool(name.removeprefix("mcp_"), "_", given, cwd)

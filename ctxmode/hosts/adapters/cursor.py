@@ -1,12 +1,12 @@
 """Cursor: `hooks.json`. Source: cursor.com/docs/hooks.
 
-Its older events name the tool in the event itself; a command or path stands at the top.
+Its older events name the tool by the event itself; the command or path is a top-level field.
 
-What happened is told by `postToolUse` and `postToolUseFailure`, with arguments and results of every
-tool; `afterFileEdit` and `afterShellExecution` tell part of it again, and are not asked for. Of an
-unknown name in the file Cursor takes none of its hooks; so only documented ones are registered. A
-text is taken with `sessionStart` and `postToolUse` by the documents, and with `beforeSubmitPrompt`
-by the list of such events in the command line's program.
+`postToolUse` and `postToolUseFailure` report arguments and results of every tool. `afterFileEdit`
+and `afterShellExecution` repeat part of this and are not registered. If the file has an unknown
+event, Cursor ignores all its hooks; so only documented events are registered. A text is accepted by
+`sessionStart` and `postToolUse` (documented), and by `beforeSubmitPrompt` (according to the list of
+such events in the command line's program).
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     if name == "beforeMCPExecution":
         return tool_call(f"mcp:{event['tool_name']}", {}, cwd)
     given = event.get("tool_input")
-    # Some versions send the arguments as the text of JSON.
+    # Some versions send the arguments as JSON text.
     return tool_call(event["tool_name"], read_json(given) if isinstance(given, str) else given, cwd)
 
 
 def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
-    """A permission event is answered with JSON in any case: no answer counts as a broken one."""
+    """Answer always with JSON: Cursor treats a missing answer to a permission event as an error."""
     if ruling.kind in ("deny", "ask"):
         texts = {"user_message": ruling.text, "agent_message": ruling.text}
         kind = "deny" if event_name == "beforeReadFile" else ruling.kind

@@ -15,7 +15,7 @@ FOLDER_VARIABLES = ("GEMINI_CWD", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 EVENTS: Mapping[str, Purpose] = {
     "BeforeTool": "judge",
     "SessionStart": "open",
-    # PreCompress rings before every request of the model, and nothing after a compaction: 0.61.0.
+    # In 0.61.0, PreCompress comes before every model request; no event follows a compaction.
     "BeforeAgent": "prompt",
     "SessionEnd": "end",
     "AfterAgent": "answered",
@@ -23,7 +23,7 @@ EVENTS: Mapping[str, Purpose] = {
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
-    """A server's tool is `mcp_SERVER_TOOL`, and what it is made of stands beside it."""
+    """Read the call. A server's tool is `mcp_SERVER_TOOL`; `mcp_context` has both names."""
     name, of = event["tool_name"], event.get("mcp_context")
     if isinstance(of, Mapping):
         name = f"mcp__{of.get('server_name')}__{of.get('tool_name')}"
@@ -31,7 +31,7 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
 
 
 def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
-    """Before a tool there is no way to give advice without deciding, so it is left unsaid."""
+    """Return a decision, but no advice: before a tool, Gemini CLI takes none."""
     del event_name
     if ruling.kind in ("deny", "ask"):
         return {"decision": "deny", "reason": refuse(ruling).text}

@@ -1,8 +1,8 @@
-"""Kiro: hooks in files of `.kiro/hooks`, which all agents of a workspace share.
+"""Kiro: hooks in files of `.kiro/hooks`, shared by all agents of a workspace.
 
 Source: kiro.dev/docs/cli/v3/hooks. Exit code 2 refuses, with stderr for the agent. A server's tool
-is `@SERVER/TOOL`; a file is one of several operations of a call. The end of a turn tells no answer
-in command line 3.0, and `assistant_response` in others.
+is `@SERVER/TOOL`; a call may have several operations, one per file. The event at the end of a turn
+has no answer in command line 3.0, and `assistant_response` in other versions.
 """
 
 from __future__ import annotations

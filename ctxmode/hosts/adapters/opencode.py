@@ -1,6 +1,6 @@
-"""OpenCode: a plugin in TypeScript (`opencode_plugin.ts`) asks with an event of our own form.
+"""OpenCode: a TypeScript plugin (`opencode_plugin.ts`) sends events in our own form.
 
-The plugin throws where this says deny. Source: opencode.ai/docs/plugins.
+The plugin throws an error if the answer is deny. Source: opencode.ai/docs/plugins.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EVENTS: Mapping[str, Purpose] = {
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
-    """A server's tool is `SERVER_TOOL`."""
+    """Read the call. A server's tool is `SERVER_TOOL`."""
     name, given, cwd = event["tool"], event.get("args"), event.get("cwd")
     return tool_call(name, given, cwd) if is_known(name) else server_tool(name, "_", given, cwd)
 

@@ -1,4 +1,4 @@
-"""Hosts whose hooks have the form of another's, a row each: that host, and what differs."""
+"""Hosts whose hooks resemble another host's: each row has that host and the differences."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _USUAL: Mapping[str, Purpose] = {
 
 
 def _answer_without_advice(ruling: Ruling, event_name: str) -> Answer:
-    from ctxmode.hosts.adapters import claude_code  # noqa: PLC0415 - it is loaded by then
+    from ctxmode.hosts.adapters import claude_code  # noqa: PLC0415 - already loaded
 
     return None if ruling.kind == "advise" else claude_code.answer_ruling(ruling, event_name)
 
 
 ROWS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     # CodeBuddy Code. Source: codebuddy.ai/docs/cli/hooks (1.16 and later), which calls its hooks
-    # compatible in full.
+    # fully compatible.
     "codebuddy": (
         "claude_code",
         {"FOLDER_VARIABLES": ("CODEBUDDY_PROJECT_DIR", "CLAUDE_PROJECT_DIR"), "EVENTS": _USUAL},
     ),
     # Factory's Droid. Source: docs.factory.ai/reference/hooks-reference. Its events are in camel
-    # case, but for the tool and its arguments; its shell is `Execute`. Advice is left unsaid: none
+    # case, except the tool and its arguments; its shell is `Execute`. No advice is sent, since none
     # is documented for this event.
     "droid": (
         "claude_code",
@@ -44,7 +44,7 @@ ROWS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         },
     ),
     # Qoder CLI. Source: docs.qoder.com/cli/hooks-reference. Exit code 2 refuses, with stderr for
-    # the agent; what is printed when a session starts is put into its context.
+    # the agent; the output at the start of a session is added to its context.
     "qoder": (
         "claude_code",
         {
@@ -55,9 +55,8 @@ ROWS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         },
     ),
     # Qwen Code. Source: the package @qwen-code/qwen-code 0.24.4, its docs/features/hooks.md. It
-    # asks the person in its terminal; where nobody can be asked, it takes `ask` for a refusal.
-    # UserPromptSubmit rings before every request of the model, with an empty prompt after the
-    # first.
+    # prompts the user in its terminal; without a terminal, `ask` is a refusal. UserPromptSubmit
+    # comes before every model request, with an empty prompt after the first.
     "qwen-code": (
         "claude_code",
         {"FOLDER_VARIABLES": ("QWEN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")},

@@ -1,10 +1,10 @@
-"""VS Code Copilot and Copilot CLI: hooks in `.github/hooks/*.json`, which both of them read.
+"""VS Code Copilot and Copilot CLI: hooks in `.github/hooks/*.json`, which both read.
 
 Sources: code.visualstudio.com/docs/copilot/customization/hooks;
 docs.github.com/en/copilot/reference/copilot-cli-reference/cli-hooks-reference.
 
-Their tools have other names, and the arguments of some are in camel case. For events in Pascal case
-the command line sends what the editor sends, but looks for the decision at the top of the answer.
+Their tools have other names, and some arguments are in camel case. For events in Pascal case the
+command line sends the same as the editor, but reads the decision from the answer's top level.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLDER_VARIABLES: tuple[str, ...] = ()
 EVENTS: Mapping[str, Purpose] = {
     "PreToolUse": "judge",
     "SessionStart": "open",
-    # The command line rings nothing after a compaction, and takes a text with the next prompt.
+    # The command line has no event after a compaction; it accepts a text with the next prompt.
     "UserPromptSubmit": "prompt",
     "PreCompact": "compact",
     "SessionEnd": "end",
@@ -32,14 +32,15 @@ EVENTS: Mapping[str, Purpose] = {
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
-    """A server's tool is `SERVER-TOOL` for the command line; in the editor its name has `mcp`."""
+    """Read the call. A server's tool is `SERVER-TOOL` in the command line; in the editor its name
+    contains `mcp`."""
     name, given, cwd = event["tool_name"], event.get("tool_input"), event.get("cwd")
     found = claude_code.call(event)
     return found or (None if is_known(name) else server_tool(name, "-", given, cwd))
 
 
 def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
-    """In the editor's form, a decision in the command line's, too."""
+    """Return the answer in the editor's form; decisions also in the command line's form."""
     said = claude_code.answer_ruling(ruling, event_name)
     if not isinstance(said, Mapping) or ruling.kind == "advise":
         return said
@@ -51,5 +52,5 @@ def answer_ruling(ruling: Ruling, event_name: str) -> Answer:
 
 
 def add_context(text: str, event_name: str) -> Mapping[str, Any]:
-    """In both forms, too: the command line takes the text at the top."""
+    """Return the text in both forms: the command line reads it from the top level."""
     return {**claude_code.add_context(text, event_name), "additionalContext": text}

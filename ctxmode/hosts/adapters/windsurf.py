@@ -1,7 +1,7 @@
 """Windsurf: Cascade's hooks of `hooks.json`, one event for each kind of tool.
 
 Source: docs.windsurf.com/windsurf/cascade/hooks. Exit code 2 refuses, with stderr for the agent.
-Hooks are run in the folder of the workspace, which events do not name.
+Hooks run in the workspace's folder, which events do not contain.
 """
 
 from __future__ import annotations

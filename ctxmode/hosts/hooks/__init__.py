@@ -1,6 +1,5 @@
-"""Hooks of agents' hosts: one adapter a host turns its event into a question, and a ruling into
-its answer.
+"""Hooks of agents' hosts: an adapter per host converts its events, and rulings into its answers.
 
-A hook runs at every tool call of a host, so nothing here imports trio, mcp or anything else that
-takes time. Policy is loaded only for calls that rules could speak of.
+A hook runs at every tool call of a host, so this package imports neither trio nor mcp nor other
+slow modules. The policy is loaded only for calls to which rules can apply.
 """

@@ -1,7 +1,7 @@
-"""Capture: what a host's hooks report goes into the record of sessions, after its answer.
+"""Capture: reports of a host's hooks go into the record of sessions.
 
-First the answer is given. Then a child without the host's streams redacts and stores, which takes
-longer than the hook may; it outlives the hook, and a timer ends it. Whatever fails is logged.
+After the answer, a child without the host's streams redacts and stores, which takes longer than the
+hook may. It outlives the hook, and a timer ends it. Failures are logged.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ctxmode.hosts.hooks.hook_event import log
 from memory.sessions import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.importers import cursor, untrusted_json
 
-# Fields by cursor.com/docs/hooks. A call is known by its `tool_use_id`, a prompt by its
-# `generation_id`, so that hooks that are registered twice count once.
+# Fields according to cursor.com/docs/hooks. `tool_use_id` identifies a call and `generation_id` a
+# prompt, so that hooks that are registered twice count once.
 
 _DENIED = ("permission_denied", "denied", "rejected")
 
@@ -31,7 +31,7 @@ _DENIED = ("permission_denied", "denied", "rejected")
 def list_records(
     event: Mapping[str, Any], event_name: str, session: str, folder: str, now: float
 ) -> list[Record]:
-    """List what an event tells: the session, and what happened in it."""
+    """List the records of an event: the session, and what happened in it."""
     begin = SessionRecord(
         session,
         agent_version=untrusted_json.first_text(event, "cursor_version"),
@@ -87,7 +87,7 @@ def _failure(event: Mapping[str, Any], now: float) -> Iterator[Record]:
 
 
 def _read_output(output: object) -> tuple[str, int | None]:
-    """Read the text and the exit code of a result: JSON as a text, of a shell with both."""
+    """Read the text and the exit code of a result: JSON text, for a shell with both."""
     given = untrusted_json.params(output)
     if not isinstance(given, Mapping):
         return untrusted_json.text(output), None
@@ -123,15 +123,15 @@ _READERS = {
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ctxmode.hosts.hooks.hook_event import Bell
+    from ctxmode.hosts.hooks.hook_event import Event
     from memory.sessions import SessionStore
 
 CHILD_S = 20.0
-"""How long a child may take, with the time in which it waits for those before it."""
+"""Time limit of a child, including its wait for earlier children."""
 
 RECORDED = ("prompt", "act", "compact", "turn", "end")
-"""Events with something to record. A beginning is registered without the record of sessions, too:
-it leaves nothing."""
+"""Purposes of events that are recorded. `open` is registered even if sessions are not recorded, so
+it records nothing."""
 
 QUEUE_FILE = "hooks.queue"
 IMPORT_S = 5.0
@@ -139,69 +139,69 @@ STORE_WAIT_S = 5.0
 DESCRIPTORS_MAX = 256
 
 
-def capture(bell: Bell, event_name: str) -> None:
-    """Record what an event tells in a child, and do not wait for it."""
-    if not bell.session or bell.purpose not in RECORDED:
+def capture(hook: Event, event_name: str) -> None:
+    """Record an event in a child process, without waiting for it."""
+    if not hook.session or hook.purpose not in RECORDED:
         return
     now = time.time()
     with suppress(OSError):  # no more processes
         sys.stdout.flush()
         sys.stderr.flush()
-        os.makedirs(bell.data_dir, mode=0o700, exist_ok=True)
-        # Before the host has its answer: the next event's child may be quicker than this one's.
-        place = take_place(os.path.join(bell.data_dir, QUEUE_FILE))
+        os.makedirs(hook.data_dir, mode=0o700, exist_ok=True)
+        # Taken before the host gets its answer: the next event's child may be faster than this one.
+        place = take_place(os.path.join(hook.data_dir, QUEUE_FILE))
         if os.fork() == 0:
             try:
                 _leave_host(place[0])
                 wait_turn(*place)
-                record(bell, event_name, now)
+                record(hook, event_name, now)
             finally:
                 os._exit(0)
 
 
 def _leave_host(kept: int) -> None:
-    """Give up the host's streams and its process group, and set the time by which this ends."""
+    """Leave the host's streams and process group, and set this process's time limit."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)
     os.closerange(3, kept)
     os.closerange(kept + 1, DESCRIPTORS_MAX)
     os.setsid()
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # nothing catches it
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process
     signal.setitimer(signal.ITIMER_REAL, CHILD_S)
 
 
-def record(bell: Bell, event_name: str, now: float) -> None:
-    """Record what an event tells, if the project's sessions are recorded; failures are logged."""
+def record(hook: Event, event_name: str, now: float) -> None:
+    """Record an event, if the project's sessions are recorded; log failures."""
     try:
-        _record(bell, event_name, now)
+        _record(hook, event_name, now)
     except Exception as error:
-        log(bell, f"{type(error).__name__}: {error}")
+        log(hook, f"{type(error).__name__}: {error}")
 
 
-def _record(bell: Bell, event_name: str, now: float) -> None:
+def _record(hook: Event, event_name: str, now: float) -> None:
     from ctxmode.config.transcripts import load_recording  # noqa: PLC0415
     from ctxmode.operations.session_sources import find_source  # noqa: PLC0415
     from ctxmode.operations.session_store import open_session_store  # noqa: PLC0415
 
-    agent = AGENTS[bell.host]
-    recording = load_recording(bell.project, session_hooks.config_home(bell), bell.environ)
-    importer = find_source(agent, recording, bell.home) if recording.events else None
+    agent = AGENTS[hook.host]
+    recording = load_recording(hook.project, session_hooks.config_home(hook), hook.environ)
+    importer = find_source(agent, recording, hook.home) if recording.events else None
     if importer is None:
         return
-    records = list_records(bell.event, event_name, bell.session, bell.project, now)
-    found = session_hooks.find_transcript(bell, importer, recording.choice(agent))
+    records = list_records(hook.event, event_name, hook.session, hook.project, now)
+    found = session_hooks.find_transcript(hook, importer, recording.choice(agent))
     with open_session_store(
-        session_hooks.sessions_path(bell),
-        bell.project,
-        bell.home,
+        session_hooks.sessions_path(hook),
+        hook.project,
+        hook.home,
         keep_messages=recording.messages,
         wait_s=STORE_WAIT_S,
     ) as store:
-        is_due = bell.purpose in ("turn", "end")
-        if found and bell.purpose == "prompt" and not _is_changed(found.path, now):
-            # What the transcript has is of before the hooks were registered.
-            is_due = not _is_known(store, f"{agent}:{bell.session}")
+        is_due = hook.purpose in ("turn", "end")
+        if found and hook.purpose == "prompt" and not _is_changed(found.path, now):
+            # The transcript's content is older than the registration of the hooks.
+            is_due = not _is_known(store, f"{agent}:{hook.session}")
         if found and is_due:
             deadline = time.monotonic() + IMPORT_S
             store.import_transcript(importer, found, deadline=deadline)
@@ -210,7 +210,7 @@ def _record(bell: Bell, event_name: str, now: float) -> None:
 
 
 def _is_changed(path: str, since: float) -> bool:
-    """Tell whether a file was written since then, as the host does not wait for this child."""
+    """Return whether a file was written since then; the host does not wait for this child."""
     try:
         return os.path.getmtime(path) > since
     except OSError:

@@ -1,7 +1,7 @@
-"""Events for the capture of turns alone, in a project that captures none: nothing is to be done.
+"""Quick check for events that only serve the capture of turns, in projects that capture none.
 
-Most projects have no `.contexo/`, and yet hosts start a hook or two for each turn. So this is asked
-before anything else is loaded, and reads no JSON: where it cannot tell, `run` does.
+Most projects have no `.contexo/`, but hosts start one or two hooks for each turn. So this check
+runs before other modules are loaded and parses no JSON; `run` handles unclear events.
 """
 
 from __future__ import annotations
@@ -27,20 +27,19 @@ EVENTS = {
     "vscode-copilot": ("stop",),
     "windsurf": ("pre_user_prompt", "post_cascade_response"),
 }
-"""The events of each host, in lower case, that its adapter has for the capture of turns alone, and
-answers by saying nothing."""
+"""Events of each host, in lower case, that only serve the capture of turns and get no answer."""
 
 FOLDER_ENDINGS = ("_PROJECT_DIR", "_CWD")
-"""How all variables end by which hosts tell their hooks a folder."""
+"""Endings of all variables in which hosts pass a folder to their hooks."""
 
 KEYS = (b'"cwd"', b'"workspaceRoots"')
-"""Fields that tell a folder, or a list of them of which the first counts."""
+"""Fields with a folder, or with a list of folders of which the first counts."""
 
 BLANKS = b" \t\r\n"
 
 
 def has_nothing_to_do(arguments: list[str]) -> bool:
-    """Tell whether an event asks for nothing. Its text is read; who asks next can read it again."""
+    """Return whether an event needs no action. The text of stdin stays readable."""
     if len(arguments) != 2 or arguments[1].lower() not in EVENTS.get(arguments[0], ()):
         return False
     try:
@@ -58,25 +57,25 @@ def has_nothing_to_do(arguments: list[str]) -> bool:
 
 
 def list_folders(text: bytes) -> list[str] | None:
-    """List where a turn may be: what its event and its host say, and the folder of this process;
-    None if that takes more to tell."""
+    """List the possible folders of a turn from its event, its host and this process; None if the
+    event must be parsed."""
     if b"workspace_roots" in text:
         return None
     folders = [os.getcwd()]
-    for name, told in os.environ.items():
-        if name.endswith(FOLDER_ENDINGS) and told:
-            folders.append(told)
+    for name, value in os.environ.items():
+        if name.endswith(FOLDER_ENDINGS) and value:
+            folders.append(value)
     for following in (part for key in KEYS for part in text.split(key)[1:]):
-        value, quote, _ = _read_value(following)
-        if not quote or b"\\" in value or not value.startswith(b"/"):
+        folder, quote, _ = _read_value(following)
+        if not quote or b"\\" in folder or not folder.startswith(b"/"):
             return None
-        folders.append(value.decode("utf-8", "replace"))
+        folders.append(folder.decode("utf-8", "replace"))
     return folders
 
 
 def _read_value(following: bytes) -> tuple[bytes, bytes, bytes]:
-    """Split what follows a key at the end of its value, a text; empty if it is none. Of a list of
-    texts it is the first."""
+    """Split the text after a key at the end of the key's value: a text, or the first of a list;
+    empty if it is neither."""
     sign = following.lstrip(BLANKS)
     value = sign[1:].lstrip(BLANKS).removeprefix(b"[").lstrip(BLANKS)
     if not (sign.startswith(b":") and value.startswith(b'"')):
@@ -85,7 +84,7 @@ def _read_value(following: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def _is_below_drafts(folder: str) -> bool:
-    """Tell whether the folder or any above it has drafts: the project is one of these."""
+    """Return whether the folder or a folder above has drafts; the project is one of them."""
     at = os.path.realpath(folder)
     while not os.path.isdir(os.path.join(at, DRAFTS)):
         above = os.path.dirname(at)

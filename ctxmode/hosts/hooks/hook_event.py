@@ -1,6 +1,6 @@
-"""One bell, how long what it rings may take, and where failures are noted.
+"""Hook events: their fields, time limits, and the log of failures.
 
-Apart from `bells`, which answers one: the capture of turns does without that.
+Separate from `session_hooks`, which the capture of turns does not need.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
     from ctxmode.hosts.hooks.hook_types import Purpose
 else:
-    try:  # `signal` without the names of all signals: making those takes a hook a millisecond
+    try:  # `signal` without the names of all signals, which would cost each hook a millisecond
         import _signal as signal
     except ImportError:
         import signal
 
-TELLING = ("cursor",)
-"""Hosts whose hooks tell what happened, since their transcripts have no times and no results:
-`capture` records it. They get the snapshot with a tool's result, too."""
+HOOK_RECORDED = ("cursor",)
+"""Hosts whose sessions `capture` records from hooks, since their transcripts lack times and
+results. They get the snapshot with a tool's result, too."""
 
 LOG_BYTES_MAX = 256 * 1024
-"""Of the log and the one before it together."""
+"""Limit for the log and its predecessor together."""
 
 LOG_LINE_CHARS = 500
 LOG_FILE = "bells.log"
 
 
-class Bell(NamedTuple):
+class Event(NamedTuple):
     """One event of a host."""
 
     host: str
@@ -49,28 +49,27 @@ class Bell(NamedTuple):
 
     @property
     def session(self) -> str:
-        """The host's id of the session. Cursor's conversation is what its transcript is named
-        by."""
+        """The host's ID of the session; for Cursor the conversation, which names its transcript."""
         return self.text("conversation_id", "session_id", "sessionId", "sessionID")
 
     @property
-    def is_lent(self) -> bool:
-        """Whether Cursor rings with the hooks of Claude Code: it has its own."""
+    def is_from_cursor(self) -> bool:
+        """Return whether Cursor sent this by Claude Code's hooks, in addition to its own."""
         return self.host == "claude-code" and bool(self.text("cursor_version"))
 
     def text(self, *names: str) -> str:
-        """Return the first of some fields that is a text."""
+        """Return the first of the named fields that is a text."""
         values = (self.event.get(name) for name in names)
         return next((value for value in values if isinstance(value, str) and value), "")
 
 
 class TimeUpError(BaseException):
-    """The deadline passed. No library's handler of errors stops it."""
+    """The deadline passed. Handlers of `Exception` in libraries do not catch it."""
 
 
 @contextmanager
 def limit_time(seconds: float) -> Iterator[float]:
-    """Raise TimeUpError in the block once the time is over; give the moment at which it is."""
+    """Raise TimeUpError in the block after some seconds; yield the deadline."""
 
     def end(signum: int, frame: FrameType | None) -> None:
         raise TimeUpError
@@ -84,16 +83,16 @@ def limit_time(seconds: float) -> Iterator[float]:
         signal.signal(signal.SIGALRM, before)
 
 
-def log(bell: Bell, what: str) -> None:
-    """Note a failure, in a file of bounded size; where that fails, nowhere."""
+def log(hook: Event, what: str) -> None:
+    """Log a failure in a file of bounded size, if that can be written."""
     with suppress(OSError):
-        folder = os.path.join(bell.data_dir, "logs")
+        folder = os.path.join(hook.data_dir, "logs")
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, LOG_FILE)
         with suppress(FileNotFoundError):
             if os.stat(path).st_size > LOG_BYTES_MAX // 2 - 4 * LOG_LINE_CHARS:
                 os.replace(path, f"{path}.1")
-        line = " ".join(f"{bell.host} {bell.purpose}: {what}".split())[: LOG_LINE_CHARS - 30]
+        line = " ".join(f"{hook.host} {hook.purpose}: {what}".split())[: LOG_LINE_CHARS - 30]
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         with open(descriptor, "w", encoding="utf-8", errors="replace") as log:
             log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")

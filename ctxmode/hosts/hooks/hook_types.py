@@ -1,4 +1,4 @@
-"""What an agent is about to do, and what is to be said to it: the same for every host."""
+"""Tool calls of agents and the answers to them, independent of the host."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from base.named_tuples import NamedTuple
 
 
 def read_json(text: str | bytes) -> Any:  # noqa: ANN401 - JSON
-    """The value that a text stands for. Numbers of any size are read, bytes that are no text
-    replaced.
+    """Parse JSON. Numbers may have any size; bytes that are not text are replaced.
 
     Raises:
         ValueError: it is not JSON.
@@ -36,13 +35,13 @@ RulingKind: TypeAlias = "Literal['pass', 'advise', 'ask', 'deny']"
 Purpose: TypeAlias = (
     "Literal['judge', 'open', 'prompt', 'turn', 'compact', 'end', 'act', 'asked', 'answered']"
 )
-"""What an event of a host is for.
+"""Purpose of an event of a host.
 
-`judge`: a tool is about to run, and the rules are asked. `open`: a conversation begins, and takes a
-text. The others are for the record of sessions, and decide nothing. `prompt`: a prompt was sent, or
-another moment at which the agent takes a text. `compact`: the conversation is about to be
-compacted. `turn`, `end` and `act`: a turn or the session ended, a tool has run. `asked` and
-`answered` are for the capture of turns alone: a prompt was sent, and the agent answered.
+`judge`: a tool is about to run, and the rules decide. `open`: a conversation begins and accepts a
+text. The others are for the record of sessions and decide nothing. `prompt`: a prompt was sent, or
+the agent accepts a text at another time. `compact`: the conversation is about to be compacted.
+`turn`, `end`, `act`: a turn or the session ended, a tool has run. `asked` and `answered` are only
+for the capture of turns: a prompt was sent, the agent answered.
 """
 
 
@@ -51,23 +50,23 @@ class ToolCall(NamedTuple):
 
     kind: CallKind
     name: str
-    values: tuple[str, ...]  # commands, paths or URLs; of a search the folder and patterns of names
-    cwd: str  # empty where the event does not say
-    whole: bool = True  # a file is read in full; a search shows what is in the files
-    has_our_tools: bool = True  # false for callers that may not have them, such as subagents
-    inputs: Mapping[str, Any] = MappingProxyType({})  # all of the tool's arguments
-    edits: tuple[str, ...] = ()  # the files that a patch within a command names
-    is_typed_into: bool = False  # it begins a prompt, to which the host hands text without asking
+    values: tuple[str, ...]  # commands, paths or URLs; for a search its folder and name patterns
+    cwd: str  # empty if the event does not have it
+    whole: bool = True  # the whole file is read; a search shows the files' contents
+    has_our_tools: bool = True  # false for callers that may lack them, such as subagents
+    inputs: Mapping[str, Any] = MappingProxyType({})  # all arguments of the tool
+    edits: tuple[str, ...] = ()  # files in a patch within a command
+    is_typed_into: bool = False  # starts a prompt that later gets text without a hook event
     instead: Mapping[str, Any] | None = None  # arguments that do nothing, to replace the call's
 
     def subjects(self) -> list[tuple[CallKind, str]]:
-        """List what is judged: each value with its kind, then each edit."""
+        """List the judged values with their kinds: the call's values, then its edits."""
         values: list[tuple[CallKind, str]] = [(self.kind, value) for value in self.values]
         return [*values, *(("edit", path) for path in self.edits)]
 
 
 class Ground(NamedTuple):
-    """Where a call is made: its project, the person's home and environment."""
+    """Place of a call: its project, the user's home and environment."""
 
     project: str
     home: str
@@ -75,7 +74,7 @@ class Ground(NamedTuple):
 
 
 class Ruling(NamedTuple):
-    """What the host is told: nothing, advice, to ask the person, or not to do it."""
+    """Decision for the host: pass, give advice, ask the user, or deny."""
 
     kind: RulingKind
     text: str = ""
@@ -83,34 +82,32 @@ class Ruling(NamedTuple):
 
 
 class Refusal(str):
-    """An answer for hosts that read no JSON: the text goes to stderr, and the exit code is 2."""
+    """Answer for hosts that do not read JSON: the text goes to stderr, and the exit code is 2."""
 
     __slots__ = ()
 
 
 Answer: TypeAlias = "Mapping[str, Any] | str | Refusal | None"
-"""What a hook says: JSON or plain text on stdout, a refusal by its exit code, or nothing."""
+"""Answer of a hook: JSON or plain text on stdout, a refusal by its exit code, or nothing."""
 PASS = Ruling("pass")
 
 
 def refuse(ruling: Ruling) -> Ruling:
-    """The same ruling, with a question turned into a refusal that says so."""
+    """Turn a question into a refusal that explains it; return other rulings unchanged."""
     if ruling.kind != "ask":
         return ruling
-    why = (
-        "A person's consent is needed and cannot be asked for here; ask for it to be done by hand."
-    )
+    why = "This needs the user's approval, and this host cannot ask. Ask the user to do it by hand."
     return ruling._replace(kind="deny", text=f"{ruling.text}\n{why}")
 
 
 def answer_by_code(ruling: Ruling, event_name: str) -> Refusal | None:
-    """A refusal by exit code 2 and stderr; silence for all else, advice included."""
+    """Refuse by exit code 2 and stderr; return nothing for all else, including advice."""
     del event_name
     said = refuse(ruling)
     return Refusal(said.text) if said.kind == "deny" else None
 
 
 def add_as_text(text: str, event_name: str) -> Answer:
-    """Plain text, which the host adds to its context."""
+    """Return plain text, which the host adds to its context."""
     del event_name
     return text

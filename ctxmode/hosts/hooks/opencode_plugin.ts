@@ -1,6 +1,6 @@
-// OpenCode asks the rules before each tool runs, and after a compaction for what was remembered; at
-// the end of a turn it tells what was asked and answered, for projects in which turns are captured.
-// Written by `context-mode setup opencode`, which fills in COMMAND; whatever is changed here is lost
+// Checks the rules before each tool runs, and fetches the session's snapshot after a compaction. At
+// the end of a turn it reports prompt and answer, for projects in which turns are captured.
+// Written by `context-mode setup opencode`, which fills in COMMAND; changes to this file are lost
 // when it runs again.
 import { spawn } from "node:child_process";
 
@@ -45,7 +45,7 @@ interface Turn {
   tools: Set<string>;
 }
 
-// Words, never a shell's text: nothing of the event can become a command.
+// Arguments are passed without a shell, so no part of the event can become a command.
 function ask(name: string, event: object): Promise<Answer> {
   return new Promise((resolve) => {
     const [program, ...words] = [...COMMAND, "hook", "opencode", name];
@@ -65,7 +65,7 @@ function ask(name: string, event: object): Promise<Answer> {
   });
 }
 
-// The turns under way, by session. What is asked of a subagent is its parent's work.
+// Current turns by session. Prompts to a subagent count as its parent's work.
 class Turns {
   private turns = new Map<string, Turn>();
   private subagents = new Set<string>();
@@ -110,7 +110,7 @@ class Turns {
 }
 
 export const ContextMode = async ({ directory }: { directory: string }) => {
-  // What is remembered of a compacted session, by its id: each request is given it anew.
+  // Snapshots of compacted sessions by ID, added to each request.
   const remembered = new Map<string, Promise<string>>();
   const turns = new Turns();
   const judging = {
@@ -126,7 +126,7 @@ export const ContextMode = async ({ directory }: { directory: string }) => {
   if (!RECORDS_SESSIONS) return judging;
   return {
     ...judging,
-    // The host waits for this one, so the session is read before its messages become a summary.
+    // The host waits for this event, so the session is read before its messages become a summary.
     [COMPACTING]: async (input: { sessionID?: string }): Promise<void> => {
       if (input.sessionID) await ask(COMPACTING, { session_id: input.sessionID, cwd: directory });
     },

@@ -1,4 +1,4 @@
-"""One event of a host, from its JSON to the answer's: what `context-mode hook` does."""
+"""Implementation of `context-mode hook`: from the JSON of a host's event to the answer."""
 
 from __future__ import annotations
 
@@ -25,20 +25,19 @@ from policy.deadline import HOOK_SECONDS, pause_limit, results_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ctxmode.hosts.adapters import Adapter
-    from ctxmode.hosts.hooks.hook_event import Bell
+    from ctxmode.hosts.hooks.hook_event import Event
 
-# Only the child loads the policy: two processes that share much pay for each page that one
-# changes.
+# Only the child loads the policy: a shared memory page is copied when one process changes it.
 
 
 def ruling(
     call: ToolCall, ground: Ground, is_callable: Callable[[], bool]
 ) -> tuple[Ruling, list[dict[str, Any]]]:
-    """What to tell the host, and the verdicts behind it, as JSON. `is_callable` says whether our
-    tools are, and is asked only where a rule redirects to one.
+    """Return the answer for the host, and its verdicts as JSON. `is_callable` returns whether our
+    tools can be called; it is only used if a rule redirects to one.
 
-    A caller that may lack our tools is advised where another would be redirected. Rules that
-    cannot be read deny: nothing is allowed unread.
+    A caller that may lack our tools gets advice instead of a redirect. Rules that cannot be read
+    deny every call.
     """
 
     def steps(*, is_judged: bool) -> Iterator[bytes]:
@@ -61,12 +60,12 @@ _POLL_SECONDS = 0.05
 
 
 def is_callable(host: str, data: str, ground: Ground) -> bool:
-    """Say whether a server of this user lives, or comes to live soon.
+    """Return whether a server of this user runs, or starts within `STARTING_SECONDS`.
 
-    A host starts its servers beside its first turn, so a call may be made before ours holds its
-    lock; were a redirect advice by then, the call would pass. Where the host has our server among
-    those that it starts, the lock is waited for, `STARTING_SECONDS` at most. Elsewhere, and for a
-    server that does not come, a redirect is advice: our tools cannot be called.
+    A host starts its servers during its first turn, so a call may come before our server holds its
+    lock. If a redirect were only advice then, the call would pass. So if our server is registered
+    with the host, this waits for the lock. Without a server, a redirect is advice, since our tools
+    cannot be called.
     """
     if _is_any_alive(data):
         return True
@@ -84,7 +83,7 @@ def is_callable(host: str, data: str, ground: Ground) -> bool:
 
 
 def _is_any_alive(data: str) -> bool:
-    """Whether any server of this user holds its lock."""
+    """Return whether any server of this user holds its lock."""
     folder = os.path.join(data, "state", "instances")
     try:
         names = os.listdir(folder)
@@ -95,7 +94,7 @@ def _is_any_alive(data: str) -> bool:
 
 
 def _is_held(path: str) -> bool:
-    from base.locks import is_held  # noqa: PLC0415 - where no server was, there is nothing to ask
+    from base.locks import is_held  # noqa: PLC0415 - only if there was a server
 
     try:
         return is_held(path)
@@ -105,19 +104,18 @@ def _is_held(path: str) -> bool:
 
 Log = Callable[[], object]
 CAPTURED_ALONE = ("asked", "answered")
-"""Events that are for the capture of turns alone."""
+"""Events that only serve the capture of turns."""
 
 TURN_PURPOSES = ("prompt", "turn", *CAPTURED_ALONE)
-"""Events that tell of a turn, which is captured where a project has a folder of drafts."""
+"""Events about a turn, which is captured if the project has a folder of drafts."""
 
 
 def respond(
     host: str, event_name: str, text: bytes, environ: Mapping[str, str]
 ) -> tuple[Answer, Log]:
-    """What to print (None is nothing), and what to write to the audit log afterwards.
+    """Return the answer (None: print nothing), and a function that writes the audit log afterwards.
 
-    Whatever is not understood gets no answer: an unknown host, event or tool, or text that is not
-    the JSON of an event.
+    Unknown hosts, events and tools, and text that is not an event's JSON, get no answer.
     """
     spoken = find_adapter(host)
     if spoken is None:
@@ -130,7 +128,7 @@ def respond(
         return _attend(spoken, host, name, text, environ)
     try:
         call = _parse(spoken, text)
-    except RecursionError:  # arguments are the model's, and a host may well take them
+    except RecursionError:  # the model writes the arguments, and the host may accept them
         return deny(host, name, "The call is nested too deeply to be judged."), _nothing
     if call is None:
         return spoken.answer_ruling(PASS, name), _nothing
@@ -139,7 +137,7 @@ def respond(
 
 
 def _note_tool(project: str, text: bytes, tool: str) -> None:
-    from ctxmode.hosts.hooks.turns import note_tool  # noqa: PLC0415 - where turns are captured
+    from ctxmode.hosts.hooks.turns import note_tool  # noqa: PLC0415 - only if turns are captured
 
     note_tool(project, text, tool)
 
@@ -147,20 +145,20 @@ def _note_tool(project: str, text: bytes, tool: str) -> None:
 def _attend(
     spoken: Adapter, host: str, event_name: str, text: bytes, environ: Mapping[str, str]
 ) -> tuple[Answer, Log]:
-    """What to say of an event that decides nothing: what is recorded of sessions, and where a
-    conversation begins the opening text before it. Afterwards what it reports is captured."""
+    """Answer an event that decides nothing: with texts from recorded sessions, and the routing text
+    when a conversation begins. Return also a function that captures the event's data."""
     purpose = spoken.EVENTS[event_name]
     said = ""
     log: Log = _nothing
-    if bell := _read_bell(spoken, host, purpose, text, environ):
+    if hook := _read_hook(spoken, host, purpose, text, environ):
         if purpose not in CAPTURED_ALONE:
-            said, log = _ring(bell, event_name)
-        if purpose in TURN_PURPOSES and _is_captured(bell.project, environ):
+            said, log = _answer_sessions(hook, event_name)
+        if purpose in TURN_PURPOSES and _is_captured(hook.project, environ):
             from ctxmode.hosts.hooks.turns import capture_turn  # noqa: PLC0415
 
-            log = partial(_run_both, partial(capture_turn, bell), log)
+            log = partial(_run_both, partial(capture_turn, hook), log)
     if purpose == "open":
-        from ctxmode.hosts.instructions import read_routing  # noqa: PLC0415 - said once in a conversation
+        from ctxmode.hosts.instructions import read_routing  # noqa: PLC0415 - once in a conversation
 
         said = f"{read_routing()}\n\n{said}" if said else read_routing()
     answer = (
@@ -169,23 +167,23 @@ def _attend(
     return answer, log
 
 
-def _ring(bell: Bell, event_name: str) -> tuple[str, Log]:
-    """Say what the record of sessions has for the agent, and what is recorded afterwards."""
-    from ctxmode.hosts.hooks.hook_event import TELLING  # noqa: PLC0415 - not for verdicts
-    from ctxmode.hosts.hooks.session_hooks import answer_bell  # noqa: PLC0415
+def _answer_sessions(hook: Event, event_name: str) -> tuple[str, Log]:
+    """Return the text from recorded sessions for the agent, and a function that records more."""
+    from ctxmode.hosts.hooks.hook_event import HOOK_RECORDED  # noqa: PLC0415 - not for verdicts
+    from ctxmode.hosts.hooks.session_hooks import answer_hook  # noqa: PLC0415
 
-    said = answer_bell(bell)
-    if bell.host not in TELLING:
+    said = answer_hook(hook)
+    if hook.host not in HOOK_RECORDED:
         return said, _nothing
     from ctxmode.hosts.hooks.capture import capture  # noqa: PLC0415
 
-    return said, partial(capture, bell, event_name)
+    return said, partial(capture, hook, event_name)
 
 
-def _read_bell(
+def _read_hook(
     spoken: Adapter, host: str, purpose: Purpose, text: bytes, environ: Mapping[str, str]
-) -> Bell | None:
-    """Read what an event tells for the record of sessions; None if that is nothing."""
+) -> Event | None:
+    """Read an event for the record of sessions; None if it has nothing to record."""
     try:
         event = read_json(text)
     except (ValueError, RecursionError):
@@ -193,38 +191,38 @@ def _read_bell(
     if not isinstance(event, dict):
         return None
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
-    # A command may be run elsewhere. Cline has the second name.
+    # The folder of a command may differ. Cline uses the second name.
     roots = event.get("workspace_roots") or event.get("workspaceRoots")
     said = roots[0] if isinstance(roots, list) and roots else event.get("cwd")
     folder = _folder(spoken.FOLDER_VARIABLES, said if isinstance(said, str) else "", environ)
     project = _project(folder, home, environ)
     if purpose in CAPTURED_ALONE and not _is_captured(project, environ):
         return None
-    from ctxmode.hosts.hooks.hook_event import TELLING, Bell  # noqa: PLC0415 - not for verdicts
+    from ctxmode.hosts.hooks.hook_event import HOOK_RECORDED, Event  # noqa: PLC0415 - not for verdicts
 
-    if purpose in ("turn", "act") and host not in TELLING:
+    if purpose in ("turn", "act") and host not in HOOK_RECORDED:
         return None
-    return Bell(host, purpose, event, project, home, data_dir(environ), environ)
+    return Event(host, purpose, event, project, home, data_dir(environ), environ)
 
 
 def _is_captured(project: str, environ: Mapping[str, str]) -> bool:
     if not os.path.isdir(os.path.join(project, capture_skips.DRAFTS)):
-        return False  # mostly, and at once
-    from ctxmode.config.file_names import is_captured  # noqa: PLC0415 - where there are drafts
+        return False  # the usual case
+    from ctxmode.config.file_names import is_captured  # noqa: PLC0415 - only if there are drafts
 
     return is_captured(project, data_dir(environ), environ)
 
 
 def _folder(variables: tuple[str, ...], said: str, environ: Mapping[str, str]) -> str:
-    """Where a call is made: what its event says, seen from what the host tells its hooks, or else
-    from where this process is. A folder that there is not says nothing."""
+    """Return the folder of a call: the event's, relative to the host's variables or to this
+    process's folder. A missing absolute folder is ignored."""
     if os.path.isabs(said) and os.path.isdir(said):
         return said
     said = "" if os.path.isabs(said) else said
-    told = (environ.get(variable, "") for variable in variables)
+    given = (environ.get(variable, "") for variable in variables)
     try:
-        base = next(filter(os.path.isabs, told), "") or os.getcwd()
-    except OSError:  # it is gone
+        base = next(filter(os.path.isabs, given), "") or os.getcwd()
+    except OSError:  # it was deleted
         base = "/"
     return os.path.join(base, said) if said else base
 
@@ -237,7 +235,7 @@ def _parse(spoken: Adapter, text: bytes) -> ToolCall | None:
         return None
 
 
-def _judge(  # noqa: PLR0913 - what a call is judged by
+def _judge(  # noqa: PLR0913 - inputs of a judgement
     spoken: Adapter,
     host: str,
     event_name: str,
@@ -255,7 +253,7 @@ def _judge(  # noqa: PLR0913 - what a call is judged by
     said = said._replace(instead=call.instead)
 
     def log() -> None:
-        from ctxmode.operations import audit  # noqa: PLC0415 - only once the answer is given
+        from ctxmode.operations import audit  # noqa: PLC0415 - only after the answer
 
         for (kind, value), verdict in zip(call.subjects(), verdicts, strict=True):
             entry = audit.build_entry(f"hook:{host}", kind, value, verdict, project)
@@ -268,7 +266,7 @@ def _judge(  # noqa: PLR0913 - what a call is judged by
 
 
 def deny(host: str, event_name: str, why: str) -> Answer:
-    """The refusal of a call that could not be judged."""
+    """Return the refusal of a call that could not be judged."""
     spoken = find_adapter(host)
     if spoken is None or event_name.lower() not in map(str.lower, list_events(spoken, "judge")):
         return None
@@ -276,7 +274,7 @@ def deny(host: str, event_name: str, why: str) -> Answer:
 
 
 def _project(cwd: str, home: str, environ: Mapping[str, str]) -> str:
-    from ctxmode.config.file_names import find_project  # noqa: PLC0415 - not for what passes in silence
+    from ctxmode.config.file_names import find_project  # noqa: PLC0415 - not for calls that pass
 
     given = environ.get("CONTEXT_MODE_PROJECT_DIR") or environ.get("CLAUDE_PROJECT_DIR")
     here = os.path.realpath(given or cwd or os.getcwd())
@@ -284,10 +282,8 @@ def _project(cwd: str, home: str, environ: Mapping[str, str]) -> str:
 
 
 def data_dir(environ: Mapping[str, str]) -> str:
-    """Where storage is, as `ctxmode.config.locations` says, without the library that it asks.
-
-    That is the XDG Base Directory Specification's data folder.
-    """
+    """Return the storage folder, as in `ctxmode.config.locations` but without its library: the data
+    folder of the XDG Base Directory Specification."""
     if given := environ.get("CONTEXT_MODE_DIR"):
         return given
     base = environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
@@ -300,4 +296,4 @@ def _run_both(first: Log, second: Log) -> None:
 
 
 def _nothing() -> None:
-    """No verdict was given."""
+    """Do nothing, since there is no verdict to log."""

@@ -1,7 +1,8 @@
-"""What hosts call their tools and their arguments."""
+"""Names of hosts' tools and of their arguments."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -14,15 +15,15 @@ _PROMPTS = frozenset((
     *("lua", "luajit", "julia", "ghci", "iex", "erl", "perl", "ruby", "sqlite3", "psql", "mysql"),
 ))  # fmt: skip
 _NAMES = _SHELLS | _PROMPTS
-# They start the program that their words name.
+# They start the program that their arguments name.
 _STARTERS = frozenset(("exec", "command", "env", "sudo", "nohup", "setsid", "time", "nice"))
 _SEPARATORS = frozenset((";", "&&", "||", "&", "(", ")"))
 
 
 def begins_prompt(command: str) -> bool:
-    """Say whether a command of a shell leaves a shell or an interpreter at its prompt.
+    """Return whether a shell command starts a shell or interpreter that waits at its prompt.
 
-    That is one with options alone, none of which gives it a program, and nothing led into it.
+    Such a command has only options, none of them with a program, and its stdin is not redirected.
     """
     if not any(os.path.basename(word) in _NAMES for word in command.replace(";", " ").split()):
         return False
@@ -33,7 +34,7 @@ def begins_prompt(command: str) -> bool:
     try:
         parts = groupby(words, _SEPARATORS.__contains__)
         return any(_is_prompt(list(part)) for is_end, part in parts if not is_end)
-    except ValueError:  # an open quote: the rules see to it
+    except ValueError:  # an open quote, which the rules handle
         return False
 
 
@@ -49,7 +50,7 @@ def _is_prompt(words: list[str]) -> bool:
 
 
 def _gives_program(word: str, name: str) -> bool:
-    """Whether an argument is a program, its file, or an option that comes with one."""
+    """Return whether an argument is a program, its file, or an option that has one."""
     if not word.startswith(("-", "+")) or word == "-":
         return True
     if word.startswith("--"):
@@ -62,69 +63,27 @@ if TYPE_CHECKING:
     from typing import Any, TypeGuard
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def _read_words(table: Mapping[CallKind, str]) -> dict[CallKind, tuple[str, ...]]:
+    return {key: tuple(words.split()) for key, words in table.items()}
 
 
-# By kind: tools as Claude Code, Codex, Gemini CLI, Cursor, both Copilots and OpenCode name them,
-# in lower case, and the arguments that say what they are about.
-NAMES: Mapping[CallKind, frozenset[str]] = {
-    "command": _words(
-        """bash shell run_shell_command run_in_terminal run_terminal_cmd run_terminal_command
-        exec_command execute_bash local_shell container.exec unified_exec terminal
-        runinterminal shell_command write_stdin execute execute_command run_command run_commands
-        monitor launch-process powershell"""
-    ),
-    "read": _words(
-        """read read_file read_files view fs_read readfile read_many_files view_image zoom_image cat
-        notebookread get_file_contents"""
-    ),
-    "search": _words(
-        """grep glob ls grep_search file_search search_file_content search_files find_files
-        list_directory list_dir list list_files read_folder codebase_search search_codebase rg
-        ripgrep glob_file_search semantic_search semanticsearch find grep-search codebase-retrieval
-        list_code_definition_names"""
-    ),
-    "edit": _words(
-        """edit write multiedit notebookedit write_file replace create create_file editfiles
-        replace_string_in_file multi_replace_string_in_file insert_edit_into_file apply_patch
-        edit_file create_directory delete_file patch search_replace fs_write delete
-        edit_notebook_file editnotebook notebook_edit applypatch editor write_to_file
-        replace_in_file strreplace str-replace-editor str_replace_editor str_replace save-file
-        remove-files"""
-    ),
-    "fetch": _words(
-        """webfetch web_fetch fetch fetch_webpage read_url_content fetchurl web-fetch
-        fetch_web_content agentic_fetch download"""
-    ),
-}
-_KINDS = {name: kind for kind, names in NAMES.items() for name in names}
-# Searches that show names alone, so that what they look for is a pattern of names, not a text.
-_BY_NAME = _words("glob file_search find_files glob_file_search search_files find")
-_SHOWING_NAMES = _BY_NAME | _words(
-    "ls list_directory list_dir list list_files read_folder list_code_definition_names"
-)
+# Names of tools by kind, in lower case, as in Claude Code, Codex, Gemini CLI, Cursor, both Copilots
+# and OpenCode; and the arguments with their subjects.
+with open(f"{__file__.rpartition('.')[0]}.json", "rb") as _file:  # a hook has no time for pathlib
+    _DATA: Mapping[str, Any] = json.load(_file)
+_KINDS = {name: kind for kind, names in _read_words(_DATA["names"]).items() for name in names}
+# Searches by name: their query is a pattern of names, not a text.
+_BY_NAME = frozenset(_DATA["by_name"].split())
+_SHOWING_NAMES = _BY_NAME.union(_DATA["showing_names"].split())
+# Text typed into a running shell (`chars`) is a command, like the command that starts it.
+_ARGUMENTS = _read_words(_DATA["arguments"])
 _FOLDERS = ("path", "dir_path", "directory", "target_directory", "absolute_path", "folder")
 _GLOBS = ("glob", "glob_pattern", "include", "include_pattern", "includePattern", "file_pattern")
 _ALTERNATIVES_MAX = 64
-_ARGUMENTS: Mapping[CallKind, tuple[str, ...]] = {
-    # What is typed into a shell that runs is a command, as what starts one.
-    "command": ("command", "cmd", "command_line", "chars", "commands"),
-    "read": (
-        *("file_path", "filePath", "path", "absolute_path", "paths", "include", "target_file"),
-        *("notebook_path", "files", "file_paths", "operations"),
-    ),
-    "edit": (
-        *("file_path", "filePath", "path", "notebook_path", "target_file", "files", "dirPath"),
-        "file_paths",
-    ),
-    "fetch": ("url", "urls", "prompt", "requests"),
-    "search": ("queries",),
-}
 _PATHS = ("path", "filePath", "file_path", "url")
 _PATCH_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 _PATCHES = ("input", "patch", "patchText", "diff")
-# A patch within a command, and the folder that is changed to just before it.
+# A patch within a command, and the `cd` folder just before it.
 _PATCH_BEGIN = "*** Begin Patch"
 _PATCHING = r"(?:\bcd\s+(?P<folder>'[^']*'|\"[^\"]*\"|[^\s;&|]+)\s*&&\s*)?apply_?patch\b"
 _PARTS = frozenset(("offset", "limit", "start_line", "end_line", "startLine", "endLine"))
@@ -133,12 +92,12 @@ _PARTS = frozenset(("offset", "limit", "start_line", "end_line", "startLine", "e
 def tool_call(
     name: str, given: object, cwd: object, *, has_our_tools: bool = True
 ) -> ToolCall | None:
-    """The call of a tool under any host's name; None if it is nothing that rules speak of.
+    """Build the call of a tool from any host's name; None if no rule can apply to it.
 
-    Arguments and a folder of a form that none has count as none.
+    Arguments and folders of an unknown form are ignored.
     """
     kind = _KINDS.get(name.lower())
-    if isinstance(given, str | list):  # some take one argument without its name
+    if isinstance(given, str | list):  # some tools take one argument without a name
         given = {_PATCHES[0] if kind == "edit" else _ARGUMENTS[kind][-1]: given} if kind else {}
     given = given if isinstance(given, Mapping) else {}
     cwd = cwd if isinstance(cwd, str) and "\0" not in cwd else ""
@@ -163,8 +122,8 @@ def tool_call(
 
 
 def server_tool(name: str, separator: str, given: object, cwd: object) -> ToolCall | None:
-    """The call of a server's tool whose name a host joins by a separator that both may have: every
-    way to part it is judged, as the rules write it. None if there is no separator."""
+    """Build the call of a server's tool whose name is joined by a separator that both parts may
+    contain: every way to split it is judged. None if there is no separator."""
     parts = name.split(separator)
     ways = (
         f"mcp__{separator.join(parts[:at])}__{separator.join(parts[at:])}"
@@ -175,7 +134,7 @@ def server_tool(name: str, separator: str, given: object, cwd: object) -> ToolCa
 
 
 def is_known(name: str) -> bool:
-    """Whether it is a name for a tool of hosts."""
+    """Return whether a name is that of a host's tool."""
     return name.lower() in _KINDS
 
 
@@ -198,7 +157,7 @@ def _values(kind: CallKind, name: str, given: Mapping[str, Any]) -> Iterator[str
 
 
 def _commands(given: Mapping[str, Any]) -> Iterator[str]:
-    """Commands of a shell. A list of texts is the words of one, but `commands` are several; an
+    """Yield shell commands. A list of texts is the words of one command, except in `commands`; an
     object has a command and its words."""
     for key in _ARGUMENTS["command"]:
         value = given.get(key)
@@ -221,8 +180,8 @@ def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
 
 
 def _join(words: list[str]) -> str:
-    """Words as they would be started without a shell."""
-    import shlex  # noqa: PLC0415 - few hosts hand over words
+    """Join words of a command that is started without a shell."""
+    import shlex  # noqa: PLC0415 - few hosts send words
 
     return shlex.join(words)
 
@@ -234,7 +193,7 @@ def _items(value: object) -> list[Any]:
 
 
 def _list_files(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The files that a call names with their lines, one object each."""
+    """List the files that a call names with their lines, one object each."""
     items = [item for key in ("files", "operations") for item in _items(given.get(key))]
     return [item for item in items if _is_object(item)]
 
@@ -244,8 +203,8 @@ def _is_part(given: Mapping[str, Any]) -> bool:
 
 
 def _edits_within(commands: tuple[str, ...]) -> Iterator[str]:
-    """The files that a patch names which a command hands to apply_patch: Codex takes it out of the
-    command and applies it itself."""
+    """Yield the files of patches that commands pass to apply_patch: Codex extracts such a patch and
+    applies it itself."""
     for command in commands:
         head, begin, patch = command.partition(_PATCH_BEGIN)
         if begin and "patch" in head:
@@ -258,8 +217,8 @@ def _edits_within(commands: tuple[str, ...]) -> Iterator[str]:
 
 
 def _parse_search(name: str, given: Mapping[str, Any]) -> Iterator[str]:
-    """The folder that is searched, `.` if none is named, and what of it by the patterns of names.
-    Each pattern lacks the stars at its end, which stand for all in a folder."""
+    """Yield the searched folder (default: `.`), and its paths by name patterns. Stars at the end of
+    a pattern, which match everything in a folder, are removed."""
     folder = next((given[key] for key in _FOLDERS if _is_text(given.get(key)) and given[key]), ".")
     yield folder
     for key in (*_GLOBS, *(("pattern", "query", "globPattern") if name in _BY_NAME else ())):
@@ -272,12 +231,12 @@ def _parse_search(name: str, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_open(glob: str) -> bool:
-    """Whether it ends with a segment of stars alone."""
+    """Return whether a pattern ends with a segment of only stars."""
     return not glob.rstrip("/").rpartition("/")[2].strip("*")
 
 
 def _alternatives(glob: str) -> list[str]:
-    """A pattern with each of the words that it has in braces."""
+    """Expand the braces of a pattern."""
     waiting, found = [glob], list[str]()
     while waiting and len(found) + len(waiting) <= _ALTERNATIVES_MAX:
         pattern = waiting.pop()
@@ -292,7 +251,7 @@ def _alternatives(glob: str) -> list[str]:
 
 
 def _parse_patch(text: object) -> Iterator[str]:
-    """The files that a patch in the notation of apply_patch names."""
+    """Yield the files of a patch in the notation of apply_patch."""
     for line in text.splitlines() if isinstance(text, str) else ():
         for mark in _PATCH_MARKS:
             if line.startswith(mark):
@@ -300,7 +259,7 @@ def _parse_patch(text: object) -> Iterator[str]:
 
 
 def _urls(text: str) -> Iterator[str]:
-    """The URLs of a text, or all of it if it is one."""
+    """Yield the URLs in a text, or the text itself if it is a URL."""
     for word in text.split():
         at = max(word.find("http://"), word.find("https://"))
         if at >= 0:
@@ -314,7 +273,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_place(value: object) -> bool:
-    """Whether it is a number of lines, so that a part of a file is asked for."""
+    """Return whether a value is a line number, so that only part of a file is requested."""
     if isinstance(value, str) and value.isdecimal() and len(value) < 10:
         return True
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 10**9

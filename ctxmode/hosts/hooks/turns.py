@@ -1,7 +1,7 @@
-"""Turns: what was asked and answered goes into the project's buffer, where it has `.contexo/`.
+"""Turns: prompts and answers go into the project's buffer, if it has `.contexo/`.
 
-`run` looks whether there is one before this is loaded. It runs after the host has its answer,
-within a deadline; whatever fails is logged, and the host hears nothing.
+`run` checks that before loading this module. Capture runs after the host has its answer, within a
+deadline; failures are logged, and the host gets no message.
 """
 
 from __future__ import annotations
@@ -15,26 +15,24 @@ from base.named_tuples import NamedTuple
 from ctxmode.config.file_names import DRAFTS_FOLDER
 from ctxmode.hosts.hooks.hook_types import read_json
 
-# Its hook for a prompt does not ring for the one with which a run begins, and the hook for a turn's
-# end tells the answer alone: seen with 3.0.65. The record has the prompt by then. Source: the
-# repository cline/cline, sdk/packages/shared/src/storage/paths.ts.
+# Cline 3.0.65 has no prompt event for the first prompt of a run, and its event at the end of a turn
+# has only the answer. By then Cline's own record has the prompt. Source: the repository
+# cline/cline, sdk/packages/shared/src/storage/paths.ts.
 
 RECORD_BYTES_MAX = 16 << 20
 FOLDER = "~/.cline/data/sessions"
 
 
-def read_texts(bell: Bell) -> Iterator[str]:
-    """Yield the user's texts in the session that an event is of, the last first.
-
-    Tools' results are messages of the user, too.
-    """
+def read_texts(hook: Event) -> Iterator[str]:
+    """Yield the user's texts in an event's session, last first. Results of tools count as messages
+    of the user, too."""
     from base.plain_files import open_plain  # noqa: PLC0415
 
-    context = bell.event.get("sessionContext")
+    context = hook.event.get("sessionContext")
     session = context.get("rootSessionId") if isinstance(context, dict) else None
     if not isinstance(session, str) or not session.replace("_", "").replace("-", "").isalnum():
         return
-    folder = find_place(FOLDER, bell.home, bell.environ)
+    folder = find_place(FOLDER, hook.home, hook.environ)
     path = os.path.join(folder, session, f"{session}.messages.json")
     try:
         with open_plain(path, follow=False) as file:
@@ -59,7 +57,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from base.secrets import Secret
-    from ctxmode.hosts.hooks.hook_event import Bell
+    from ctxmode.hosts.hooks.hook_event import Event
     from memory.sessions import Record
 
     ParseLine = Callable[[Mapping[str, Any], dict[str, object]], Iterator[Record]]
@@ -67,14 +65,14 @@ if TYPE_CHECKING:
 DEADLINE_S = 3.0
 ANSWER_WAIT_S = 1.5
 ANSWER_POLL_S = 0.1
-"""So long, and so often, a transcript is looked at for an answer that it does not have yet."""
+"""Time limit and interval for checking a transcript that does not have the answer yet."""
 
 TAIL_BYTES = 256 * 1024
-"""So much of a transcript's end is read for an answer that its event does not tell."""
+"""Size of a transcript's end that is read for an answer if the event does not have it."""
 
 SESSIONS = ("conversation_id", "session_id", "sessionId", "sessionID", "trajectory_id", "taskId")
 KEYS = ("prompt_id", "turn_id", "generation_id", "execution_id")
-"""How hosts name a turn, so that what is told twice or goes on is known again."""
+"""Fields that identify a turn, to recognise repeated and continued turns."""
 
 PROMPTS = ("prompt", "user_prompt")
 ANSWERS = (
@@ -84,11 +82,11 @@ ANSWERS = (
 CONTEXT_BEGIN, CONTEXT_END = "<hook_context>", "</hook_context>"
 INPUT_BEGIN, INPUT_END = "<user_input", "</user_input>"
 PARTS = (("tool_info",), ("userPromptSubmit",), ("turn",), ("taskComplete", "taskMetadata"))
-"""Ways to objects within an event that hold its fields for some hosts."""
+"""Paths to objects within an event that hold its fields for some hosts."""
 
 
 class Turn(NamedTuple):
-    """What an event tells of a turn."""
+    """Data of an event about a turn."""
 
     session: str
     key: str = ""
@@ -98,7 +96,7 @@ class Turn(NamedTuple):
 
 
 def read_turn(event: Mapping[str, Any]) -> Turn:
-    """Read an event, whichever host tells it. A subagent's turns are its parent's work."""
+    """Read an event of any host. A subagent's turns count as its parent's work."""
     if _is_subagents(event):
         return Turn("")
     parts = [event, *filter(None, (_find_part(event, way) for way in PARTS))]
@@ -111,36 +109,36 @@ def read_turn(event: Mapping[str, Any]) -> Turn:
     )
 
 
-def capture_turn(bell: Bell) -> None:
-    """Note a prompt, or record a turn at its end."""
+def capture_turn(hook: Event) -> None:
+    """Note a prompt, or record a turn when it ends."""
     from ctxmode.hosts.hooks.hook_event import TimeUpError, limit_time, log  # noqa: PLC0415
 
-    if bell.is_lent:
+    if hook.is_from_cursor:
         return
-    told = read_turn(bell.event)
+    told = read_turn(hook.event)
     if not told.session:
         return
     try:
         with limit_time(DEADLINE_S):
-            _capture(bell, told)
+            _capture(hook, told)
     except TimeUpError:
-        log(bell, "capturing a turn: the deadline passed")
+        log(hook, "capturing a turn: the deadline passed")
     except Exception as error:
         reason = getattr(error, "strerror", "") or ""
-        log(bell, f"capturing a turn: {type(error).__name__} {reason}")
+        log(hook, f"capturing a turn: {type(error).__name__} {reason}")
 
 
-def _capture(bell: Bell, told: Turn) -> None:
-    from memory.pages import Buffers  # noqa: PLC0415 - not where nothing is captured
+def _capture(hook: Event, told: Turn) -> None:
+    from memory.pages import Buffers  # noqa: PLC0415 - only if turns are captured
 
-    buffers = Buffers(os.path.join(bell.project, DRAFTS_FOLDER), find_secrets=_find_secrets)
-    if bell.purpose in ("prompt", "asked"):
+    buffers = Buffers(os.path.join(hook.project, DRAFTS_FOLDER), find_secrets=_find_secrets)
+    if hook.purpose in ("prompt", "asked"):
         buffers.note_prompt(told.session, told.prompt, told.key)
         return
-    if bell.purpose == "answered" and not told.answer:
-        told = _read_transcript(bell, told, buffers.find_prompted_at(told.session))
-    if bell.purpose == "answered" and not told.prompt and "sessionContext" in bell.event:
-        typed = (unwrap_prompt(text) for text in read_texts(bell) if INPUT_BEGIN in text)
+    if hook.purpose == "answered" and not told.answer:
+        told = _read_transcript(hook, told, buffers.find_prompted_at(told.session))
+    if hook.purpose == "answered" and not told.prompt and "sessionContext" in hook.event:
+        typed = (unwrap_prompt(text) for text in read_texts(hook) if INPUT_BEGIN in text)
         told = told._replace(prompt=next(filter(None, typed), ""))
     buffers.append(
         told.session, key=told.key, user=told.prompt, assistant=told.answer, tools=told.tools
@@ -148,7 +146,7 @@ def _capture(bell: Bell, told: Turn) -> None:
 
 
 def note_tool(project: str, text: bytes, tool: str) -> None:
-    """Note a tool of the turn under way."""
+    """Note a tool of the current turn."""
     from contextlib import suppress  # noqa: PLC0415
 
     from ctxmode.hosts.hooks.hook_types import read_json  # noqa: PLC0415
@@ -162,8 +160,8 @@ def note_tool(project: str, text: bytes, tool: str) -> None:
 
 
 def unwrap_prompt(prompt: str) -> str:
-    """Return what a person typed: Gemini CLI puts the texts of hooks before it, and Cline puts it
-    into an element."""
+    """Return the user's text: Gemini CLI puts texts of hooks before it, Cline wraps it in an
+    element."""
     if not prompt.startswith("<"):
         return prompt
     if INPUT_BEGIN in prompt and INPUT_END in prompt:
@@ -173,7 +171,7 @@ def unwrap_prompt(prompt: str) -> str:
 
 
 def _is_subagents(event: Mapping[str, Any]) -> bool:
-    """Tell whether a subagent's event this is. Cline names every agent, and the parent of each."""
+    """Return whether an event is a subagent's. Cline names every agent and its parent."""
     if "parent_agent_id" in event:
         return bool(event["parent_agent_id"])
     return bool(event.get("agent_id") or event.get("agent_type"))
@@ -192,17 +190,17 @@ def _find_secrets(text: str) -> Sequence[Secret]:
     return find_secrets(text)
 
 
-def _read_transcript(bell: Bell, told: Turn, asked_at: float) -> Turn:
-    """Take the last answer from the end of the transcript that is named.
+def _read_transcript(hook: Event, told: Turn, asked_at: float) -> Turn:
+    """Read the last answer from the end of the event's transcript.
 
-    Copilot CLI writes it a moment after the turn's end, and the file itself, so both are waited
-    for. What a transcript has of before `asked_at` answers no prompt that was noted then.
+    Copilot CLI writes the answer, and even the file, shortly after the turn ends, so this waits for
+    both. Answers older than `asked_at` do not belong to the prompt that was noted then.
     """
     from ctxmode.hosts.agents import AGENTS  # noqa: PLC0415
     from memory.sessions.importers import find_importer  # noqa: PLC0415 - few events need it
 
-    path = bell.text("transcript_path", "transcriptPath")
-    importer = find_importer(AGENTS[bell.host]) if bell.host in AGENTS else None
+    path = hook.text("transcript_path", "transcriptPath")
+    importer = find_importer(AGENTS[hook.host]) if hook.host in AGENTS else None
     if importer is None or importer.parse_line is None or not os.path.isabs(path):
         return told
     until = time.monotonic() + ANSWER_WAIT_S
@@ -216,8 +214,8 @@ def _read_transcript(bell: Bell, told: Turn, asked_at: float) -> Turn:
 
 
 def _find_answer(lines: list[bytes], parse_line: ParseLine, asked_at: float) -> tuple[str, bool]:
-    """Return the last answer to the last prompt in a transcript, empty if there is none yet; and
-    whether no tool was used after it."""
+    """Return the last answer to the last prompt in a transcript, or an empty text; and whether no
+    tool was used after it."""
     from memory.sessions import MessageRecord  # noqa: PLC0415
 
     answer, is_last, state = "", False, dict[str, object]()
@@ -238,14 +236,13 @@ def _find_answer(lines: list[bytes], parse_line: ParseLine, asked_at: float) -> 
 
 
 def _read_tail(path: str) -> list[bytes] | None:
-    """Read the lines at the end of a file: none while it is missing, None where it can't be read
-    at all."""
+    """Read the lines at the end of a file: none if it is missing, None if it cannot be read."""
     from base.plain_files import open_plain  # noqa: PLC0415
 
     try:
         with open_plain(path, follow=False) as file:
             size = os.fstat(file.fileno()).st_size
-            head = file.readline(TAIL_BYTES)  # it says whose the transcript is
+            head = file.readline(TAIL_BYTES)  # it identifies the host and session
             file.seek(max(size - TAIL_BYTES, 0))
             lines = file.read(TAIL_BYTES).split(b"\n")
     except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""Verdicts on a tool call on an agent's own host, and the answers that follow from them.
+"""Verdicts on tool calls of an agent's host, and the resulting answers.
 
-What is allowed is passed over in silence: the host's own rules and questions stay as they are.
+Allowed calls get no answer, so that the host's own rules and prompts still apply.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from policy import TOO_LARGE, Decision, Folders, Rules, Verdict, deny_undecided,
 from policy.messages import fit
 
 TYPED_INTO = (
-    "what is typed into it later is not told to hooks: give its commands in the call, as in bash -c"
+    "hooks do not see text typed into it later: pass its commands in the call, as in bash -c"
 )
 
 
 def steps(
     call: ToolCall, ground: Ground, is_callable: Callable[[], bool], *, is_judged: bool
 ) -> Iterator[bytes]:
-    """An empty text once the rules are read; then the answer to the host, with its verdicts.
+    """Yield an empty text after reading the rules; then the answer to the host, with its verdicts.
 
-    Without `is_judged`, the strictest rule decides, as for what takes too long to judge. Whether
-    our tools can be called is asked only where a rule redirects to one.
+    Without `is_judged`, the strictest rule decides, as for calls that take too long to judge.
+    `is_callable` is only used if a rule redirects to one of our tools.
     """
     try:
         rules = load_rules(ground.project, ground.home, ground.environ)
     except policy.RuleFileError as error:
         if call.kind in ("read", "edit") and _concerns(call, error.path):
-            yield _pack(PASS, ())  # so that it can be mended
+            yield _pack(PASS, ())  # so that the file can be fixed
             return
         text = f"The rules cannot be read, so nothing is allowed: {error}"
         yield _pack(Ruling("deny", fit(text)), ())
@@ -57,7 +57,7 @@ def steps(
 
 def _pack(said: Ruling, verdicts: Sequence[Verdict]) -> bytes:
     if said.text:
-        from base.secrets import redact  # noqa: PLC0415 - most calls pass in silence
+        from base.secrets import redact  # noqa: PLC0415 - most calls get no text
 
         said = said._replace(text=redact(said.text)[0])
     return json.dumps((said, [verdict.to_json() for verdict in verdicts])).encode()
@@ -96,7 +96,7 @@ def _verdicts(
 
 
 def _is_named(call: ToolCall, rules: Rules) -> bool:
-    """Return whether a tool is allowed by its name, or is ours: that asks the rules itself."""
+    """Return whether a tool is allowed by its name, or is ours, which checks the rules itself."""
     name = call.name.lower()
     is_of_ours = "context-mode" in name.replace("_", "-") or name.startswith("mcp:")  # Cursor's
     if is_of_ours and name.endswith(tuple(f"{mark}{own}" for mark in "_:" for own in OWN_TOOLS)):
@@ -112,12 +112,12 @@ def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
 def _verdict(
     value: str, call: ToolCall, rules: Rules, ground: Ground, tools: frozenset[str] | None = None
 ) -> Verdict:
-    """The stricter verdict on one value, and on the tool with its arguments; with `tools`,
-    redirects to others are left out."""
+    """Return the stricter of the verdicts on one value and on the tool with its arguments; with
+    `tools`, redirects to other tools are ignored."""
     on_value = _value_verdict(value, call, rules, ground, tools)
     if call.kind == "tool" or not rules.of("tool"):
         return on_value
-    by_name = rules._replace(default=Decision.ALLOW)  # which was asked on the value
+    by_name = rules._replace(default=Decision.ALLOW)  # the default already applied to the value
     return _strictest((on_value, policy.evaluate_tool(call.name, by_name, call.inputs)))
 
 
@@ -140,9 +140,9 @@ def _value_verdict(
     if call.kind == "tool":
         return policy.evaluate_tool(value, rules, call.inputs)
     path = _absolute(value, call.cwd, ground.home)
-    real_path = _behind(value, path, call.cwd, ground.home)
+    real_path = _make_real_path(value, path, call.cwd, ground.home)
     if call.kind == "search":
-        # With patterns of names only what they fit is searched of the folder.
+        # With name patterns, only matching files of the folder are searched.
         is_tree = call.whole and len(call.values) == 1
         folders = Folders()
         return policy.evaluate_search(
@@ -179,12 +179,12 @@ def _read(
 
 
 def _absolute(path: str, cwd: str, home: str) -> str:
-    # The library ends a path at a NUL character; for the kernel there is none with one.
+    # The library ends a path at a NUL character; the kernel accepts no path with one.
     return os.path.normpath(_join(path, cwd, home).replace("\0", "\ufffd"))
 
 
-def _behind(value: str, path: str, cwd: str, home: str) -> policy.RealPath:
-    """What resolves links as the kernel does: `..` behind a link leaves what the link leads to."""
+def _make_real_path(value: str, path: str, cwd: str, home: str) -> policy.RealPath:
+    """Make a function that resolves links like the kernel: `..` after a link leaves its target."""
     return lambda asked: policy.real_path(_join(value, cwd, home) if asked == path else asked)
 
 

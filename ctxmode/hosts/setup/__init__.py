@@ -1,5 +1,5 @@
-"""Registering with agents' hosts: one table of hosts, and edits of their files that keep the rest.
+"""Registration with agents' hosts: a table of hosts, and edits that keep the rest of their files.
 
-Every edit is a pure function from a file's text to its new text; nothing is written before all
-of them succeeded.
+Every edit is a pure function from a file's text to its new text; files are written only after all
+edits have succeeded.
 """

@@ -1,8 +1,8 @@
-"""Which of our hooks Codex has been told to trust: it passes over those that were not reviewed.
+"""Review state of our hooks in Codex, which skips hooks that the user has not reviewed.
 
-Codex writes what was reviewed to its configuration, `[hooks.state."FILE:EVENT:GROUP:HOOK"]` with
+Codex writes reviewed hooks to its configuration, as `[hooks.state."FILE:EVENT:GROUP:HOOK"]` with
 `trusted_hash`, the SHA-256 of the hook's canonical JSON. Source: the repository openai/codex,
-codex-rs/hooks/src/engine/discovery.rs; seen with Codex 0.169.0.
+codex-rs/hooks/src/engine/discovery.rs; tested with Codex 0.169.0.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ctxmode.hosts.setup.hosts import BY_NAME
 from ctxmode.hosts.setup.json_edits import parse
 from ctxmode.hosts.setup.target import Target, read_host_file
 
-_SECONDS = {"SessionEnd": 1}  # for others 600, where a hook names none
+_SECONDS = {"SessionEnd": 1}  # 600 for others, if a hook has no timeout
 
 
 def describe_review(target: Target) -> str:
-    """Say whether Codex runs our hooks; empty where none is registered, or no file can be read."""
+    """Write whether Codex runs our hooks; empty if none is registered or no file can be read."""
     count, waiting = _count_hooks(target)
     if count and not waiting:
         return f"Codex runs all {count} hooks: they have been reviewed."
@@ -31,18 +31,15 @@ def describe_review(target: Target) -> str:
 
 
 def describe_waiting(target: Target) -> str:
-    """Say how many of our hooks Codex passes over; empty where it runs all that are registered."""
+    """Write how many of our hooks Codex skips; empty if it runs all registered hooks."""
     count, waiting = _count_hooks(target)
     if not waiting:
         return ""
-    return (
-        f"Codex passes over {waiting} of {count} hooks until you have reviewed them: "
-        "type /hooks in it."
-    )
+    return f"Codex skips {waiting} of {count} hooks until you review them: type /hooks in Codex."
 
 
 def _count_hooks(target: Target) -> tuple[int, int]:
-    """How many hooks of ours are registered, and how many of them wait for a review."""
+    """Return how many of our hooks are registered, and how many of them wait for a review."""
     try:
         hooks = list(_hash_hooks(target))
         trusted = _load_trusted(target)
@@ -52,7 +49,7 @@ def _count_hooks(target: Target) -> tuple[int, int]:
 
 
 def _hash_hooks(target: Target) -> Iterator[tuple[str, str]]:
-    """The key of each hook of ours, and its hash as it is now."""
+    """Yield the key and the current hash of each of our hooks."""
     host = BY_NAME["codex"]
     places = host.hooks.places if host.hooks else host.servers
     file = target.path(places.get(target.scope, ""))
@@ -74,7 +71,8 @@ def _hash(label: str, group: Mapping[str, Any], hook: Mapping[str, Any], seconds
 
 
 def _load_trusted(target: Target) -> dict[str, str]:
-    """What a person has reviewed and not switched off; a project's hooks are in their file, too."""
+    """Load the hashes of reviewed hooks that are not disabled. The user's file also has those of
+    projects' hooks."""
     text = read_host_file(target.path(BY_NAME["codex"].servers["user"])) or ""
     states = load_toml(text.removeprefix("\ufeff")).get("hooks", {}).get("state", {})
     return {

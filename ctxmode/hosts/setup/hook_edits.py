@@ -1,7 +1,7 @@
-"""Our hooks in a host's file of them: edited one by one, whatever stands beside them.
+"""Edits of our hooks in a host's file, one by one, next to other hooks.
 
-A host has an event's hooks in a list. In Claude Code's form its items are groups, each with a
-matcher and a list of hooks; in others they are the hooks themselves.
+A host has a list of hooks per event. In Claude Code's form its items are groups, each with a
+matcher and a list of hooks; in other forms the items are the hooks themselves.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 from ctxmode.hosts.setup import json_edits
 from ctxmode.hosts.setup.json_edits import parse
 
-# A file that was missing ends with a new line; one that was empty does not; blank lines that it
-# had stay behind ours. So it can be told which of them it was.
+# A file that was missing ends with a new line, one that was empty does not; blank lines that it had
+# stay after our text. So removal can restore the original state.
 
 
 def put_into(base: str | None, edit: Callable[[str], str]) -> Callable[[str | None], str]:
-    """Make an edit that puts something in, of one of a text that holds at least `base`; with None,
-    of one that leaves blank lines before what it puts in."""
+    """Make an edit of a file from an edit that adds to a text of at least `base`; None: from one
+    that keeps blank lines before its addition."""
 
     def put(text: str | None) -> str:
         if base is None:
@@ -39,10 +39,8 @@ def put_into(base: str | None, edit: Callable[[str], str]) -> Callable[[str | No
 
 
 def take_out(base: str, edit: Callable[[str], str]) -> Callable[[str | None], str | None]:
-    """Make an edit that takes something out, of one of a text; None if the file is to go.
-
-    An edit of a text without a base takes the end of its own last line with it.
-    """
+    """Make an edit of a file from an edit that removes from a text; it returns None to delete the
+    file. An edit of a text without a base also removes the end of the last line."""
 
     def take(text: str | None) -> str | None:
         if text is None or not text.strip():
@@ -64,12 +62,8 @@ END = "<!-- context-mode: end -->"
 
 
 def put(text: str, ours: str) -> str:
-    """The text with ours between the markers; at its end if there are none yet, behind a blank
-    line, and the text ends with a new line as it did before.
-
-    Raises:
-        ValueError: there is one marker without the other.
-    """
+    """Put our text between the markers; without markers, at the end after a blank line. The final
+    new line is kept. Raise ValueError if there is one marker without the other."""
     newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join([BEGIN, *ours.strip().splitlines(), END])
     place = _place(text)
@@ -80,11 +74,8 @@ def put(text: str, ours: str) -> str:
 
 
 def drop(text: str) -> str:
-    """The text without ours, its markers and what parted them from it.
-
-    Raises:
-        ValueError: there is one marker without the other.
-    """
+    """Remove our text, its markers and the gap before them. Raise ValueError if there is one marker
+    without the other."""
     place = _place(text)
     if place is None:
         return text
@@ -100,7 +91,7 @@ def _place(text: str) -> tuple[int, int] | None:
     if start < 0 and end < 0:
         return None
     if start < 0 or end < start or text.count(BEGIN) > 1 or text.count(END) > 1:
-        raise ValueError("its markers of context-mode do not make one pair")
+        raise ValueError("its context-mode markers are not one pair")
     return start, end + len(END)
 
 
@@ -110,32 +101,32 @@ _SERVE = "serve"
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The commands by which hosts call this program, besides its own name."""
+    """Commands by which hosts call this program, in addition to its own name."""
 
-    command: Sequence[str]  # what is written
-    is_given: bool = False  # a person named it, and it takes the place of any other of ours
-    recorded: Sequence[str] = ()  # what the host's entry of our server has, if one word
+    command: Sequence[str]  # command to write
+    is_given: bool = False  # the user named it, so it replaces any other of our commands
+    recorded: Sequence[str] = ()  # command in the host's entry of our server, if one word
 
     def owns(self, words: Sequence[str]) -> bool:
-        """Return whether some words are a command of ours."""
+        """Return whether some words are one of our commands."""
         own = (list(self.command), list(self.recorded))
         return is_program(words) or (bool(words) and list(words) in own)
 
     def owns_hook(self, line: str, adapter: str, event: str) -> bool:
-        """Return whether a line calls the hook of an event, and does nothing besides."""
+        """Return whether a line only calls the hook of an event."""
         words = _split(line)
         return words[-3:] == ["hook", adapter, event] and self.owns(words[:-3])
 
     def update_hook(self, line: str, adapter: str, event: str) -> str:
-        """Return what is written in the place of a line of ours: a command that a person chose
-        stays, unless they name another."""
+        """Return the new text of one of our lines: a command that the user chose is kept, unless
+        the user names another."""
         words = _split(line)[:-3]
         if not self.is_given and not is_program(words):
             return line
         return shlex.join([*self.command, "hook", adapter, event])
 
     def is_called_by(self, line: str, adapter: str, event: str) -> bool:
-        """Return whether a person's line calls the hook of an event, as a wrapper does."""
+        """Return whether the user's line calls the hook of an event, as a wrapper does."""
         ends = {words[-1] for words in (self.command, self.recorded) if words}
         names = "|".join(map(re.escape, (_PROGRAM, "-m ctxmode", *sorted(ends))))
         return re.search(rf"(?:{names})['\"]? +hook +{adapter} +{event}\b", line) is not None
@@ -149,8 +140,8 @@ def is_program(words: Sequence[str]) -> bool:
 
 
 def split_server(entry: Mapping[str, Any]) -> tuple[list[str], list[str]] | None:
-    """Split a server's command where it says `serve`: the program, and arguments behind that word.
-    None if the entry starts something else, such as a wrapper."""
+    """Split a server's command at `serve`: the program, and the arguments after that word. None if
+    the entry starts something else, such as a wrapper."""
     words: list[str] = []
     for given in (entry.get("command"), entry.get("args")):
         words += (
@@ -168,7 +159,7 @@ def split_server(entry: Mapping[str, Any]) -> tuple[list[str], list[str]] | None
 
 
 def is_foreign(entry: Mapping[str, Any]) -> bool:
-    """Return whether a server by our name is a person's: it starts a wrapper, or is reached by its
+    """Return whether a server with our name is the user's: it starts a wrapper, or has an
     address."""
     has_address = any(name.lower().endswith("url") for name in entry)
     return has_address or ("command" in entry and split_server(entry) is None)
@@ -196,12 +187,9 @@ def _lines(hook: _Hook) -> Iterator[tuple[str, str]]:
 
 
 def put_hook(text: str, adapter: str, event: str, entry: Mapping[str, Any], owner: Owner) -> str:
-    """Return the text with a hook of ours for an event. One that is there keeps what a person added
-    to it; where a wrapper of theirs calls us for the same tools, none is added.
-
-    Raises:
-        ValueError: the text is not JSON, or the event has no list.
-    """
+    """Add our hook for an event. An existing one keeps the user's additions; if the user's wrapper
+    calls us for the same tools, none is added. Raise ValueError if the text is not JSON, or the
+    event has no list."""
     own: list[tuple[_Path, _Hook]] = []
     is_wrapped = False
     for path, hook, matcher in _hooks(text, event):
@@ -223,7 +211,7 @@ def put_hook(text: str, adapter: str, event: str, entry: Mapping[str, Any], owne
 
 
 def drop_hooks(text: str, adapter: str, event: str, owner: Owner) -> str:
-    """Return the text without our hooks of an event, nor groups and lists that are empty then."""
+    """Remove our hooks of an event, and groups and lists that become empty."""
     while text.strip():
         hooks = _hooks(text, event)
         path = next((at for at, hook, _ in hooks if _owns(owner, hook, adapter, event)), None)
@@ -239,7 +227,7 @@ def _owns(owner: Owner, hook: _Hook, adapter: str, event: str) -> bool:
 
 
 def _hooks(text: str, event: str) -> Iterator[tuple[_Path, _Hook, object]]:
-    """Yield where each hook is, the hook, and the matcher that holds for it."""
+    """Yield each hook's path, the hook, and the matcher that applies to it."""
     path: Sequence[str] = ("hooks", event)
     found: Any = parse(text).value
     for depth, name in enumerate(path):

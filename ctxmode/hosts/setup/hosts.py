@@ -1,4 +1,4 @@
-"""The hosts, a row of `hosts.toml` each, and what makes their entries and files."""
+"""Table of hosts from `hosts.toml`, and functions that write their entries and files."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ctxmode.hosts.instructions import SKILL_NAME
 
 
 class WriteText(Protocol):
-    """What makes the text of a file of ours; empty where it then has nothing to do."""
+    """Function that writes one of our files; the text is empty if the file is not needed."""
 
     def __call__(self, command: Sequence[str], *, records_sessions: bool = True) -> str: ...
 
 
 def hook_program(host: str, event: str, *, is_for_sessions: bool) -> WriteText:
-    """What makes the text of a host's program from the command that it is to call."""
+    """Make the function that writes a host's program, which calls a command."""
 
     def text(command: Sequence[str], *, records_sessions: bool = True) -> str:
         if is_for_sessions and not records_sessions:
@@ -37,26 +37,26 @@ Scope = Literal["user", "project"]
 Command = Sequence[str]
 SCOPES: tuple[Scope, ...] = ("user", "project")
 Places = Mapping[Scope, str]
-"""One kind of file, by the scopes in which the host has it."""
+"""Paths of one kind of file, by scope."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """A file of hooks: entries by event, in a list each. Which events, the host's adapter says."""
+    """A file of hooks: a list of entries per event. The host's adapter names the events."""
 
     places: Places
-    # Makes an event's entry from the line to call and the pattern of tools, empty without any.
+    # Makes an event's entry from the command line and the pattern of tools (may be empty).
     entry: Callable[[str, str], Mapping[str, Any]]
-    tools: str = ""  # the pattern for events that are about tools
-    base: Mapping[str, Any] | None = None  # what a new file must hold
-    left_out: tuple[str, ...] = ()  # not registered, but understood where somebody registered them
+    tools: str = ""  # pattern for events about tools
+    base: Mapping[str, Any] | None = None  # required content of a new file
+    left_out: tuple[str, ...] = ()  # events that are answered, but not registered
 
 
 @dataclass(frozen=True, slots=True)
 class WholeFile:
-    """A file that is ours alone: a plug-in, or hooks; some hosts run a program as their hook.
+    """A file that is only ours: a plug-in, hooks, or a program that a host runs as its hook.
 
-    One that is not needed gives way to a file of somebody else's in its place.
+    One that is not needed yields to another file in its place.
     """
 
     places: Places
@@ -77,17 +77,17 @@ class Host:
     entry: Callable[[Command], Mapping[str, Any]]  # makes the server's entry from its command
     hooks: Hooks | None = None
     plugins: tuple[WholeFile, ...] = ()
-    # Files it always shows its model, if hooks cannot put a text first.
+    # Files that it always shows to its model, if hooks cannot add a text first.
     rules: Places = field(default_factory=dict)
-    skill: Places = field(default_factory=dict)  # where it finds our skill
-    # Values that an earlier entry of the server had, which are replaced; others stay.
+    skill: Places = field(default_factory=dict)  # paths of our skill
+    # Values of earlier entries of the server, which are replaced; other values are kept.
     outdated: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    spoken: str = ""  # the adapter that answers its hooks, where it is not named as the host
-    extension: str = ""  # the file that an extension of ours has once it is installed
-    source: str = ""  # the documents that it is from
-    # When the row was last checked, and the version that was run; by its documents without one.
+    spoken: str = ""  # the adapter that answers its hooks, if not named as the host
+    extension: str = ""  # a file that exists if our extension is installed
+    source: str = ""  # documents about the host
+    # Date of the last check, and the version that was run; without one, documents were read.
     known: Mapping[str, str] = field(default_factory=lambda: {"date": "2026-11"})
-    note: str = ""  # what its user has to do besides
+    note: str = ""  # additional steps for the user
 
     @property
     def adapter(self) -> str:
@@ -95,18 +95,18 @@ class Host:
 
     @property
     def evidence(self) -> str:
-        """The evidence for the row, and its date."""
+        """Evidence for the row, and its date."""
         run = f"run {self.known['version']}" if "version" in self.known else "by its documents"
         return f"{run}, {self.known['date']}"
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """The scopes in which it reads servers."""
+        """Scopes in which the host reads servers."""
         return tuple(scope for scope in SCOPES if scope in self.servers)
 
     @property
     def means(self) -> tuple[str, ...]:
-        """The parts that it gets besides the server: hooks, a plug-in, a rules file, a skill."""
+        """Parts other than the server: hooks, a plug-in, a rules file, a skill."""
         are_plugins = {one.is_plugin for one in self.plugins}
         given = {
             "hooks": self.hooks or False in are_plugins,
@@ -117,7 +117,7 @@ class Host:
         return tuple(name for name, it in given.items() if it)
 
     def events(self) -> Mapping[str, Purpose]:
-        """The events that are registered for its hooks, and what each is for."""
+        """Return the registered events of its hooks, with their purposes."""
         spoken = find_adapter(self.adapter) if self.hooks else None
         if spoken is None or self.hooks is None:
             return {}
@@ -131,14 +131,14 @@ _KILO = '\nexport default { id: "context-mode", server: ContextMode };\n'
 
 
 def plugin_text(command: Sequence[str], *, records_sessions: bool = True) -> str:
-    """The plugin's text; it may tell us nothing of sessions and turns."""
+    """Write the plugin, optionally without reports on sessions and turns."""
     own = f"const COMMAND: string[] = {json.dumps(list(command))};"
     text = SOURCE.read_text(encoding="utf-8").replace(_COMMAND, own)
     return text if records_sessions else text.replace(_SESSIONS, _SESSIONS.replace("true", "false"))
 
 
 def kilo_plugin_text(command: Sequence[str], *, records_sessions: bool = True) -> str:
-    """The same for Kilo Code, which takes a plugin by its default export."""
+    """Write the plugin for Kilo Code, which loads a plugin by its default export."""
     text = plugin_text(command, records_sessions=records_sessions).replace(
         "`context-mode setup opencode`", "`context-mode setup kilo`"
     )
@@ -150,7 +150,7 @@ _TURNS = ("UserPromptSubmit", "Stop")
 
 
 def hooks_text(command: Sequence[str], *, records_sessions: bool = True) -> str:
-    """The file's text; it may leave out the hooks of turns."""
+    """Write Kiro's file of hooks, optionally without the hooks of turns."""
     hooks = [_hook(command, "rules", _JUDGED, matcher=".*")]
     if records_sessions:
         hooks += [_hook(command, "turns", trigger) for trigger in _TURNS]
@@ -158,7 +158,7 @@ def hooks_text(command: Sequence[str], *, records_sessions: bool = True) -> str:
 
 
 def _hook(command: Sequence[str], purpose: str, trigger: str, **more: str) -> dict[str, Any]:
-    """A hook. Its name tells whose it is, for the format has no comments."""
+    """Build a hook. Its name says that it is ours, since the format has no comments."""
     line = shlex.join([*command, "hook", "kiro", trigger])
     return {
         "name": f"{purpose} of context-mode (written by `context-mode setup kiro`)",
@@ -190,20 +190,20 @@ def _opencode(command: Command) -> dict[str, Any]:
 
 
 CALL_SECONDS = 3600
-"""Seconds for which a host that sets an end waits for a call: a run takes what its limit or its
-caller says, and some hosts take no more."""
+"""Time limit of a call in seconds, for hosts that have one. Runs have their own limits; some hosts
+accept no larger value."""
 
 
 def _codex(command: Command) -> dict[str, Any]:
-    """Codex waits for a required server before its first turn, and does not begin without it. It
-    ends a call after a minute where an entry does not say otherwise."""
+    """Build Codex's entry. Codex waits for a required server before its first turn, and does not
+    start without it. Without a timeout, it ends a call after a minute."""
     times = {"startup_timeout_sec": 30, "tool_timeout_sec": CALL_SECONDS}
     return {**_words(command), "required": True, **times}
 
 
 def _with_seconds(command: Command) -> dict[str, Any]:
-    """A time for requests, in seconds: without one a call ends after a minute, and Cline does not
-    wait for the first while we start."""
+    """Build an entry with a timeout in seconds. Without it, a call ends after a minute, and Cline
+    does not wait for the first call while we start."""
     return {**_words(command), "timeout": CALL_SECONDS}
 
 
@@ -212,7 +212,7 @@ def _zed(command: Command) -> dict[str, Any]:
 
 
 def _group(line: str, tools: str) -> Mapping[str, Any]:
-    """Claude Code's form, which others took over: a matcher and a list of commands."""
+    """Build an entry in Claude Code's form, also used by others: a matcher and commands."""
     return {**_match_tools(tools), "hooks": [{"type": "command", "command": line}]}
 
 
@@ -230,7 +230,7 @@ def _match_tools(tools: str) -> Mapping[str, Any]:
 
 
 def _for_copilots(line: str, tools: str) -> Mapping[str, Any]:
-    """VS Code reads `command`; Copilot CLI, which reads the same files, `bash`."""
+    """Build an entry for VS Code, which reads `command`, and Copilot CLI, which reads `bash`."""
     del tools
     return {"type": "command", "command": line, "bash": line}
 
@@ -290,8 +290,8 @@ def _make_hooks(row: Mapping[str, Any], tools: Mapping[str, str]) -> Hooks:
 
 
 def _make_file(host: str, row: Mapping[str, Any]) -> WholeFile:
-    """Make a file that is ours alone; with an `event` it is a program that is its hook. Those that
-    are not needed are for the capture of turns alone."""
+    """Make a file that is only ours; with an `event` it is the program for that hook. Files that
+    are not needed only serve the capture of turns."""
     event, is_needed = row.get("event", ""), row.get("is_needed", True)
     text = hook_program(host, event, is_for_sessions=not is_needed) if event else TEXTS[row["text"]]
     return WholeFile(row["places"], text, row.get("is_plugin", False), bool(event), is_needed)

@@ -1,7 +1,7 @@
-"""Edits of JSON text that leave every comment, space and foreign entry where it is.
+"""Edits of JSON text that keep all comments, spaces and foreign entries.
 
-What is put in stands alone on its lines, or right behind what is before it; so what is taken out
-again leaves the text as it was, to the byte.
+Added text has its own lines, or directly follows the text before it; so removing it restores the
+text byte for byte.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DEPTH_MAX = 100
 
 
 class JsonSyntaxError(ValueError):
-    """Text that is no JSON; `offset` is where it stops being any."""
+    """The text is not JSON; `offset` is the position of the error."""
 
     def __init__(self, text: str, offset: int, problem: str) -> None:
         self.line = text.count("\n", 0, offset) + 1
@@ -35,53 +35,50 @@ class Node:
     start: int
     end: int
     children: tuple[Node, ...] = ()  # an object's members or a list's items, in order
-    name: str | None = None  # a member's key; of others None
-    outer_start: int = 0  # where the member begins; of others as `start`
+    name: str | None = None  # a member's key; None for others
+    outer_start: int = 0  # start of the member; for others `start`
 
     def child(self, name: str) -> Node | None:
-        """The last member of that key, which is the one that counts."""
+        """Return the last member with that key, which is the one that counts."""
         return next((c for c in reversed(self.children) if c.name == name), None)
 
 
 def parse(text: str) -> Node:
-    """The one value of a text.
-
-    Raises:
-        JsonSyntaxError: it is no JSON, even with comments and trailing commas.
-    """
+    """Parse a text with one value. Raise JsonSyntaxError if it is not JSON, even with comments and
+    trailing commas."""
     node = _value(text, skip_space(text, 0), 0)
     end = skip_space(text, node.end)
     if end != len(text):
-        raise JsonSyntaxError(text, end, "something follows the value")
+        raise JsonSyntaxError(text, end, "unexpected text after the value")
     return node
 
 
 def find_value(document: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - data of JSON or TOML
-    """Find the value at a path of keys; None if there is none."""
+    """Find the value at a path of keys; None if it is missing."""
     for key in path:
         document = document.get(key) if isinstance(document, Mapping) else None
     return document
 
 
 def skip_space(text: str, at: int) -> int:
-    """The first place at or after `at` that is neither space nor comment."""
+    """Return the first position from `at` on that is neither space nor comment."""
     match = _SPACE.match(text, at)
     return match.end() if match else at
 
 
 def _value(text: str, at: int, depth: int) -> Node:
     if depth > DEPTH_MAX:
-        raise JsonSyntaxError(text, at, "nested too deep")
+        raise JsonSyntaxError(text, at, "nested too deeply")
     opening = text[at : at + 1]
     if opening in ("{", "["):
         return _container(text, at, depth)
     match = _STRING.match(text, at) or _PLAIN.match(text, at)
     if match is None:
-        raise JsonSyntaxError(text, at, "a value is missing")
+        raise JsonSyntaxError(text, at, "missing value")
     try:
         return Node(json.loads(match[0]), at, match.end(), outer_start=at)
     except ValueError:
-        raise JsonSyntaxError(text, at, f"{match[0]} is no value") from None
+        raise JsonSyntaxError(text, at, f"invalid value {match[0]}") from None
 
 
 def _container(text: str, start: int, depth: int) -> Node:
@@ -96,7 +93,7 @@ def _container(text: str, start: int, depth: int) -> Node:
         if text[at : at + 1] == ",":
             at = skip_space(text, at + 1)
         elif text[at : at + 1] != closing:
-            raise JsonSyntaxError(text, at, f"a comma or {closing} is missing")
+            raise JsonSyntaxError(text, at, f"missing comma or {closing}")
     value: Any = {c.name: c.value for c in children} if is_object else [c.value for c in children]
     return Node(value, start, at + 1, tuple(children), outer_start=start)
 
@@ -104,31 +101,31 @@ def _container(text: str, start: int, depth: int) -> Node:
 def _member(text: str, at: int, depth: int) -> Node:
     key = _STRING.match(text, at)
     if key is None:
-        raise JsonSyntaxError(text, at, "a key in double quotes is missing")
+        raise JsonSyntaxError(text, at, "missing key in double quotes")
     colon = skip_space(text, key.end())
     if text[colon : colon + 1] != ":":
-        raise JsonSyntaxError(text, colon, "a colon is missing")
+        raise JsonSyntaxError(text, colon, "missing colon")
     node = _value(text, skip_space(text, colon + 1), depth + 1)
     return Node(node.value, node.start, node.end, node.children, json.loads(key[0]), at)
 
 
-Key = str | int  # of an object, or an item's place in a list
+Key = str | int  # key of an object, or index in a list
 INDENT = "  "
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*\*/[ \t]*)?(?=\r?\n)")
 
 
 def write_base(members: Mapping[str, Any]) -> str:
-    """An object for a new file, over several lines even if it is empty."""
+    """Write an object for a new file, on several lines even if it is empty."""
     return json.dumps(members, indent=INDENT) if members else "{\n}"
 
 
 def put(text: str, path: Sequence[Key], value: object) -> str:
-    """The text with `value` at a path of keys; what is missing on the way is made.
+    """Set `value` at a path of keys; missing objects on the way are created.
 
-    An object that is empty on one line gets it there, one that spans lines on a line of its own.
+    An empty object on one line gets the value there; one that spans lines gets another line.
 
     Raises:
-        ValueError: the text is no JSON, or something on the way is no object.
+        ValueError: the text is not JSON, or a value on the way is not an object.
     """
     node, depth = _reach(parse(text), path)
     rest = path[depth:]
@@ -140,8 +137,8 @@ def put(text: str, path: Sequence[Key], value: object) -> str:
 
 
 def drop(text: str, path: Sequence[Key]) -> str:
-    """The text without what is at a path, nor objects on the way that are empty then and span
-    lines, as ours do."""
+    """Remove the value at a path, and objects on the way that become empty and span lines, as ours
+    do."""
     if not text.strip():
         return text
     root = parse(text)
@@ -154,14 +151,14 @@ def drop(text: str, path: Sequence[Key]) -> str:
 
 
 def add_item(text: str, path: Sequence[Key], item: object) -> str:
-    """The text with another item at the end of the list at a path, which is made where none is."""
+    """Add an item to the end of the list at a path; a missing list is created."""
     node, depth = _reach(parse(text), path)
     return put(text, path, [item]) if depth < len(path) else _add(text, node, "", item)
 
 
 def drop_item(text: str, path: Sequence[Key]) -> str:
-    """The text without an item of a list. With its last one the list goes, and the item that held
-    nothing else but that."""
+    """Remove an item of a list. An empty list is removed, too, and so is the item that contained
+    only this list."""
     root = parse(text)
     while len(_reach(root, path[:-1])[0].children) == 1:
         path = path[:-1]
@@ -172,7 +169,7 @@ def drop_item(text: str, path: Sequence[Key]) -> str:
 
 
 def _reach(node: Node, path: Sequence[Key]) -> tuple[Node, int]:
-    """The deepest node on a path that exists, and how many keys lead to it."""
+    """Return the deepest existing node on a path, and the number of keys to it."""
     for depth, key in enumerate(path):
         if isinstance(key, int):
             node = node.children[key]
@@ -201,7 +198,7 @@ def _replace(text: str, node: Node, value: object) -> str:
 
 
 def _add(text: str, node: Node, label: str, value: object) -> str:
-    """The text with another child at the end of an object or list."""
+    """Add a child to the end of an object or list."""
     newline, unit = _newline(text), _unit(text)
     outer = _indent_at(text, node.start)
     if not node.children:
@@ -227,20 +224,20 @@ def _add(text: str, node: Node, label: str, value: object) -> str:
 
 
 def _begins_line(text: str, at: int) -> bool:
-    """Whether only white space stands before a place on its line, which is not the first."""
+    """Return whether only white space precedes a position on its line, which is not the first."""
     line = text.rfind("\n", 0, at) + 1
     return line > 0 and not text[line:at].strip()
 
 
 def _end_of_line(text: str, at: int) -> int:
-    """Where the line ends, if only a comment is left of it; else the place itself."""
+    """Return the end of the line if only a comment follows; else the position itself."""
     match = _REST_OF_LINE.match(text, at)
     return match.end() if match else at
 
 
 def _remove(text: str, holder: Node, child: Node) -> str:
-    """The text without one child, the comma that parted it from another, and what its line has
-    before it: the end of the line above, where it begins one."""
+    """Remove one child, the comma that separated it, and the space before it on its line; if it
+    begins a line, also the end of the line above."""
     start, end = child.outer_start, child.end
     index = next(i for i, c in enumerate(holder.children) if c.outer_start == start)
     after = skip_space(text, end)
@@ -273,7 +270,7 @@ def _indent_at(text: str, at: int) -> str:
 
 
 def _unit(text: str) -> str:
-    """One step of indentation, as the file has it."""
+    """Return the file's indentation step."""
     match = re.search(r"\n([ \t]+)\S", text)
     return match[1] if match else INDENT
 

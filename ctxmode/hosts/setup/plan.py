@@ -1,6 +1,5 @@
-"""What setting up a host changes: every file's text before and after, all known before any is
-written.
-"""
+"""Changes of setting up a host: the texts of all files before and after, known before any file is
+written."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from typing import Any
 from base.strict_data import load_toml
 from base.whole_files import replace_file
 from ctxmode import __version__
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.hosts.instructions import SKILL_NAME, read_routing, read_skill
 from ctxmode.hosts.setup import hook_edits, json_edits, toml_edits
 from ctxmode.hosts.setup.hook_edits import Owner, is_foreign, is_program, split_server
@@ -43,23 +42,23 @@ class FileChange:
     """A change of one file."""
 
     path: Path
-    before: str | None  # None: there is none yet
-    after: str | None  # None: it is taken away
-    root: Path = Path("/")  # no link is followed out of it
-    is_program: bool = False  # it is made executable
+    before: str | None  # None: the file is new
+    after: str | None  # None: the file is removed
+    root: Path = Path("/")  # folder that links must not leave
+    is_program: bool = False  # make it executable
 
 
 def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[FileChange, ...]:
-    """The files that change; none if everything is as it should be.
+    """List the changes of files; none if everything is up to date.
 
     Raises:
         UsageError: the host has no file of servers in this scope.
-        ContextModeError: a file cannot be read, or not be edited without harm.
+        ContextModeError: a file cannot be read, or cannot be edited safely.
     """
     if not host.servers.get(target.scope, ""):
         other = "user" if target.scope == "project" else "project"
         raise UsageError(
-            f"{host.title} reads no servers from a {target.scope}'s files", f"Use --{other}."
+            f"{host.title} does not read servers from a {target.scope}'s files", f"Use --{other}."
         )
     texts: dict[Path, tuple[str | None, str | None]] = {}
     for place, edit in _edits(host, target, remove=remove):
@@ -101,13 +100,13 @@ def _edits(host: Host, target: Target, *, remove: bool) -> Iterator[tuple[str, E
 
 
 def _is_shared(host: Host, target: Target) -> bool:
-    """Whether another host that is set up reads the same hooks."""
+    """Return whether another host that is set up reads the same hooks."""
     others = (other for other in HOSTS if other.hooks is host.hooks and other is not host)
     return any(has_server(other, target) for other in others)
 
 
 def _find_owner(host: Host, target: Target) -> Owner:
-    """Find by which commands our entries are known: the one to write, and the one that is there."""
+    """Find the commands that identify our entries: the one to write, and the present one."""
     split = split_server(find_server(host, target))
     recorded = split[0] if split else ()
     return Owner(target.command, is_given=target.is_command_given, recorded=recorded)
@@ -138,8 +137,8 @@ def _server(host: Host, owner: Owner, *, remove: bool) -> Edit:
 
 
 def _list_updates(host: Host, owner: Owner, found: object) -> Mapping[str, Any]:
-    """List what to set in the entry of our server. What a person added to it, or chose for it,
-    stays; so does one that starts a wrapper of theirs."""
+    """List the values to set in our server's entry. The user's additions and choices are kept, and
+    so is an entry that starts the user's wrapper."""
     entry = host.entry([*owner.command, "serve"])
     if not isinstance(found, Mapping) or not found:
         return entry
@@ -158,7 +157,8 @@ def _list_updates(host: Host, owner: Owner, found: object) -> Mapping[str, Any]:
 
 
 def _skill(*, remove: bool) -> Edit:
-    """Our skill; one of somebody else's in its place stays, since all works without it."""
+    """Make the edit for our skill. Another file in its place is kept, since the skill is
+    optional."""
     put = hook_edits.put_into("", lambda _: read_skill())
 
     def edit(text: str | None) -> str | None:
@@ -174,14 +174,14 @@ def _skill(*, remove: bool) -> Edit:
 
 
 def _whole(host: Host, plugin: WholeFile, ours: str, owner: Owner, *, remove: bool) -> Edit:
-    """A file of ours, told by its marks. What somebody else put there, or made of ours, stays; it
-    hinders unless it calls this program itself, or ours is not needed."""
+    """Make the edit for a file that is only ours, identified by its marks. Another or a changed
+    file is kept; this is an error unless it calls this program or ours is not needed."""
 
     def edit(text: str) -> str:
         if text.strip() and not _is_ours(host, plugin, text, owner):
             if remove or not plugin.is_needed or f" hook {host.adapter} " in text:
                 return text
-            raise ValueError("it is somebody else's, so call `context-mode hook` from it")
+            raise ValueError("it is not from context-mode; call `context-mode hook` from it")
         blank = text[len(text.rstrip()) :]
         return blank.removeprefix("\n") if remove else ours.rstrip() + blank
 
@@ -189,8 +189,7 @@ def _whole(host: Host, plugin: WholeFile, ours: str, owner: Owner, *, remove: bo
 
 
 def _is_ours(host: Host, plugin: WholeFile, text: str, owner: Owner) -> bool:
-    """Return whether a file is as it was written: a person may have wrapped the call, or added to
-    the hooks in it."""
+    """Return whether a file is unchanged: the user may have wrapped the call, or added hooks."""
     mark = f"context-mode setup {host.name}`"
     if plugin.is_program:
         found = re.fullmatch(r"#!/bin/sh\n# Written by [^\n]*\nexec ([^\n]+)\s*", text)
@@ -206,7 +205,7 @@ def _rules(*, remove: bool) -> Edit:
 
 
 def hook_entries(host: Host, command: Command) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The entry of each event of a host's hooks."""
+    """Yield the entry of each event of a host's hooks."""
     hooks = host.hooks
     for event, purpose in host.events().items():
         line = shlex.join([*command, "hook", host.adapter, event])
@@ -215,14 +214,14 @@ def hook_entries(host: Host, command: Command) -> Iterator[tuple[str, Mapping[st
 
 
 def _list_unwanted(host: Host, target: Target) -> set[str]:
-    """The events that are there for the record of sessions alone, where none is wanted."""
+    """Return the events that only record sessions, if sessions are not recorded."""
     kept = ("judge", "open")
     unwanted = {event for event, purpose in host.events().items() if purpose not in kept}
     return set() if target.records_sessions else unwanted
 
 
 def _hooks(host: Host, hooks: Hooks, owner: Owner, left_out: Container[str]) -> Edit:
-    """Our entries, each event's in its list; those of events that are left out are taken away."""
+    """Make the edit that adds our entry to each event's list; events in `left_out` lose it."""
     is_removed = all(event in left_out for event in host.events())
 
     def edit(text: str) -> str:
@@ -244,22 +243,19 @@ def _edit(path: Path, text: str | None, edit: Edit) -> str | None:
         return mark + (made or "") if mark else made
     except (ValueError, RecursionError) as error:
         raise ContextModeError(
-            f"{path} cannot be edited: {error}", "Mend it, then try again. Nothing was changed."
+            f"cannot edit {path}: {error}", "Fix the file, then try again. Nothing was changed."
         ) from error
 
 
 def write(changes: Sequence[FileChange]) -> None:
-    """Write changes to the disk, all or none; a link's target is what changes.
-
-    Raises:
-        ContextModeError: one cannot be written, or its file is another since the plan.
-    """
+    """Write all changes to the disk, or none; links are followed. Raise ContextModeError if a file
+    cannot be written, or was changed since the plan."""
     done: list[tuple[FileChange, int]] = []
     try:
         for change in changes:
             path = inside(change.path, change.root)
             if read_host_file(change.path, change.root) != change.before:
-                raise ContextModeError(f"{path} changed meanwhile", "Run the command again.")
+                raise ContextModeError(f"{path} has just changed", "Run the command again.")
             mode = path.stat().st_mode & 0o777 if change.before is not None else 0o644
             _write(change.path, change.after, change.root, mode | 0o111 * change.is_program)
             done.append((change, mode))
@@ -280,7 +276,7 @@ def _write(path: Path, text: str | None, root: Path, mode: int) -> None:
         replace_file(real, text.encode("utf-8"), mode=mode)
     except OSError as error:
         raise ContextModeError(
-            f"{path} cannot be written: {error.strerror}",
+            f"cannot write {path}: {why(error)}",
             "Check its owner and mode. Nothing was changed.",
         ) from error
 
@@ -288,15 +284,15 @@ def _write(path: Path, text: str | None, root: Path, mode: int) -> None:
 # Sources: code.claude.com/docs/en/plugins-reference; geminicli.com/docs/extensions/reference; the
 # package @qwen-code/qwen-code 0.24.4, docs/extension.
 
-DESCRIPTION = "Runs model-written code where the data lives, sandboxed; hands back only the answer."
+DESCRIPTION = "Runs code of AI agents in a sandbox next to your data; returns only the answer."
 README = f"""\
 # context-mode
 
 {DESCRIPTION}
 
-For {{title}}: its server, hooks that hold your rules for {{title}}'s own tools, and a skill that
-says when to answer a question by a short program. It needs Linux, and the program `context-mode`
-where {{title}} finds it; `{{line}} doctor` tells what works on your machine, and how to get what
+For {{title}}: the server, hooks that apply your rules to {{title}}'s own tools, and a skill that
+says when to answer a question with a short program. It needs Linux, and the program `context-mode`
+on the PATH of {{title}}. `{{line}} doctor` shows what works on your machine, and how to fix what
 does not.
 """
 HOOKS = "hooks/hooks.json"
@@ -307,23 +303,23 @@ FORMS: Mapping[str, tuple[str, str]] = {
     "gemini-cli": ("gemini-extension.json", "gemini-extension.json"),
     "qwen-code": ("qwen-extension.json", "qwen-extension.json"),
 }
-"""For each host where the manifest lies, and where the servers are."""
+"""Paths of each host's manifest and file of servers."""
 
 MORE: Mapping[str, dict[str, Any]] = {
     "claude-code": {"author": {"name": SERVER_NAME}, "license": "Apache-2.0"}
 }
-"""What a manifest says besides."""
+"""Other fields of manifests."""
 
 
 def plan_export(name: str, folder: Path, command: Command) -> tuple[FileChange, ...]:
-    """The files of an export that are new or differ.
+    """List the files of an export that are new or differ.
 
     Raises:
-        UsageError: the host has no such form, or the folder holds something else.
+        UsageError: the host has no export format, or the folder contains other files.
         ContextModeError: a file there cannot be read.
     """
     if name not in FORMS:
-        raise UsageError(f"{name} has no form to export", f"Choose from: {', '.join(FORMS)}.")
+        raise UsageError(f"no export format for {name}", f"Choose from: {', '.join(FORMS)}.")
     texts = dict(_files(BY_NAME[name], command))
     _check_folder(folder, FORMS[name][0], texts)
     changes = (
@@ -355,9 +351,9 @@ def _to_text(value: Mapping[str, Any]) -> str:
 
 
 def _check_folder(folder: Path, manifest: str, texts: Mapping[str, str]) -> None:
-    """An export goes into a new or empty folder, or over one that was made before."""
+    """Refuse a folder that is neither new, nor empty, nor from an earlier export."""
     if folder.is_file():
-        raise UsageError(f"{folder} is a file", "Name a new folder, or an empty one.")
+        raise UsageError(f"{folder} is a file", "Name a new or empty folder.")
     here = {
         os.path.relpath(os.path.join(where, name), folder)
         for where, _, names in os.walk(folder)
@@ -366,6 +362,6 @@ def _check_folder(folder: Path, manifest: str, texts: Mapping[str, str]) -> None
     if here and (not here <= set(texts) or manifest not in here):
         other = min(here - set(texts), default=min(here))
         raise UsageError(
-            f"{folder} holds what no export put there: {other}",
-            "Name a new folder, an empty one, or that of an earlier export.",
+            f"{folder} contains a file that is not from an export: {other}",
+            "Name a new or empty folder, or that of an earlier export.",
         )

@@ -1,4 +1,4 @@
-"""For whom a host is set up, and the reading of its files there."""
+"""Targets of setup (a user or a project), and reading of a host's files there."""
 
 from __future__ import annotations
 
@@ -17,39 +17,36 @@ from ctxmode.hosts.setup.json_edits import find_value, parse
 from policy import real_path
 from policy.project_file import read_project_file
 
-BYTES_MAX = 16 << 20  # a host may keep its history beside its servers
+BYTES_MAX = 16 << 20  # a host may store its history next to its servers
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The one for whom a host is set up: a person, or everybody in a project."""
+    """Target of setup: the user, or everybody in a project."""
 
     scope: Scope
     home: Path
     project: Path
     command: Command
-    environ: Mapping[str, str] = field(default_factory=dict[str, str])  # may move a person's files
-    records_sessions: bool = True  # hooks tell us what happens in a session
-    is_command_given: bool = False  # a person named the command
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])  # may move the user's files
+    records_sessions: bool = True  # hooks report what happens in a session
+    is_command_given: bool = False  # the user chose the command
 
     @property
     def root(self) -> Path:
-        """The folder out of which no link is followed: a project is another's, a home is not."""
+        """Folder that links must not leave: a project is not trusted, the home folder is."""
         return self.project if self.scope == "project" else Path("/")
 
     def path(self, place: str) -> Path:
-        """Return the path of a host's file: a user's own lies where the host's variables say."""
+        """Return the path of a host's file; the host's variables may move a user's files."""
         if place.startswith("~/"):
             return Path(find_place(place, str(self.home), self.environ))
         return self.project / place
 
 
 def read_host_file(path: Path, root: Path = Path("/")) -> str | None:
-    """A file's text as it is, line ends and all; None if there is none.
-
-    Raises:
-        ContextModeError: it cannot be read, is no regular file, or lies outside of `root`.
-    """
+    """Read a file's text with unchanged line ends; None if the file is missing. Raise
+    ContextModeError if it cannot be read, is not a regular file, or is outside of `root`."""
     real = inside(path, root)
     try:
         if root == Path("/"):  # the user's own
@@ -59,33 +56,29 @@ def read_host_file(path: Path, root: Path = Path("/")) -> str | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise ContextModeError(
-            f"{path} cannot be read: {why(error)}",
-            "Make it a file of text, or remove it. Nothing was changed.",
+            f"cannot read {path}: {why(error)}",
+            "Replace it by a text file, or remove it. Nothing was changed.",
         ) from error
 
 
 def inside(path: Path, root: Path) -> Path:
-    """Where a path really is.
-
-    Raises:
-        ContextModeError: that is outside of `root`.
-    """
+    """Resolve the links of a path. Raise ContextModeError if the result is outside of `root`."""
     real = Path(real_path(str(path)))
     if not real.is_relative_to(root.resolve()):
         raise ContextModeError(
-            f"{path} leads out of the project, to {real}",
-            "Put a file or a folder of the project in the link's place. Nothing was changed.",
+            f"{path} points outside the project, to {real}",
+            "Replace the link by a file or folder of the project. Nothing was changed.",
         )
     return real
 
 
-# Set for the hooks of a plug-in, which brings its own server with them.
+# Set for hooks of a plug-in, which has its own server.
 _PLUGIN_VARIABLES = ("CLAUDE_PLUGIN_ROOT",)
 
 
 def is_registered(adapter: str, project: str, home: str, environ: Mapping[str, str]) -> bool:
-    """Say whether a host whose hooks this adapter answers starts our server: by its settings for a
-    person or a project, or by an extension. What cannot be read registers nothing."""
+    """Return whether a host with this adapter starts our server, by settings of the user or the
+    project, or by an extension. Unreadable files count as empty."""
     if any(SERVER_NAME in environ.get(name, "") for name in _PLUGIN_VARIABLES):
         return True
     for host in HOSTS:
@@ -96,15 +89,14 @@ def is_registered(adapter: str, project: str, home: str, environ: Mapping[str, s
 
 
 def has_server(host: Host, target: Target) -> bool:
-    """Say whether a host's settings or its folder of extensions have our server, and have it on."""
+    """Return whether our server is enabled in a host's settings or installed as an extension."""
     if host.extension and target.path(host.extension).exists():
         return True
     return _is_on(find_server(host, target))
 
 
 def find_server(host: Host, target: Target) -> Mapping[str, Any]:
-    """Find the entry of our server in a host's settings; an empty one where there is none, or they
-    cannot be read."""
+    """Find our server's entry in a host's settings; empty if it is missing or unreadable."""
     place = host.servers.get(target.scope, "")
     if not place:
         return {}
@@ -128,8 +120,8 @@ Registered = Literal["all", "some", "none"]
 def find_registered(
     agent: str, project: Path, home: Path, environ: Mapping[str, str]
 ) -> tuple[Registered, str]:
-    """Say how many of a host's events for the record of sessions are registered, for the person or
-    the project, and the name by which `setup` knows the host; an empty name: it has no hooks."""
+    """Return how many of a host's events for the record of sessions are registered, for the user or
+    the project, and the host's name in `setup`; the name is empty if it has no hooks."""
     found: Registered = "none"
     name = ""
     for host in HOSTS:

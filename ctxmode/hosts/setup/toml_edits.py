@@ -1,7 +1,7 @@
-"""Edits of TOML text: one table of ours, set or taken out; all else stays as it is.
+"""Edits of TOML text: set or remove our table and keep all else unchanged.
 
-Tables of TOML may stand in any order, so a new one goes to the end, and the text ends with a new
-line as it did before. What the edit makes is read back, and must differ in that table alone.
+TOML tables may have any order, so a new one goes to the end. The text ends with a new line only if
+it did before. Each result is parsed again and must differ only in that table.
 """
 
 from __future__ import annotations
@@ -19,12 +19,8 @@ _HEADER = re.compile(r"[ \t]*\[{1,2}[^\[\]\n]+\]{1,2}[ \t]*(?:#[^\n]*)?\r?")
 
 
 def put_table(text: str, path: Sequence[str], table: Mapping[str, Value]) -> str:
-    """The text with strings, truth values, whole numbers and lists of strings set in a table; what
-    else the table holds stays.
-
-    Raises:
-        ValueError: the text is no TOML, or the table is written in a way that is not understood.
-    """
+    """Set strings, booleans, whole numbers and lists of strings in a table; keep its other values.
+    Raise ValueError if the text is not TOML, or the table has an unsupported form."""
     found = find_value(load_toml(text), path)
     if found is None:
         made = _add_table(text, path, table)
@@ -50,7 +46,7 @@ def _add_table(text: str, path: Sequence[str], table: Mapping[str, Value]) -> st
 
 
 def _set_values(text: str, path: Sequence[str], values: Mapping[str, Value]) -> str:
-    """The text with lines of a table's own replaced, and those that it lacks behind its header."""
+    """Replace lines of a table, and add missing lines after its header."""
     newline = "\r\n" if "\r\n" in text else "\n"
     made: list[str] = []
     missing = dict(values)
@@ -88,18 +84,15 @@ def _assign(name: str, value: Value) -> str:
 
 
 def drop_table(text: str, path: Sequence[str]) -> str:
-    """The text without a table and the tables below it.
-
-    Raises:
-        ValueError: the text is no TOML, or the table is written in a way that is not understood.
-    """
+    """Remove a table and its subtables from a text. Raise ValueError if the text is not TOML, or
+    the table has an unsupported form."""
     if find_value(load_toml(text), path) is None:
         return text
     kept: list[str] = []
     ours: list[str] = []
     for line in text.splitlines(keepends=True):
         if _HEADER.fullmatch(line.rstrip("\n")):
-            # What stands above a header is about that header's table.
+            # Comments above a header belong to its table.
             kept += _above(ours)
             ours = [line] if _names(line)[: len(path)] == list(path) else []
             if not ours:
@@ -114,8 +107,8 @@ def drop_table(text: str, path: Sequence[str]) -> str:
 
 
 def _without_gap(kept: list[str], ours: list[str]) -> str:
-    """What is kept where a table was taken from the end: the blank line that parted it goes, and
-    the line's end before it if the text ended without one."""
+    """Join the kept lines. If the last table was removed, also remove the blank line before it, and
+    the line end before that if the text ended without one."""
     is_last = bool(ours)
     if is_last and kept and not kept[-1].strip() and "".join(kept).strip():
         kept = kept[:-1]
@@ -126,7 +119,7 @@ def _without_gap(kept: list[str], ours: list[str]) -> str:
 
 
 def _above(lines: list[str]) -> list[str]:
-    """The comments at the end of some lines, with the space between and before them."""
+    """Return the comments at the end of some lines, with the blank lines between and before."""
     count = 0
     while count < len(lines) and (not (line := lines[-1 - count].strip()) or line.startswith("#")):
         count += 1
@@ -139,11 +132,11 @@ def _verify(before: str, after: str, path: Sequence[str], table: object) -> None
     except ValueError:
         now, was = {}, {"": None}
     if find_value(now, path) != table or _without(was, path) != _without(now, path):
-        raise ValueError(f"[{'.'.join(path)}] is written in a way that cannot be edited here")
+        raise ValueError(f"[{'.'.join(path)}] has a form that cannot be edited")
 
 
 def _without(document: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any]:
-    """The document without what is at a path, nor tables on the way that are empty then."""
+    """Remove the value at a path from a document, and then tables on the way that become empty."""
     key, *rest = path
     if not rest or not isinstance(document.get(key), Mapping):
         return {name: value for name, value in document.items() if name != key}
@@ -152,7 +145,7 @@ def _without(document: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, A
 
 
 def _names(header: str) -> list[str]:
-    """The keys of a table's header."""
+    """Return the keys of a table's header."""
     name = header.strip().partition("#")[0].strip().strip("[]") if '"' not in header else header
     try:
         document: Any = load_toml(f"[{name.strip().strip('[]')}]")

@@ -1,4 +1,4 @@
-"""The pages of the site, a row each, in the order of the menu."""
+"""The pages of the site, in the order of the menu."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts that are remembered: the tree of what stands, the branches, and who wrote a fact."""
+"""Data of the pages about facts (tree, branches, history) and about versioned pages."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def build_pages(reader: Reader, asked: PageQuery) -> Data:
 
 
 def build_page(reader: Reader, asked: PageQuery) -> Data:
-    """Build one page; without `page` where there is none. `from` and `to` are commits to
-    compare; without them the last two versions are."""
+    """Build one page, without `page` if it is unknown. `from` and `to` are commits to compare
+    (default: the last two versions)."""
     path = asked.text("path")
 
     def look(pages: Pages) -> Data:
@@ -114,7 +114,7 @@ FACT = (
 
 
 def build_facts(reader: Reader, asked: PageQuery) -> Data:
-    """Build the tree of the facts that stand on a branch, and the table of branches."""
+    """Build the tree of a branch's current facts, and the table of branches."""
     scope, branch, at = _scope(asked), asked.text("branch") or MAIN, asked.number("at")
 
     def look(db: sqlite3.Connection) -> Data:
@@ -141,8 +141,7 @@ def build_facts(reader: Reader, asked: PageQuery) -> Data:
 
 
 def build_fact(reader: Reader, asked: PageQuery) -> Data:
-    """Build the page of one fact, with every change at its path; without `fact` where there is
-    none."""
+    """Build the page of one fact, with all changes at its path; without `fact` if it is unknown."""
     scope, branch, path = _scope(asked), asked.text("branch") or MAIN, asked.text("path")
 
     def look(db: sqlite3.Connection) -> Data:

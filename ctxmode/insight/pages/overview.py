@@ -1,4 +1,4 @@
-"""The overview: what was kept out of the context, how runs ended, tokens by day, what is there."""
+"""Data of the overview (bytes kept, runs, tokens by day), and of the pages of runs and refusals."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ALLOWED = ("allow", "ask, granted")
 
 
 def build_refusals(reader: Reader, asked: PageQuery) -> Data:
-    """Build the list of this project's refused programs, the latest first."""
+    """Build the list of this project's refused programs, latest first."""
     project, at = str(reader.config.project), asked.number("at")
     entries = reader.ask(lambda: list(audit.read_entries(reader.config.log_dir))) or []
     refused = [one for one in entries if _is_refused(one, project)]
@@ -88,7 +88,7 @@ def _build_row(entry: Mapping[str, Any]) -> Data:
 
 
 def build_runs(reader: Reader, asked: PageQuery) -> Data:
-    """Build the list of runs, of one status where that is asked for."""
+    """Build the list of runs, optionally of one status."""
     status, at = asked.text("status"), asked.number("at")
     rows = reader.runs(lambda db: list_runs(db, status=status, offset=at, limit=ROWS + 1)) or []
     counts = reader.runs(count_by_status) or {}

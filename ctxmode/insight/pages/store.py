@@ -1,4 +1,4 @@
-"""What is kept of outputs, files and pages: how much, beside its quota, and each source."""
+"""Data of the pages about sessions, search, and the store with its sources and quota."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def build_sessions(reader: Reader, asked: PageQuery) -> Data:
 
 
 def build_session(reader: Reader, asked: PageQuery) -> Data:
-    """Build the page of one session; without `session` where there is none."""
+    """Build the page of one session, without `session` if it is unknown."""
     wanted, at = asked.text("id"), asked.number("at")
 
     def look(db: sqlite3.Connection) -> Data:
@@ -65,7 +65,7 @@ HITS = 10
 
 
 def build_search(reader: Reader, asked: PageQuery) -> Data:
-    """Build the form, and what was found."""
+    """Build the search form, and the hits."""
     query = asked.text("q").strip()
     data: Data = {"query": query, "hits": [], "state": "", "problem": "", "corrections": []}
     if not query:
@@ -99,7 +99,7 @@ TEXT_BYTES_MAX = 64 * 1024
 
 
 def build_sources(reader: Reader, asked: PageQuery) -> Data:
-    """Build the list of sources, the latest first."""
+    """Build the list of sources, latest first."""
     at = asked.number("at")
 
     def look(store: Store) -> tuple[int, list[Source]]:
@@ -114,8 +114,8 @@ def build_sources(reader: Reader, asked: PageQuery) -> Data:
 
 
 def build_source(reader: Reader, asked: PageQuery) -> Data:
-    """Build the page of one source with the beginning of its text; without `source` where there is
-    none."""
+    """Build the page of one source with the beginning of its text; without `source` if it is
+    unknown."""
     number = asked.number("id")
 
     def look(store: Store) -> Data:

@@ -1,5 +1,5 @@
-// Draws the charts by day of a page from the tables beside them, which have the numbers. Without it
-// each chart is a still picture.
+// Draws a page's charts by day from the numbers in the tables next to them. Without this script each
+// chart is a static picture.
 "use strict";
 (() => {
   const DAY_S = 86400;
@@ -26,7 +26,7 @@
 
   const day = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
 
-  // The numbers of a table, the oldest day first: days in seconds, then each series.
+  // The numbers of a table, oldest day first: days in seconds, then each series.
   const read = (table) => {
     const names = [...table.tHead.rows[0].cells].slice(1).map((cell) => cell.textContent);
     const rows = [...table.tBodies[0].rows].reverse();
@@ -41,7 +41,7 @@
     const unit = figure.dataset.chart;
     const said = readout.textContent;
     const { names, days, series } = read(figure.parentElement.querySelector("table"));
-    // Each series stands on those before it; the highest is drawn first, the others over it.
+    // Series are stacked; the highest is drawn first, the others over it.
     let below = days.map(() => 0);
     const stacked = series.map((values) => (below = values.map((value, at) => value + below[at])));
     const order = names.map((_, place) => place).reverse();

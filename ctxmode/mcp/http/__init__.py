@@ -1,1 +1,1 @@
-"""The server over Streamable HTTP: who may come in, and what else is served beside the tools."""
+"""The server over Streamable HTTP: access, tools, facts, health and metrics."""

@@ -1,7 +1,7 @@
-"""The connections over which HTTP/1.1 is spoken: so many at once, and none that waits for ever.
+"""HTTP/1.1 connections with a limit on their number, and with deadlines.
 
-Hypercorn's protocol speaks it. Hypercorn's own server would speak HTTP/2 without a token, and wait
-without a deadline for clients that send or take nothing.
+They use Hypercorn's protocol class. Hypercorn's own server would accept HTTP/2 without a token, and
+wait without a deadline for clients that do not send or read.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ from hypercorn.typing import ConnectionState
 from hypercorn.utils import parse_socket_addr, wrap_app
 
 from ctxmode import crash_report
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, why
 
 CONNECTIONS_MAX, PORT_MAX = 512, 65_535
-IDLE_S_MAX = 5.0  # without the whole head of a request
-SEND_S_MAX = 20.0  # for the other side to take a piece of an answer
+IDLE_S_MAX = 5.0  # to receive the whole head of a request
+SEND_S_MAX = 20.0  # for the client to read a piece of an answer
 HANDSHAKE_S_MAX = 10.0
 READ_BYTES = PIECE_BYTES = 64 * 1024
 NO_REQUEST = (
-    b'{"error": "this is not a request of HTTP/1.1 as it is served: it has one Host, one length or '
-    b'chunks, whole lines that end in CRLF, and a head below 64 KiB"}'
+    b'{"error": "invalid HTTP/1.1 request: it needs one Host, one length or chunks, whole lines '
+    b'that end in CRLF, and a head below 64 KiB"}'
 )
 _HEAD_END = b"\r\n\r\n"
-# h11 takes what RFC 9112, section 2.2 and 5.2, allows to refuse: a proxy may read it differently.
+# Requests that h11 accepts and RFC 9112, sections 2.2 and 5.2, allows to refuse: a proxy may read
+# them differently.
 _BARE_OR_FOLDED = re.compile(rb"(?<!\r)\n|\r(?=[^\n])|\n[ \t]")
 _FRAMING = re.compile(rb"(?i)\n(content-length|transfer-encoding):[ \t]*(.*?)[ \t]*\r")
 _SIZE = rb"(\r\n)?[\da-fA-F]{1,16}(;[\t -~]*)?\r\n"
@@ -51,11 +52,11 @@ def listen(host: str, port: int) -> socket.socket:
     """Listen at an address.
 
     Raises:
-        UsageError: there is no such port.
-        ContextModeError: it cannot be listened on.
+        UsageError: the port is invalid.
+        ContextModeError: the address cannot be used.
     """
     if not 0 <= port <= PORT_MAX:
-        raise UsageError(f"there is no port {port}", f"Ports are 0 to {PORT_MAX}.")
+        raise UsageError(f"invalid port {port}", f"Give 0 to {PORT_MAX}.")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, *_, place = found[0]
@@ -63,13 +64,13 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server(place, family=family, dualstack_ipv6=both)
     except OSError as error:
         raise ContextModeError(
-            f"cannot listen on {host} port {port}: {error.strerror}",
-            "Choose another with --port (or --host); port 0 takes a free one.",
+            f"cannot listen on {host} port {port}: {why(error)}",
+            "Choose another with --port or --host. Port 0 chooses a free one.",
         ) from error
 
 
 class Connections:
-    """The open connections, the oldest first. `app` is ASGI."""
+    """The open connections, oldest first. `app` is ASGI."""
 
     def __init__(self, app: Any, settings: Hypercorn, at_once: int = CONNECTIONS_MAX) -> None:  # noqa: ANN401 - hypercorn and starlette type it differently
         settings.alpn_protocols = ["http/1.1"]
@@ -102,22 +103,24 @@ class Connections:
         try:
             await connection.run()
         except Exception as error:
-            sys.stderr.write(crash_report.report(error))  # one connection's defect ends no other
+            sys.stderr.write(
+                crash_report.report(error)
+            )  # a defect in one connection does not end others
         finally:
             del self._open[connection]
             connection.drop()
 
 
 class _StrictConnection(h11.Connection):
-    """The messages of a client, as far as no two programs could disagree where one ends (RFC 9112,
-    section 11.2). `next_event` raises h11.RemoteProtocolError at the first other one."""
+    """An h11 connection that accepts only messages whose end is unambiguous to all programs (RFC
+    9112, section 11.2). `next_event` raises h11.RemoteProtocolError for others."""
 
     def __init__(self, head_bytes_max: int) -> None:
         super().__init__(h11.SERVER, max_incomplete_event_size=head_bytes_max)
-        self._framing = b""  # what came between two pieces of a body
+        self._framing = b""  # bytes between two pieces of a body
 
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        """Return what came next."""
+        """Return the next event."""
         received = self.trailing_data[0]
         head, end, _ = received.partition(_HEAD_END)
         if self.their_state is h11.IDLE and _is_uncertain(head, end):
@@ -130,7 +133,7 @@ class _StrictConnection(h11.Connection):
         return event
 
     def _check_chunks(self, taken: bytes, event: object) -> None:
-        """Check what h11 dropped of a body: it is lenient there, too."""
+        """Check the bytes of a body that h11 dropped: it is lenient there, too."""
         if isinstance(event, h11.Data):
             taken = taken[: len(taken) - len(event.data)]
         self._framing += taken
@@ -142,7 +145,7 @@ class _StrictConnection(h11.Connection):
 
 
 def _is_uncertain(head: bytes, end: bytes) -> bool:
-    """Check the head of a request as it was sent; without `end`, more of it is to come."""
+    """Return whether the sent head of a request is ambiguous; without `end` it is incomplete."""
     if _BARE_OR_FOLDED.search(head):
         return True
     framings = _FRAMING.findall(head + end) if end else []
@@ -156,7 +159,7 @@ def _is_uncertain(head: bytes, end: bytes) -> bool:
 
 
 class _Http1(H11Protocol):
-    """HTTP/1.1 alone: a client that asks to go on in HTTP/2 is answered in HTTP/1.1 (RFC 9110,
+    """HTTP/1.1 only: a client that asks for an upgrade to HTTP/2 is answered in HTTP/1.1 (RFC 9110,
     section 7.8)."""
 
     def __init__(self, *args: Any) -> None:  # noqa: ANN401 - as Hypercorn's own
@@ -172,7 +175,7 @@ class _Http1(H11Protocol):
             await super()._send_h11_event(event)
 
     async def _send_error_response(self, status_code: int) -> None:
-        """Refuse in words what is not a request; what the app still says is not sent."""
+        """Refuse an invalid request with a message; send nothing more from the app."""
         headers: list[tuple[bytes, bytes]] = [
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(NO_REQUEST)),
@@ -186,7 +189,7 @@ class _Http1(H11Protocol):
 
 
 class _HttpConnection:
-    """One connection. It `is_idle` while it waits for the head of a request."""
+    """One connection. `is_idle` while it waits for the head of a request."""
 
     def __init__(self, stream: Stream, others: Connections) -> None:
         self.is_idle = True
@@ -202,12 +205,12 @@ class _HttpConnection:
         return (stream.transport_stream if isinstance(stream, trio.SSLStream) else stream).socket
 
     def drop(self) -> None:
-        """Close it, whatever is under way."""
+        """Close the connection, also during a request."""
         self.is_idle = False
         self._socket.close()
 
     async def run(self) -> None:
-        """Serve it until either side ends it, or it is silent for too long."""
+        """Serve requests until either side closes the connection, or it is silent for too long."""
         with contextlib.suppress(*GONE, trio.TooSlowError):
             if isinstance(self._stream, trio.SSLStream):
                 with trio.fail_after(HANDSHAKE_S_MAX):
@@ -242,7 +245,7 @@ class _HttpConnection:
         self._patience.deadline = trio.current_time() + IDLE_S_MAX if idle else math.inf
 
     async def _send(self, event: Event) -> None:
-        """Send what the protocol has to say."""
+        """Send an event of the protocol."""
         if isinstance(event, Updated):
             self._wait(idle=event.idle)
             return
@@ -253,13 +256,13 @@ class _HttpConnection:
                 return
             await self._stream.send_eof()
         except (*GONE, NotImplementedError):
-            pass  # it has gone, or speaks TLS
+            pass  # the client is gone, or uses TLS
         self.drop()
         await self._protocol.handle(Closed())
 
     async def _send_all(self, data: bytes) -> None:
-        """Send in pieces, each whole: an answer that is cut off within one could not go on.
-        trio.ClosedResourceError: the other side does not take it."""
+        """Send in pieces, each whole, because an answer that is cut off within one cannot continue.
+        Raise trio.ClosedResourceError if the client does not read."""
         for start in range(0, len(data), PIECE_BYTES):
             deadline = trio.current_time() + SEND_S_MAX
             with trio.CancelScope(shield=True, deadline=deadline) as late:

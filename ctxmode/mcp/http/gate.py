@@ -1,8 +1,8 @@
-"""In front of every HTTP request: Host, Origin, bearer token, and a deadline for the body.
+"""Checks of every HTTP request: Host, Origin, bearer token, and a deadline for the body.
 
-The Streamable HTTP section of the Model Context Protocol demands both checks. An attacker's name
-may resolve to the loopback address (DNS rebinding): hence Host. A browser sends requests for any
-page: hence Origin.
+The Streamable HTTP section of the Model Context Protocol requires the checks of Host and Origin.
+Host matters because an attacker's name may resolve to the loopback address (DNS rebinding), Origin
+because a browser sends requests for any page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from base.strict_data import strict_json
 from ctxmode.errors import UsageError, why
 
-SMALL_BYTES = 64 * 1024  # parsed in place: well below a millisecond
+SMALL_BYTES = 64 * 1024  # parsed without a thread: well below a millisecond
 
 
 async def receive_body(receive: Receive, bytes_max: int) -> list[Message]:
@@ -41,8 +41,8 @@ async def receive_body(receive: Receive, bytes_max: int) -> list[Message]:
 
 
 async def find_problem(messages: Sequence[Message], bytes_max: int) -> str:
-    """Say what is wrong with a body as JSON; nothing of one that is too large or cut off, which is
-    refused elsewhere."""
+    """Return the problem of a body as JSON, or "". A body that is too large or cut off is refused
+    elsewhere."""
     body = b"".join(message.get("body", b"") for message in messages)
     if len(body) > bytes_max or messages[-1]["type"] != "http.request":
         return ""
@@ -55,20 +55,18 @@ def _find_problem(body: bytes) -> str:
     try:
         value = strict_json(body.decode("utf-8"))
     except RecursionError:
-        return (
-            "the body is JSON that is nested too deep: send arguments as plain text or flat lists"
-        )
+        return "the body is nested too deeply: send arguments as plain text or flat lists"
     except UnicodeDecodeError as error:
         return f"the body is not UTF-8: {error.reason} at byte {error.start}"
     except ValueError as error:
-        return f"the body is not JSON as it is served: {error}"
+        return f"the body is not valid JSON: {error}"
     if not isinstance(value, dict):
-        return "the body is not a JSON object: send one message of JSON-RPC"
+        return "the body is not a JSON object: send one JSON-RPC message"
     return ""
 
 
 def replay(messages: Sequence[Message], receive: Receive) -> Receive:
-    """Give what was received once more, then what comes."""
+    """Return a `receive` that repeats the messages, then continues with new ones."""
     left = list(reversed(messages))
 
     async def receive_again() -> Message:
@@ -77,15 +75,13 @@ def replay(messages: Sequence[Message], receive: Receive) -> Receive:
     return receive_again
 
 
-TOKEN_CHARS_MIN = 20
-"""RFC 6750 leaves the length open; 20 characters of base64 are 120 bits."""
-
+TOKEN_CHARS_MIN = 20  # RFC 6750 sets no length; 20 characters of base64 are 120 bits
 VARIABLE = "CONTEXT_MODE_TOKEN"
 NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 def find_holder(tokens: Mapping[str, str], given: str) -> str | None:
-    """Find whose token this is; the time it takes says nothing about the tokens."""
+    """Find the holder of a token; the time of the search does not depend on the tokens."""
     found = None
     for token, name in tokens.items():
         if hmac.compare_digest(token.encode(), given.encode()):
@@ -96,9 +92,9 @@ def find_holder(tokens: Mapping[str, str], given: str) -> str | None:
 def load_tokens(
     file: Path | None, environ: Mapping[str, str], default: Path
 ) -> tuple[Mapping[str, str], str]:
-    """Load the tokens of `file`, else of CONTEXT_MODE_TOKEN, else of `default`, made if missing. A
-    line is a token, or a name and a token. Return the names by token, and where they were read. A
-    UsageError names a token that is too short, or a file that others can read."""
+    """Load tokens from `file`, else from CONTEXT_MODE_TOKEN, else from `default`, created if
+    missing. A line is a token, or a name and a token. Return the names by token, and their file or
+    variable. Raise UsageError if a token is too short, or others can read the file."""
     if file is not None:
         return _read(file), str(file)
     if given := environ.get(VARIABLE):
@@ -118,10 +114,10 @@ def _read(file: Path) -> dict[str, str]:
         text = file.read_text("utf-8")
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"{file} cannot be read: {why(error)}", "Give a file with one token a line."
+            f"cannot read {file}: {why(error)}", "Give a file with one token per line."
         ) from error
     if mode & 0o077:
-        raise UsageError(f"{file} can be read by others", f"Run: chmod 600 {file}")
+        raise UsageError(f"other users can read {file}", f"Run: chmod 600 {file}")
     return _parse(text, str(file))
 
 
@@ -133,24 +129,22 @@ def _parse(text: str, place: str) -> dict[str, str]:
             continue
         name, token = words if len(words) == 2 else ("default", words[0])
         if len(words) > 2 or not NAME.fullmatch(name):
-            raise UsageError(
-                f"{place}:{number}: not a token", "A line is TOKEN, or NAME and TOKEN."
-            )
+            raise UsageError(f"{place}:{number}: not a token", "Write TOKEN, or NAME and TOKEN.")
         if len(token) < TOKEN_CHARS_MIN or not token.isascii():
             raise UsageError(
-                f"{place}:{number}: a token has at least {TOKEN_CHARS_MIN} ASCII characters",
+                f"{place}:{number}: a token needs at least {TOKEN_CHARS_MIN} ASCII characters",
                 "Make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
             )
         names[token] = name
     if not names:
-        raise UsageError(f"{place} holds no token", "Put one on a line of its own.")
+        raise UsageError(f"{place} has no token", "Add one on a separate line.")
     return names
 
 
 BODY_S_MAX = 30.0
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 OPEN_PATHS = ("/healthz",)
-# Of two such headers, this program could read one and a proxy before it the other.
+# With two such headers, this program could read one and a proxy before it the other.
 SENT_ONCE = (
     *("host", "origin", "authorization", "content-type"),
     *("mcp-session-id", "mcp-protocol-version"),
@@ -163,9 +157,9 @@ def _without_port(given: str) -> str:
 
 
 class Gate:
-    """ASGI: lets in who has one of the tokens, and answers the rest itself.
+    """ASGI app that admits requests with one of the tokens, and refuses all others.
 
-    Tokens have names, hosts are names without a port, origins are whole.
+    Tokens have names; hosts are names without a port; origins are complete.
     """
 
     def __init__(
@@ -181,12 +175,12 @@ class Gate:
         self._origins = origins
 
     def _admits_host(self, given: str) -> bool:
-        """Tell whether requests to this Host, with a port or without, are meant for this server."""
+        """Return whether this Host, with or without a port, is served."""
         return _without_port(given).lower() in self._hosts
 
     def _admits_origin(self, given: str) -> bool:
-        """Tell whether a page of this origin may ask: one that was named, or one of this
-        machine."""
+        """Return whether pages of this origin may send requests: allowed ones, and this
+        machine's."""
         scheme, _, rest = given.partition("://")
         local = scheme in ("http", "https") and _without_port(rest).lower() in LOOPBACK
         return given in self._origins or local
@@ -202,14 +196,14 @@ class Gate:
         await self._app(scope, _limit_time(receive), send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
-        # How long a body is, `connections` has made sure of.
+        # `connections` has checked the length of the body.
         if twice := next((name for name in SENT_ONCE if len(headers.getlist(name)) > 1), None):
-            return _refuse(400, f"the header {twice} stands there more than once: send one")
+            return _refuse(400, f"the header {twice} is sent more than once; send it once")
         if not self._admits_host(headers.get("host", "")):
-            return _refuse(421, "this Host is not served here; --allow-host NAME adds one")
+            return _refuse(421, "this Host is not allowed; add it with --allow-host NAME")
         origin = headers.get("origin")
         if origin is not None and not self._admits_origin(origin):
-            return _refuse(403, "this Origin may not ask; --allow-origin ORIGIN adds one")
+            return _refuse(403, "this Origin is not allowed; add it with --allow-origin ORIGIN")
         if scope["path"] in OPEN_PATHS:
             return None
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -228,7 +222,7 @@ def _refuse(status: int, reason: str) -> JSONResponse:
 
 
 def _limit_time(receive: Receive) -> Receive:
-    """Wrap `receive` so that it gives up on a body that does not come within its time."""
+    """Wrap `receive` so that it disconnects if the body is not complete in BODY_S_MAX."""
     deadline = trio.current_time() + BODY_S_MAX
     complete = False
 

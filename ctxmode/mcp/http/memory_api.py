@@ -1,6 +1,6 @@
-"""Facts over plain HTTP, beside the endpoint of the protocol: a table of routes below `/api/`.
+"""Facts over plain HTTP, in addition to the protocol's endpoint: a table of routes below `/api/`.
 
-Every answer has CTXone's three numbers, within `counterfactual`.
+Every answer has CTXone's three numbers, in `counterfactual`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from base.strict_data import strict_json
+from base.wording import list_choices
 from ctxmode import crash_report
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
@@ -39,11 +40,11 @@ from memory.facts import MAIN
 PLACE = "api"
 BODY_BYTES_MAX = 1024 * 1024
 QUERY_BYTES_MAX = 16 * 1024
-NO_BODY = 'the body is no object of JSON: send one such as {"text": "…"}'
+NO_BODY = 'the body is not a JSON object: send one such as {"text": "…"}'
 
 
 def _name(*same: str, **others: str) -> Mapping[str, str]:
-    """Map what a request may have to the parameters that it gives."""
+    """Map names in a request to parameters."""
     return {name: name for name in same} | others
 
 
@@ -51,10 +52,10 @@ class Route(NamedTuple):
     """One row of the routes."""
 
     method: str
-    path: str  # with one group where an id or a name stands: the operation's first parameter
+    path: str  # with one group for an ID or a name: the operation's first parameter
     operation: Operation
-    names: Mapping[str, str] = {}  # what is given, each with its parameter
-    has_body: bool = False  # which gives it in place of the query
+    names: Mapping[str, str] = {}  # names in the request, with their parameters
+    has_body: bool = False  # the body has the parameters instead of the query
     defaults: Mapping[str, Any] = {}
 
 
@@ -88,11 +89,11 @@ STATUSES: Mapping[type[ContextModeError], int] = {
 
 
 class _MethodError(ContextModeError):
-    """Another method is served there."""
+    """The path exists, but not with this method."""
 
 
 async def answer_api(config: Config, path: str, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one request that the gate let in; `path` is what stands behind `/api/`."""
+    """Answer one request that the gate admitted; `path` is the part after `/api/`."""
     try:
         route, given = _find_route(scope["method"], path)
         given |= _read_query(route, scope["query_string"])
@@ -110,7 +111,7 @@ async def answer_api(config: Config, path: str, scope: Scope, receive: Receive, 
 
 
 def _find_route(method: str, path: str) -> tuple[Route, dict[str, Any]]:
-    """Find the row of a request, and what its path gives."""
+    """Find the route of a request, and the parameter in its path."""
     methods = []
     for route in ROUTES:
         if found := re.fullmatch(route.path, path.strip("/")):
@@ -119,9 +120,11 @@ def _find_route(method: str, path: str) -> tuple[Route, dict[str, Any]]:
                 return route, {next(first): _decode(word) for word in found.groups()}
             methods.append(route.method)
     if methods:
-        raise _MethodError(f"{method} is not served here: only {', '.join(methods)}")
+        raise _MethodError(f"{method} is not allowed here; use {', '.join(methods)}")
     words = (one.path.replace(_ID, "ID").replace("(?:memory/)?", "") for one in ROUTES)
-    raise facts.UnknownError(f"there is only {', '.join(dict.fromkeys(words))} below /{PLACE}/")
+    raise facts.UnknownError(
+        "path not found", f"Paths below /{PLACE}/: {', '.join(dict.fromkeys(words))}."
+    )
 
 
 def _decode(part: str) -> str:
@@ -144,14 +147,14 @@ def _read_query(route: Route, given: bytes) -> dict[str, Any]:
 
 
 def _rename(names: Mapping[str, str], given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Name what is given as the parameters are named; other names are refused, and one twice."""
+    """Rename values to their parameters; raise UsageError for unknown or repeated names."""
     found: dict[str, Any] = {}
     for name, value in given:
         if name not in names:
-            known = ", ".join(names) or "none"
-            raise UsageError(f"{name[:40]!r} is no parameter here", f"Known: {known}.")
+            remedy = list_choices(name, names) or "Remove it."
+            raise UsageError(f"unknown parameter {name[:40]!r}", remedy)
         if names[name] in found:
-            raise UsageError(f"{name} stands twice", "Give it once.")
+            raise UsageError(f"parameter {name} is given twice", "Give it once.")
         found[names[name]] = value
     return found
 
@@ -163,7 +166,7 @@ def _read_body(route: Route, messages: Sequence[Message]) -> dict[str, Any]:
     try:
         value = strict_json(body.decode("utf-8"))
     except RecursionError as error:
-        raise UsageError("the body is nested too deep", "Send a flat object.") from error
+        raise UsageError("the body is nested too deeply", "Send a flat object.") from error
     except ValueError as error:
         raise UsageError(f"the body is not JSON: {error}", "Send one object.") from error
     if not isinstance(value, dict):
@@ -174,7 +177,7 @@ def _read_body(route: Route, messages: Sequence[Message]) -> dict[str, Any]:
 def _act(
     asker: Asker, route: Route, given: dict[str, Any], messages: Sequence[Message]
 ) -> tuple[int, dict[str, Any]]:
-    """Do what is asked for, as the holder of a token; return the status and the answer."""
+    """Perform the operation as the token's holder; return the status and the answer."""
     sent = _read_body(route, messages) if route.has_body else {}
     arguments = take_arguments(route.operation, {**route.defaults, **given, **sent})
     found: Answer = route.operation(asker, **arguments)

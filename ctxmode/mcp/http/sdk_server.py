@@ -1,6 +1,6 @@
-"""Our server behind the SDK's, which knows Streamable HTTP: its conversations, streams, headers.
+"""Our server as a handler of the SDK's server, which implements Streamable HTTP.
 
-The SDK's models are written from and into JSON here, and nowhere else.
+Only this module converts between the SDK's models and JSON.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOTIFICATIONS: Mapping[str, type[Any]] = {
 
 
 def build_sdk_server(server: Server, tools: Iterable[str]) -> SdkServer[Any]:
-    """Build the SDK's server that answers as ours does."""
+    """Build an SDK server that answers like ours."""
 
     async def answer(
         context: Context, params: BaseModel | None, result: type[BaseModel]

@@ -1,4 +1,4 @@
-"""Streamable HTTP on trio: one endpoint a project, health, and metrics."""
+"""Streamable HTTP on trio: one endpoint per project, health, and metrics."""
 
 from __future__ import annotations
 
@@ -48,26 +48,26 @@ if TYPE_CHECKING:
     from fleet import Fleet
 
 GAUGES = {
-    "waiting": "Runs that wait for their turn",
-    "running": "Runs that are with the engine",
+    "waiting": "Queued runs",
+    "running": "Runs that an engine is processing",
 }
 COUNTERS = {
     "sent": "Runs that an engine accepted",
     "done": "Runs that ended",
-    "lost": "How often an engine or a worker lost a run",
-    "duplicates": "Outcomes that were dropped since another had come",
-    "kept_here": "Runs that were done on this machine though they might have been sent",
+    "lost": "Number of times that an engine or a worker lost a run",
+    "duplicates": "Outcomes that were dropped because another arrived first",
+    "kept_here": "Runs done on this machine that could have been sent",
 }
 
 
 class FleetCollector(Collector):
-    """Sums the figures of all open projects' fleets up, whenever it is asked."""
+    """Collector that sums the figures of all open projects' fleets on each request."""
 
     def __init__(self, list_fleets: Callable[[], Iterable[Fleet]]) -> None:
         self._list_fleets = list_fleets
 
     def collect(self) -> Iterator[Metric]:
-        """Give every figure as it is now; none where nothing is sent anywhere."""
+        """Yield all current figures; none without fleets."""
         fleets = [(f.settings.url.partition("://")[0], f) for f in self._list_fleets()]
         if not fleets:
             return
@@ -96,7 +96,7 @@ def _sum(counted: Iterable[tuple[str, dict[str, int]]]) -> collections.Counter[t
 
 def _measure(fleets: list[Fleet]) -> Iterator[Metric]:
     seconds = SummaryMetricFamily(
-        "ctxmode_fleet_seconds", "What each part of a run's way took", labels=["stage"]
+        "ctxmode_fleet_seconds", "Time of each stage of a run", labels=["stage"]
     )
     stages = {stage for fleet in fleets for stage in fleet.figures.times}
     for stage in sorted(stages):
@@ -120,13 +120,13 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._calls = Counter(
             "ctxmode_tool_calls",
-            "Tool calls that were answered",
+            "Answered tool calls",
             ["tool", "outcome"],
             registry=self._registry,
         )
         self._seconds = Histogram(
             "ctxmode_tool_seconds",
-            "From a tool call to its answer",
+            "Time from a tool call to its answer",
             ["tool"],
             buckets=SECONDS,
             registry=self._registry,
@@ -135,7 +135,7 @@ class Metrics:
         PlatformCollector(registry=self._registry)
 
     def show_fleets(self, list_fleets: Callable[[], Iterable[Fleet]]) -> None:
-        """Show the figures of these, too, as they are when they are asked for."""
+        """Add the current figures of fleets to the metrics."""
         self._registry.register(FleetCollector(list_fleets))
 
     def observe(self, tool: str, outcome: str, seconds: float) -> None:
@@ -144,14 +144,13 @@ class Metrics:
         self._seconds.labels(tool).observe(seconds)
 
     def text(self) -> bytes:
-        """Write all figures as they are now."""
+        """Write all current figures."""
         return generate_latest(self._registry)
 
 
 EVENTS_MAX = 256
 BYTES_MAX = 4 * 1024 * 1024
-RETRY_MS = 1000
-"""How long a client is asked to wait before it takes up a stream again."""
+RETRY_MS = 1000  # milliseconds that a client should wait before it resumes a stream
 
 
 class Events(EventStore):
@@ -159,12 +158,12 @@ class Events(EventStore):
 
     def __init__(self) -> None:
         self._events: dict[str, tuple[str, JSONRPCMessage | None, int]] = {}
-        """By their ids: the stream, the message and its size in bytes."""
+        """By event ID: the stream, the message and its size in bytes."""
         self._numbers = count(1)
         self._bytes = 0
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
-        """Keep an event of a stream and return its id; None is the event that opens a stream."""
+        """Store an event of a stream and return its ID; None is the event that opens a stream."""
         size = 0 if message is None else len(message.model_dump_json())
         event_id = str(next(self._numbers))
         self._events[event_id] = stream_id, message, size
@@ -177,8 +176,8 @@ class Events(EventStore):
     async def replay_events_after(
         self, last_event_id: str, send_callback: EventCallback
     ) -> str | None:
-        """Send what came after an event of its stream, and return the stream; None if the event is
-        not known any more."""
+        """Send the events after `last_event_id` in its stream, and return the stream; None if the
+        event is no longer stored."""
         if last_event_id not in self._events:
             return None
         known, *_ = self._events[last_event_id]
@@ -191,21 +190,21 @@ class Events(EventStore):
 
 
 class Conversations(StreamableHTTPSessionManager):
-    """The SDK's conversations with events of their own each: the SDK names streams by the ids of
-    requests, which are the same in every conversation."""
+    """The SDK's conversations, each with its own events: the SDK names streams by request IDs,
+    which repeat in every conversation."""
 
     @property
     def event_store(self) -> EventStore:
-        """A new store: the SDK asks once for each conversation."""
+        """A new store; the SDK reads this once for each conversation."""
         return Events()
 
     @event_store.setter
     def event_store(self, given: EventStore | None) -> None:
-        """Take no notice of what the SDK sets, which would be one for all."""
+        """Ignore the SDK's assignment, which would set one store for all."""
 
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
-CONVERSATIONS_MAX = 256  # of each name of a token
+CONVERSATIONS_MAX = 256  # for each token name
 IDLE_S_MAX = 30 * 60.0
 FULL, TOO_MANY = 503, 429
 ENDPOINT = "mcp"
@@ -213,23 +212,24 @@ ENDPOINT = "mcp"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What is served to whom, and where. Without a certificate it is plain HTTP."""
+    """Settings of a server: projects, tokens, address and tools. Without a certificate it serves
+    plain HTTP."""
 
     config: Config
-    tokens: Mapping[str, str]  # names by token
-    tokens_from: str  # where they were read
+    tokens: Mapping[str, str]  # token names by token
+    tokens_from: str  # file or variable they were read from
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
     others: Mapping[str, Path] = field(default_factory=dict)  # other projects, by name in URLs
     tools: Offer = field(default_factory=lambda: Offer(list_offered()))
     host: str = "127.0.0.1"
     port: int = 8765
-    certificate: Path | None = None  # a file of PEM
-    key: Path | None = None  # a file of PEM
+    certificate: Path | None = None  # PEM file
+    key: Path | None = None  # PEM file
 
 
 async def serve_http(site: Site) -> None:
-    """Serve until cancelled. A ContextModeError says that the address or the storage cannot be
+    """Serve until cancelled; raise ContextModeError if the address or the storage cannot be
     used."""
     conversation.configure()
     prepare_storage(site.config)
@@ -246,8 +246,8 @@ async def serve_http(site: Site) -> None:
 
 
 class Endpoints:
-    """ASGI: the table of paths behind the gate, made by `open_endpoints` only. Each name of a token
-    has conversations of its own, which neither count nor are known to others."""
+    """ASGI app with the paths that the gate protects, made only by `open_endpoints`. Each token
+    name has its own conversations and its own limit on them."""
 
     def __init__(
         self,
@@ -266,14 +266,14 @@ class Endpoints:
         self._conversations = conversations
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request that the gate let in."""
+        """Answer one request that the gate admitted."""
         path = scope["path"].rstrip("/")
         if path in self._folders:
             scope["ctxmode.config.project"] = self._folders[path]
             await self._converse(scope, receive, send)
         elif place := self._find_api(path):
             config = replace(self._config, project=self._apis[place])
-            # As it was sent: an id may be a path, whose slashes are encoded.
+            # Not decoded, because an ID may be a path with encoded slashes.
             sent = "/".join(_raw_path(scope).split("/")[place.count("/") + 1 :])
             await answer_api(config, sent, scope, receive, send)
         elif path == "/healthz":
@@ -284,10 +284,11 @@ class Endpoints:
             )
         else:
             served = ", ".join((*self._folders, *self._apis, "/healthz", "/metrics"))
-            await JSONResponse({"error": f"there is only {served}"}, 404)(scope, receive, send)
+            error = f"path not found; served paths: {served}"
+            await JSONResponse({"error": error}, 404)(scope, receive, send)
 
     def _find_api(self, path: str) -> str:
-        """Find the project whose facts a path is below: of two that fit, the longer."""
+        """Find the API prefix of a path; the longest of several."""
         fitting = (place for place in self._apis if f"{path}/".startswith(f"{place}/"))
         return max(fitting, key=len, default="")
 
@@ -303,13 +304,13 @@ class Endpoints:
 
 
 def _raw_path(scope: Scope) -> str:
-    """Return the path with what is encoded in it left so."""
+    """Return the path without decoding it."""
     raw = scope.get("raw_path") or scope["path"].encode()
     return str(raw.decode("ascii", "replace").partition("?")[0])
 
 
 def _explain_full(name: str, send: Send) -> Send:
-    """Word the answer to a client that has as many conversations as it may."""
+    """Replace the answer to a client that has reached its limit of conversations."""
     is_full = False
 
     async def send_explained(message: Message) -> None:
@@ -318,7 +319,7 @@ def _explain_full(name: str, send: Send) -> Send:
             is_full = True
             full = JSONResponse(
                 {
-                    "error": f"{name} has {CONVERSATIONS_MAX} conversations open, the most of one "
+                    "error": f"{name} has {CONVERSATIONS_MAX} open conversations, the limit of a "
                     "token: end one with DELETE, or wait until one was silent for "
                     f"{IDLE_S_MAX / 60:.0f} minutes"
                 },
@@ -334,7 +335,7 @@ def _explain_full(name: str, send: Send) -> Send:
 
 @asynccontextmanager
 async def open_endpoints(site: Site) -> AsyncIterator[Endpoints]:
-    """Open the projects of a site, and for each name of its tokens a manager of conversations."""
+    """Open the projects of a site, and a manager of conversations for each token name."""
     metrics = Metrics()
     async with open_projects(site.config) as projects, AsyncExitStack() as houses:
         metrics.show_fleets(lambda: projects.fleets)

@@ -1,4 +1,4 @@
-"""`ctx_batch_execute`: run several commands, then search what they printed."""
+"""`ctx_batch_execute`: run several commands, then search their output."""
 
 from __future__ import annotations
 

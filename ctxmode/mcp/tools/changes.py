@@ -1,4 +1,4 @@
-"""`ctx_changes`: show what staged runs changed, and apply it if a person agrees."""
+"""`ctx_changes`: show held changes of runs, and apply them if the user approves."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations import changes as kept_changes
 
 DIFF_BYTES_MAX = 16 * 1024
-NO_CONSENT = "nothing was applied: no person agreed to it"
+NO_CONSENT = "nothing was applied: the user did not approve it"
 
 
 async def ctx_changes(call: CallContext, given: Given) -> Reply:
-    """List change sets, show one, apply it with a person's consent, or drop it."""
+    """List change sets, show one, apply it with the user's approval, or drop it."""
     known = kept_changes.ChangeSets(call.app.config)
     if given.id is None:
         listed = await trio.to_thread.run_sync(known.list)
@@ -29,7 +29,7 @@ async def ctx_changes(call: CallContext, given: Given) -> Reply:
         return Reply(f"dropped {kept.id}", {"dropped": kept.id})
     if given.action == "apply":
         if not given.paths and not kept.staged:
-            raise UsageError("what is held is applied path by path", "Name the paths.")
+            raise UsageError("held changes are applied path by path", "Give their paths.")
         preview = await trio.to_thread.run_sync(
             partial(known.apply, kept, given.paths, dry_run=True)
         )
@@ -40,7 +40,7 @@ async def ctx_changes(call: CallContext, given: Given) -> Reply:
             "matches": [],
         }
         if not await call.client.consent(question):
-            hint = f"A person can: context-mode changes apply {kept.id}"
+            hint = f"The user can apply it: context-mode changes apply {kept.id}"
             return Reply(f"{NO_CONSENT}. {hint}", {"applied": []}, is_error=True)
         done = await trio.to_thread.run_sync(partial(known.apply, kept, given.paths))
         text = kept_changes.commit_text(done, dry_run=False)
@@ -49,5 +49,5 @@ async def ctx_changes(call: CallContext, given: Given) -> Reply:
     diff = await trio.to_thread.run_sync(known.diff, kept, path)
     text = f"{kept_changes.summary_text(kept)}\n\n{diff}"
     shown = text.encode()[:DIFF_BYTES_MAX].decode(errors="ignore")
-    cut = "" if shown == text else f"\n[cut at {DIFF_BYTES_MAX} bytes: name a path]"
+    cut = "" if shown == text else f"\n[cut at {DIFF_BYTES_MAX:,} bytes: give a path]"
     return Reply(shown + cut, kept_changes.to_json(kept))

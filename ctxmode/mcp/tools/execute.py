@@ -1,4 +1,4 @@
-"""Running programs: `ctx_execute`, over one file `ctx_execute_file`; `ctx_background`."""
+"""Tools that run programs: `ctx_execute`, `ctx_execute_file`, `ctx_background`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ctx_fetch_and_index`: fetch pages and make them searchable."""
+"""`ctx_fetch_and_index`: fetch web pages and index them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ async def ctx_fetch_and_index(call: CallContext, given: Given) -> Reply:
         fetch_text(found),
         {"pages": pages},
         is_error=not any(page.ok for page in found),
-        # Bytes of text that came from the network now.
+        # Bytes of text that this call fetched.
         produced=sum(page.bytes for page in found if page.status is PageStatus.NEW),
     )

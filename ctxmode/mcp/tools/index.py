@@ -1,4 +1,4 @@
-"""`ctx_index`: make content, a file or a folder searchable."""
+"""`ctx_index`: index content, a file or a folder."""
 
 from __future__ import annotations
 

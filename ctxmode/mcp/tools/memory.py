@@ -1,4 +1,4 @@
-"""`ctx_memory`: remember facts, and recall those that fit a budget."""
+"""`ctx_memory`: remember facts, and recall them within a budget."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from memory.facts import MAIN, Fact
 
 PIN_SETTING = "memory.agents_pin"
 ASKED_CHARS = 600
-NOBODY = "No person can be asked here: one pins it with context-mode memory pin {id}."
-REFUSED = "A person did not agree; nothing was pinned."
+NOBODY = "The user cannot be asked here, but can pin it: context-mode memory pin {id}"
+REFUSED = "The user did not approve it."
 
 
 async def ctx_memory(call: CallContext, given: Given) -> Reply:
@@ -36,11 +36,11 @@ async def ctx_memory(call: CallContext, given: Given) -> Reply:
 
 
 def _name_arguments(given: Given) -> dict[str, Any]:
-    """Name what was given as the operations' parameters are named: one name is several things."""
+    """Map the tool's arguments to parameters of operations; one argument has several meanings."""
     named = {name: value for name, value in vars(given).items() if value not in ("", None)}
     if not given.text.strip():
         named.pop("text", None)
-    # `branch` is what a new one begins from, or what the named one is merged into.
+    # `branch` is the parent of a new branch, or the branch that the named one is merged into.
     base = given.branch if given.id else MAIN
     other = given.id or (given.branch if given.branch != MAIN else "")
     return named | {
@@ -59,15 +59,15 @@ def _name_arguments(given: Given) -> dict[str, Any]:
 
 
 async def _require_consent(call: CallContext, wanted: str, branch: str) -> None:
-    """Let an agent pin only as the person's own settings say: what is pinned reaches every later
-    conversation. A UsageError says that it may not."""
+    """Raise UsageError unless the user's settings or the user allow an agent to pin, because pinned
+    facts are added to every later conversation."""
     may, fact = await call.app.read(partial(_look_up, wanted=wanted, branch=branch))
     if fact.is_pinned or may == "allow":
         return
     if may == "deny":
         raise UsageError(
-            f"{PIN_SETTING} lets no agent pin",
-            f"A person pins it with context-mode memory pin {fact.id}.",
+            f"{PIN_SETTING} does not allow agents to pin",
+            f"The user can pin it: context-mode memory pin {fact.id}",
         )
     shown = one_line(" ".join(fact.text[:ASKED_CHARS].split()))
     question = (
@@ -76,9 +76,9 @@ async def _require_consent(call: CallContext, wanted: str, branch: str) -> None:
     )
     agreed = await call.client.consent({"question": question})
     if agreed is None:
-        raise UsageError(f"{PIN_SETTING} asks a person", NOBODY.format(id=fact.id))
+        raise UsageError(f"{PIN_SETTING} needs the user's approval", NOBODY.format(id=fact.id))
     if not agreed:
-        raise UsageError("the fact stays unpinned", REFUSED)
+        raise UsageError("the fact was not pinned", REFUSED)
 
 
 def _look_up(library: Library, wanted: str, branch: str) -> tuple[str, Fact]:

@@ -1,4 +1,4 @@
-"""`ctx_pack`: the project's files that a task is about, or its map, within a budget."""
+"""`ctx_pack`: the project's files for a task, or its map, within a budget."""
 
 from __future__ import annotations
 

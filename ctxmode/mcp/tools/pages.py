@@ -1,4 +1,4 @@
-"""`ctx_pages`: write knowledge as versioned pages, push them, and see what changed in them."""
+"""`ctx_pages`: write knowledge as versioned pages, push them, and show their changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ async def ctx_pages(call: CallContext, given: Given) -> Reply:
         raise not_begun()
     told = {name: value for name, value in vars(given).items() if value is not None}
     told["slugs"] = [given.slug] if given.slug else []
-    # Whom a section is from decides whether to change it: an agent should not have to ask.
+    # An agent needs the author of a section to decide whether to change it.
     told["blame"] = True
     operation = OPERATIONS[given.action]
     found = await call.perform(operation, take_arguments(operation, told))

@@ -1,4 +1,4 @@
-"""`ctx_purge`: forget what was kept."""
+"""`ctx_purge`: permanently delete stored text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ctx_search`: find passages in what was kept."""
+"""`ctx_search`: find passages in the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ctx_session`: give back what happened in a session, and keep summaries of sessions."""
+"""`ctx_session`: return the content of a session, and store summaries of sessions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import partial
 
 import trio
 
+from base.wording import inflect
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.hosts.agents import name_agent
 from ctxmode.mcp.reply import Reply
@@ -27,7 +28,7 @@ from ctxmode.operations.session_choice import (
     refuse_if_off,
 )
 from ctxmode.operations.sessions import list_notices, open_sessions
-from ctxmode.render.highlight import age, inflect, one_line, size
+from ctxmode.render.highlight import age, one_line, size
 from memory.sessions import (
     DIGEST_BYTES_MAX,
     RESUME_BYTES,
@@ -48,7 +49,7 @@ async def ctx_session(call: CallContext, given: Given) -> Reply:
         raise UsageError("about summarize and text need each other", "Give both or none.")
     agent = name_agent(call.client.name)
     await call.app.read(lambda library: refuse_if_off(library.config))
-    # What is changed meanwhile is waited for no longer than what is new may be read.
+    # Wait for other writers no longer than new entries may be read.
     with trio.move_on_after(2 * CATCH_UP_S):
         await call.app.write(lambda library: catch_up(library.config, call.app.calls, agent))
     owners = list_owners(call.client.holder)
@@ -58,7 +59,7 @@ async def ctx_session(call: CallContext, given: Given) -> Reply:
 
 
 def _tell_damage(library: Library, answer: Callable[[Library], Reply]) -> Reply:
-    """Answer, and say what became of a damaged store."""
+    """Answer, and add notices about a damaged store."""
     try:
         reply = answer(library)
     except ContextModeError as error:
@@ -77,7 +78,7 @@ def _answer(library: Library, given: Given, agent: str, owners: tuple[str, ...],
     if not library.config.sessions_file.exists():
         if is_queue:
             return _reply(NONE_WAITS, ())
-        raise UsageError("no session is kept yet", NONE_KEPT)
+        raise UsageError("no session is stored yet", NONE_KEPT)
     with open_sessions(library.config) as store:
         if is_queue:
             waiting = _clean(store, answers.list_waiting(store, owners))
@@ -93,14 +94,14 @@ def _answer(library: Library, given: Given, agent: str, owners: tuple[str, ...],
 
 
 def _clean(store: SessionStore, sessions: Sequence[Session]) -> list[Session]:
-    """Pass titles through the gate again: what is shown has no secret and no control character,
-    also where an older program stored it."""
+    """Redact titles again, so that they have no secrets or control characters, even if an older
+    version stored them."""
     return [replace(one, title=store.clean(one.title)) for one in sessions]
 
 
 def _read(store: SessionStore, session: Session, about: str) -> str:
     unread = count_unread(store, session)
-    behind = f"[{size(unread)} of its transcript are not read yet: ask again in a few seconds]"
+    behind = f"[{size(unread)} of its transcript not read yet: ask again in a few seconds]"
     end = behind if unread else ""
     if about == "snapshot":
         room = _measure_room(SNAPSHOT_BYTES_MAX, end)
@@ -129,18 +130,18 @@ def _reply(text: str, sessions: Sequence[Session]) -> Reply:
 
 
 def _write_choice(sessions: Sequence[Session], about: str) -> str:
-    """Write which sessions may be meant, of which none is guessed."""
+    """List the sessions to choose from."""
     count = inflect(len(sessions), "session")
-    head = f"{count} of {sessions[0].agent} are active. Give the id of yours:"
+    head = f"{count} of {sessions[0].agent} are active. Give the id of your session:"
     return _write_list(head, sessions, list(map(_describe, sessions)), about)
 
 
 def _write_queue(waiting: Sequence[Session]) -> str:
-    """Write which sessions await a summary, each with the call that reads what to summarise."""
+    """List the sessions that await a summary, each with the call that reads its digest."""
     if not waiting:
         return NONE_WAITS
     awaits = "awaits" if len(waiting) == 1 else "await"
-    head = f"{inflect(len(waiting), 'session')} {awaits} a summary, the latest first:"
+    head = f"{inflect(len(waiting), 'session')} {awaits} a summary, latest first:"
     rows = [f"{_describe(one)}\n  {_write_call(one, 'digest')}" for one in waiting]
     return _write_list(head, waiting, rows, "digest")
 
@@ -159,12 +160,12 @@ def _describe(session: Session) -> str:
 
 
 def _write_keeping(session: Session) -> str:
-    """Write the call that keeps a session's summary."""
+    """Write the call that stores a session's summary."""
     call = _write_call(session, "summarize", text="…")
-    return f"Keep its summary: {call}, as text or JSON with {SUMMARY_FIELDS}"
+    return f"Store its summary: {call}, as text or JSON with {SUMMARY_FIELDS}"
 
 
 def _write_call(session: Session, about: str, **more: str) -> str:
-    """Write the call of our tool about a session."""
+    """Write a call of `ctx_session` for a session."""
     arguments = json.dumps({"id": session.id, "about": about, **more}, ensure_ascii=False)
     return f"ctx_session {arguments}"

@@ -1,4 +1,4 @@
-"""How things stand: `ctx_stats` counts what was kept, `ctx_doctor` tells what works here."""
+"""State of the installation: `ctx_stats` shows byte counts, `ctx_doctor` shows what works here."""
 
 from __future__ import annotations
 

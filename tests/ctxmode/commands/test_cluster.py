@@ -43,7 +43,7 @@ def test_the_key_stays_the_same(capsys):
 
 def test_a_name_that_is_none_is_refused(capsys):
     assert cli.main(["serve", "cluster", "key", "--name", 'x"]\n[y']) == exit_codes.USAGE
-    assert "is no name" in capsys.readouterr().err
+    assert "invalid --name" in capsys.readouterr().err
 
 
 def test_a_key_that_others_may_read_is_refused_with_what_to_do(tmp_path, capsys):

@@ -81,7 +81,7 @@ def test_a_damaged_copy_is_passed_over_for_an_older_one(store, ask):
     copy.with_name(copy.name.replace(copy.stem[-10:], "2020-01-01")).write_bytes(copy.read_bytes())
     overwrite_head(copy)
     overwrite_head(store)
-    assert "its copy of 2020-01-01 took its place" in ask("list")
+    assert "its copy of 2020-01-01 replaced it" in ask("list")
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_in_a_damaged_store_nothing_is_forgotten_until_it_is_mended(large):
         sessions.open_sessions(load_config()) as opened,
     ):
         sessions.forget_sessions(load_config(), opened, [f"claude_code:{ID}"])
-    assert "sessions check --mend" in raised.value.hint
+    assert "sessions check --repair" in raised.value.hint
     assert len(list((large.parent / "snapshots").glob("*.sessions-*.sqlite3"))) == 1
 
 

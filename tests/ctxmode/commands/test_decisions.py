@@ -28,7 +28,7 @@ def remember(place, capsys):
 def test_a_decision_is_written_into_a_section_and_the_rest_is_taken_over(remember, place):
     write_files(place, {PATH: BY_HAND})
     _, err = remember("remember", "We use trio.", "--category", "decide", "--key", "runtime")
-    assert "1 decisions were taken over" in err
+    assert "imported 1 decision" in err
     text = (place / PATH).read_text()
     assert text.startswith(BY_HAND)
     assert text.count("We use trio.") == 1
@@ -45,7 +45,7 @@ def test_it_stays_in_step_when_either_changes(remember, place):
     whole = (place / PATH).read_text()
     (place / PATH).write_text(whole.replace("POSIX only", "POSIX and Windows"))
     _, err = remember("remember", "We use anyio.", "--category", "decide", "--key", "runtime")
-    assert "1 decisions were taken over" in err
+    assert "imported 1 decision" in err
     text = (place / PATH).read_text()
     assert "We use trio." not in text
     assert "We use anyio." in text
@@ -77,7 +77,7 @@ def test_a_link_out_of_the_project_is_not_written_through(remember, place, tmp_p
     (place / ".contextos").mkdir()
     (place / PATH).symlink_to(outside)
     _, err = remember("remember", "We use trio.", "--category", "decide", code=2)
-    assert "leads out of the project" in err
+    assert "points outside the project" in err
     assert outside.read_text() == "# Mine\n"
 
 

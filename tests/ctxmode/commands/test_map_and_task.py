@@ -80,7 +80,7 @@ def test_o2_o3_o4_three_files_are_written_and_replaced(call, place):
 def test_a_file_that_is_not_ours_is_never_replaced(call, place, name, text):
     write_files(place, {f"out/{name}": text})
     _, err = call("pack", "map", "--write", "out", code=2)
-    assert "was not written by this program" in err
+    assert "was not written by context-mode" in err
     assert (place / "out" / name).read_text() == text
     assert [path.name for path in (place / "out").iterdir()] == [name]
 
@@ -134,7 +134,7 @@ def test_a_task_comes_from_stdin_and_leaves_secrets_out(call, monkeypatch):
         (("pack", "task", ""), "the task is empty"),
         (("pack", "task", "  "), "the task is empty"),
         (("pack", "task", "x" * 20_000), "16384"),
-        (("pack", "map", "--budget", "0"), "the budget is 0 tokens"),
+        (("pack", "map", "--budget", "0"), "invalid budget of 0 tokens"),
         (("pack", "map", "--write", "/proc/none/x"), "/proc/none/x"),
         (("pack", "map", "--write", "README.md"), "README.md"),
         (("pack", "map", "--family", "gpt-9"), "gpt-9"),

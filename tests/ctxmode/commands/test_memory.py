@@ -117,7 +117,7 @@ def test_x7_a_branch_is_named_before_the_action_or_behind_it_and_merged_into_ano
     assert (told["into"], told["merged"]) == ("two", ["/memory/general/a"])
     assert "Of one." in ask("--branch", "two", "recall", "one")
     assert facts(ask) == {}
-    assert "two branches are named" in ask("--branch", "one", "list", "--branch", "two", code=2)
+    assert "--branch is given twice" in ask("--branch", "one", "list", "--branch", "two", code=2)
     assert "stats takes no --branch" in ask("--branch", "one", "stats", code=2)
     assert "merge takes no --branch" in ask("--branch", "one", "merge", "two", code=2)
 
@@ -231,7 +231,7 @@ def test_x9_stats_part_what_was_measured_from_what_was_not(ask):
     assert measured["recalled_bytes"] > 0
     assert set(told["counterfactual"]).isdisjoint(measured)
     text = ask("stats")
-    assert text.index("Measured") < text.index("Counterfactual")
+    assert text.index("Measured") < text.index("Hypothetical")
 
 
 def test_a_backup_is_a_new_file_of_the_same_facts(ask, place):

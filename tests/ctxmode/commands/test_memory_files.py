@@ -190,7 +190,7 @@ def test_a_project_without_facts_is_no_error(words, ask, user):
 
 def test_x13_the_users_own_facts_are_exported_and_imported_by_their_scope(ask, tmp_path):
     file = tmp_path / "mine.json"
-    assert "nothing is remembered yet" in ask("export", "--scope", "user", code=2)
+    assert "no facts yet" in ask("export", "--scope", "user", code=2)
     ask("remember", "Answer in short sentences.", "--scope", "user", "--key", "style")
     ask("pin", "style")
     ask("export", "--scope", "user", "-o", str(file))
@@ -220,7 +220,7 @@ def test_x13_an_import_leaves_out_what_is_of_another_scope_and_says_what_takes_i
     told = ask("import", str(file), "--scope", scope, "--json", project="there")
     assert told["added"] == told["changed"] == []
     (left,) = told["left_out"]
-    assert f"--scope {other} takes it" in left
+    assert f"with --scope {other}" in left
 
 
 def test_a_claude_md_of_ones_own_becomes_the_users_facts(ask, tmp_path):

@@ -48,7 +48,7 @@ def test_x13_a_damaged_file_says_how_it_is_restored_and_is(ask, file, damage):
     assert "nothing is written" in ask("remember", "A third.", code=1)
     told = ask("restore", "--last")
     assert "Restored 1 fact" in told
-    assert "What was written since is lost" in told or "There was no file before" in told
+    assert "Later changes are lost" in told or "There was no previous file" in told
     assert texts(ask) == ["The first."]
     ask("remember", "A third.")
     assert len(texts(ask)) == 2
@@ -70,10 +70,10 @@ def test_snapshots_are_named_with_their_age_and_number_of_facts(ask, file):
 
 def test_what_is_lost_is_told_and_the_way_back_works(ask, file):
     told = ask("restore", "2026-05-29")
-    assert "Lost, with 1 line of the ledger, where these stood:\n  /memory/general/b" in told
+    assert "Lost, with 1 line of the ledger, at these paths:\n  /memory/general/b" in told
     assert texts(ask) == ["The first."]
-    back = told.rpartition("to go back: context-mode memory ")[2].split()
-    assert "Back as they were" in ask(*back)
+    back = told.rpartition("To go back: context-mode memory ")[2].split()
+    assert "Restored to earlier versions" in ask(*back)
     assert texts(ask) == ["The first.", "The second."]
 
 
@@ -81,7 +81,7 @@ def test_the_users_own_file_is_copied_and_restored_by_its_scope(ask, tmp_path):
     ask("remember", "Of mine.", "--scope", "user", "--key", "mine")
     copy = tmp_path / "mine.sqlite3"
     ask("backup", copy, "--scope", "user")
-    assert "nothing is remembered" in ask("backup", tmp_path / "x", code=2)
+    assert "no facts yet" in ask("backup", tmp_path / "x", code=2)
     path = load_config().users_facts_file
     path.write_bytes(b"no database")
     assert "`context-mode memory restore --scope user FILE`" in ask("list", code=1)
@@ -96,7 +96,7 @@ def test_a_new_machine_begins_with_a_backup(ask, tmp_path, monkeypatch):
     ask("backup", tmp_path / "mine.sqlite3")
     monkeypatch.setenv("CONTEXT_MODE_DIR", str(tmp_path / "new"))
     assert texts(ask) == []
-    assert "There was no file before." in ask("restore", tmp_path / "mine.sqlite3")
+    assert "There was no previous file." in ask("restore", tmp_path / "mine.sqlite3")
     assert texts(ask) == ["Of before."]
 
 
@@ -123,13 +123,13 @@ def test_a_broken_or_empty_snapshot_is_refused(ask, file, tmp_path):
 
 
 def test_a_check_finds_what_differs_from_the_ledger_and_mends_it(ask, file):
-    assert f"{file} is sound." in ask("check")
+    assert f"{file}: no problems found." in ask("check")
     with closing(sqlite3.connect(file)) as db, db:
         db.execute("DELETE FROM live WHERE path LIKE '%/a'")
     db.close()
     told = ask("check", code=1)
     assert "/memory/general/a: main has None" in told
-    assert told.endswith("Try: context-mode memory check --mend\n")
+    assert told.endswith("Try: context-mode memory check --repair\n")
     told = ask("check", "--mend", "--json")
     assert (told["ok"], told["mended"]) == (False, True)
     assert texts(ask) == ["The first.", "The second."]
@@ -145,5 +145,5 @@ def test_a_check_of_a_damaged_file_says_what_restores_it(ask, file):
 
 
 def test_where_nothing_is_remembered_there_is_nothing_to_check(ask):
-    assert ask("check") == "No fact is kept yet.\n"
-    assert "no snapshot yet" in ask("snapshots")
+    assert ask("check").startswith("No facts")
+    assert "No snapshots yet" in ask("snapshots")

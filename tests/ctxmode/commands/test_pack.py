@@ -98,8 +98,8 @@ def test_since_a_commit_what_changed_comes_first_then_what_depends_on_it(ask, pl
     out, err = ask("--since", first, "--json")
     paths = [one["rel_path"] for one in json.loads(out)["selected"]]
     assert paths[:2] == ["src/app/prices.py", "src/app/cart.py"]
-    assert "1 files changed since" in err
-    assert "names no commit here" in ask("--since", "nothing", code=2)[1]
+    assert "1 file changed since" in err
+    assert "no commit" in ask("--since", "nothing", code=2)[1]
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_since_a_commit_what_changed_comes_first_then_what_depends_on_it(ask, pl
         ("src/app/cart.py", "in the pack (full"),
         ("tests/../src/app/cart.py", "in the pack (full"),
         ("a.tmp", "left out of the map: git ignores it"),
-        ("none.py", "there is no such file"),
-        ("/etc/passwd", "there is no such file"),
+        ("none.py", "or no such file"),
+        ("/etc/passwd", "or no such file"),
     ],
 )
 def test_fits_says_why_a_file_is_in_or_out(ask, place, path, said):
@@ -128,8 +128,8 @@ def test_fits_as_data_has_the_rank_and_the_evidence(ask):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--budget", "0"), "the budget is 0 tokens"),
-        (("--budget", "-5"), "the budget is -5 tokens"),
+        (("--budget", "0"), "invalid budget of 0 tokens"),
+        (("--budget", "-5"), "invalid budget of -5 tokens"),
         (("--budget", "lots"), "lots"),
         (("--family", "gpt-9"), "gpt-9"),
         (("--paths", "a["), "a["),

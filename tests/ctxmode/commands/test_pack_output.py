@@ -74,7 +74,7 @@ def test_a_file_that_is_not_ours_is_never_replaced(pack, place, words, old):
     target = place / "notes.md"
     target.write_text(old)
     _, err = pack(*words, "-o", target, code=2)
-    assert "was not written by this program" in err
+    assert "was not written by context-mode" in err
     assert target.read_text() == old
 
 
@@ -89,9 +89,9 @@ def test_no_link_is_written_through(pack, place, tmp_path):
     outside = tmp_path / "outside.md"
     outside.write_text(f"{MARK}\n")
     (place / "out.md").symlink_to(outside)
-    assert "cannot be replaced" in pack("-o", "out.md", code=2)[1]
+    assert "cannot replace" in pack("-o", "out.md", code=2)[1]
     (place / ".context-mode").symlink_to(tmp_path)
-    assert "is no folder" in pack("--export", "aider", code=1)[1]
+    assert "is not a folder" in pack("--export", "aider", code=1)[1]
     assert outside.read_text() == f"{MARK}\n"
     assert not (tmp_path / "AIDER_CONTEXT.md").exists()
 
@@ -122,7 +122,7 @@ def test_explain_has_each_file_with_what_speaks_for_it(pack):
         (("--compress", "http", "--format", "json"), "are Markdown"),
         (("--explain", "--export", "claude"), "write no pack"),
         (("--fits", "a.py", "-o", "x"), "write no pack"),
-        (("-o", "none/x.md"), "is no folder"),
+        (("-o", "none/x.md"), "no folder"),
         (("--export", "emacs"), "emacs"),
         (("--compress", "zip"), "zip"),
         (("--allow-sensitive",), "needs a person at a terminal"),
@@ -231,7 +231,7 @@ def test_o9_a_pack_is_compressed_redacted_and_counted_again(pack, place, monkeyp
         (replace_text(lambda text: text * 9), "over the budget"),
         (replace_text(lambda text: ""), "no text"),
         (lambda body: (200, b"[]"), "no text"),
-        (lambda body: (200, b"nonsense"), "no JSON"),
+        (lambda body: (200, b"nonsense"), "did not return JSON"),
         (lambda body: (500, b"broken\n"), "answered 500: broken"),
         (lambda body: (302, b""), "answered 302"),
     ],

@@ -49,9 +49,9 @@ def begun(ask, tell):
 
 def test_c18_init_says_that_turns_are_captured_and_how_to_turn_that_off(ask, monkeypatch):
     told = ask("init")
-    assert "Capture of turns is on from now" in told
+    assert "Turns are captured from now on" in told
     assert "CONTEXO_CAPTURE_DISABLE=1" in told
-    assert "begun already" in ask("init")
+    assert "already set up" in ask("init")
     monkeypatch.setenv("CONTEXO_CAPTURE_DISABLE", "1")
     again = ask("init", "--json")
     assert (again["is_new"], again["captures"]) == (False, False)
@@ -88,7 +88,7 @@ def test_only_pages_of_a_tag_or_a_name_are_pushed(ask, tell, begun):
     dry = ask("push", "other", "--dry-run", "--json")
     assert [page["slug"] for page in dry["pages"]] == ["other"]
     assert "exclude each other" in ask("push", "other", "--tag", "http", code=2)
-    assert "no draft has the tag" in ask("push", "--tag", "nothing", code=2)
+    assert "no changed draft has the tag" in ask("push", "--tag", "nothing", code=2)
 
 
 def test_secrets_are_replaced_and_counted(ask, tell, place):
@@ -111,6 +111,22 @@ def test_c6_c8_a_push_pauses_until_the_session_is_distilled(ask, tell, begun):
     assert len(pushed["pages"]) == 2
     assert "- why-retries" in ask("read", "retry-policy")
     assert ask("capture", "status", "--json")["buffers"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "--distill-done needs --source-slug\n  context-mode pages push --distill-done --sou"),
+        (
+            ("--source-slug", "why"),
+            "no source page 'why'\n  Write it: context-mode pages write why FILE --type source. "
+            "Then: context-mode pages push --distill-done --source-slug why\n",
+        ),
+    ],
+)
+def test_a_push_at_a_terminal_names_the_options_of_a_terminal(begun, capsys, words, told):
+    assert cli.main(["pages", "push", "--distill-done", *words]) == 2
+    assert capsys.readouterr().err.startswith(f"context-mode: {told}")
 
 
 def test_c6_no_distill_pushes_at_once(ask, tell, begun):
@@ -138,7 +154,7 @@ def test_the_repository_is_gits_own_and_can_be_exported(ask, begun, tmp_path):
 
 def test_what_is_forgotten_keeps_its_history(ask, begun):
     ask("push")
-    assert "is forgotten" in ask("forget", "retry-policy")
+    assert "is removed" in ask("forget", "retry-policy")
     assert ask("list", "--json")["pages"] == []
     assert len(ask("log", "--json")["commits"]) == 2
 
@@ -154,7 +170,7 @@ def test_what_is_forgotten_keeps_its_history(ask, begun):
         (("history", "../../etc/passwd"), ""),
         (("history", "retry-policy", "--limit", "-1"), "limit"),
         (("write", "x", "--type", "concept"), "no text"),
-        (("write", "../x", "docs/none.md"), "not a file"),
+        (("write", "../x", "docs/none.md"), "no such file"),
         (("write", "x", "--field", "novalue"), "novalue"),
         (("push", "--type", "poem"), "poem"),
         (("push", "nothing"), "nothing"),

@@ -159,7 +159,7 @@ def test_what_is_malformed_is_told(place, capsys, arguments):
 
 def test_a_broken_rule_file_is_told_with_its_line(place, capsys):
     (place / "rules.json").write_text('{"permissions": {"deny": [1]}}')
-    assert cli.main(["policy", "check", "ls", "--rules", "rules.json"]) == exit_codes.ERROR
+    assert cli.main(["policy", "check", "ls", "--rules", "rules.json"]) == exit_codes.USAGE
     assert "rules.json:1" in capsys.readouterr().err
 
 

@@ -66,15 +66,15 @@ def test_one_run_is_told_whole(file, capsys, asked):
     assert lines[0].startswith("run 1, ")
     assert lines[1] == (
         "refused: network example.com (2 times), by the name server; "
-        'to have it: network = ["example.com"]'
+        'to allow it: network = ["example.com"]'
     )
-    assert lines[3].startswith("probably refused: read /etc/fstab, by the view; to have it: ")
+    assert lines[3].startswith("probably refused: read /etc/fstab, by the view; to allow it: ")
 
 
 def test_a_run_that_was_refused_nothing_is_known(file, capsys):
     fill(file)
     assert cli.main(["policy", "refusals", "2"]) == exit_codes.OK
-    assert capsys.readouterr().out == "Run 2 was refused nothing.\n"
+    assert capsys.readouterr().out == "The sandbox blocked nothing in run 2.\n"
 
 
 @pytest.mark.parametrize("asked", ["77", "out-9", "'; DROP TABLE run"])

@@ -146,7 +146,7 @@ def test_what_another_session_wrote_stays(ask, user):
         f"/memory/learnings/claude_code:{other}/the-same",
         f"/sessions/claude_code:{other}/summary",
     ]
-    assert "nothing was forgotten" in ask("sessions", "forget", other, "--yes", code=2)
+    assert "nothing was deleted" in ask("sessions", "forget", other, "--yes", code=2)
 
 
 def let_go(user, days=400):
@@ -171,7 +171,7 @@ def test_x14_what_a_session_said_goes_when_it_is_let_go_and_what_it_found_stays(
     changes = ask("memory", "log", "--json")["changes"]
     gone = {one["path"]: one["why"] for one in changes if one["operation"] == "erase"}
     assert gone == {
-        f"/sessions/{OWN}/{part}": "its session is gone"
+        f"/sessions/{OWN}/{part}": "its session expired"
         for part in ("summary", "decisions", "details")
     }
 

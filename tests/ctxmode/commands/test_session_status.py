@@ -42,10 +42,10 @@ def configure(place, text, *, for_project=False):
 
 def test_status_says_what_is_on_by_whose_word_and_how_to_change_it(place, ask):
     told = ask("status")
-    assert "events (what was asked" in told
-    assert "on, by default; [transcripts] events = false in" in told
-    assert "off, by default; only your own file turns them on" in told
-    assert "nothing is kept yet; each is kept 30 days" in told
+    assert "events (requests, decisions" in told
+    assert "on, by default; turn off: [transcripts] events = false in" in told
+    assert "off, by default; turn on: [transcripts] messages = true in" in told
+    assert "store: empty; sessions are kept 30 days" in told
 
 
 def test_status_names_the_file_that_turned_something_on_or_off(place, ask):
@@ -112,7 +112,7 @@ def test_hooks_registered_in_part_are_told(place, ask):
     hooks = place / "home" / ".cursor" / "hooks.json"
     assert "Cursor: 0 transcripts found, 0 read, hooks registered\n" in ask("status")
     hooks.write_text(hooks.read_text().replace("hook cursor stop", "other"))
-    assert "registered in part (`context-mode setup cursor` adds the others)" in ask("status")
+    assert "some hooks registered (add the others: `context-mode setup cursor`)" in ask("status")
 
 
 def test_without_everywhere_nothing_of_another_project_is_read(place, ask):

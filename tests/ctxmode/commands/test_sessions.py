@@ -240,7 +240,7 @@ def test_by_a_clock_that_leapt_no_session_is_too_old(place, ask, monkeypatch):
     os.utime(path, (time.time(), time.time()))
     told = ask("track")
     assert "1 session older than transcripts.keep_days (30) stayed" in told
-    assert "the clock may have leapt" in ask("status")
+    assert "the clock may have jumped" in ask("status")
     assert listed(ask) == {ID, OTHER}
     monkeypatch.setattr(time, "time", lambda: now)
     assert "stayed" not in ask("track")
@@ -251,12 +251,12 @@ def test_snapshot_check_and_status_say_how_it_is(tracked, ask):
     assert "Mend the parser." in ask("snapshot")
     assert ask("check", "--json")["problems"] == []
     told = ask("status")
-    assert "Recorded are events and tokens." in told
+    assert "Recording events and tokens, no full texts." in told
     assert "Claude Code: 1 transcript found, 1 read" in told
 
 
 def test_r13_a_session_is_resumed_by_its_own_host(tracked, ask):
-    assert f"go on with: claude --resume {ID}" in ask("show", ID)
+    assert f"resume with: claude --resume {ID}" in ask("show", ID)
 
 
 def test_nothing_is_recorded_where_it_is_turned_off(place, ask, monkeypatch):

@@ -26,4 +26,4 @@ def test_a_file_that_is_gone_is_said_on_stderr_and_in_data(user, page, what):
     assert (shown["stale"], user.said) == (None, "")
     page.unlink()
     shown = user.ask("app", "kept", "show", "guide.md", *what, "--json")
-    assert (shown["stale"], user.said) == ("gone", "context-mode: guide.md: file is gone\n")
+    assert (shown["stale"], user.said) == ("gone", "context-mode: guide.md: file was deleted\n")

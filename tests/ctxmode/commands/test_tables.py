@@ -53,12 +53,15 @@ def test_defaults_are_those_of_the_room(verb, action, name, default):
 
 
 def test_what_help_says_of_numbers_is_what_they_are():
-    assert find("pages", "log", "--limit").help == f"default {HISTORY_MAX}"
-    assert find("pages", "evolution", "--limit").help == f"default {EVOLUTION_MAX}"
+    assert find("pages", "log", "--limit").help == f"up to N entries (default: {HISTORY_MAX})"
+    assert (
+        find("pages", "evolution", "--limit").help == f"up to N versions (default: {EVOLUTION_MAX})"
+    )
     assert "|".join(CONFIDENCES) in find("memory", "remember", "--confidence").help
     least = find("sessions", "resume", "--budget").type
     assert least(str(RESUME_BYTES_MIN)) == RESUME_BYTES_MIN
-    with pytest.raises(Exception, match=f"from {RESUME_BYTES_MIN} on"):
+    assert f"{RESUME_BYTES_MIN} or more" in least.__name__
+    with pytest.raises(ValueError, match=f"^{RESUME_BYTES_MIN - 1}$"):
         least(str(RESUME_BYTES_MIN - 1))
 
 

@@ -272,7 +272,7 @@ BAD = {
 def test_what_is_no_session_is_refused_with_what_is_known(place, ask, pour, name, way):
     (place / "x").write_bytes(BAD[name])
     pour(BAD[name])
-    assert "Known are" in ask("import", "x" if way == "file" else "-", code=2)
+    assert "Supported: " in ask("import", "x" if way == "file" else "-", code=2)
 
 
 @pytest.mark.parametrize("name", ["gone", ".", "fifo"])

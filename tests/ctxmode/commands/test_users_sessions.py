@@ -261,7 +261,7 @@ def test_status_names_it_and_its_size(own, user):
     assert told["bytes"] >= own.store.stat().st_size
     shown = own.ask("status", project="there")
     assert f"your own store, of sessions without a project: {own.store}" in shown
-    assert "nothing is kept yet" in shown
+    assert "store: empty" in shown
 
 
 def test_a_damaged_one_is_told_by_each_look_and_comes_back_from_its_copy(own):
@@ -273,8 +273,8 @@ def test_a_damaged_one_is_told_by_each_look_and_comes_back_from_its_copy(own):
 
 
 def test_check_finds_and_mends_wrong_counts_in_it(own):
-    assert f"{own.store} is sound." in own.ask("check")
+    assert f"{own.store}: no problems found." in own.ask("check")
     own.change("UPDATE session SET messages = 99")
-    assert "chatgpt:c-1: messages says 99" in own.ask("check", code=1)
+    assert "chatgpt:c-1: messages is 99" in own.ask("check", code=1)
     own.ask("check", "--mend")
     assert own.ask("check", "--json")["problems"] == []

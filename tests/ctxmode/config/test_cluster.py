@@ -108,13 +108,13 @@ WRONG = {
         "cluster.certificate is missing",
     ),
     "too large a project": ('[cluster]\nbytes_max = "5G"', "bytes_max is at most 4 GiB"),
-    "an unknown choice": ('[cluster]\nsend = "some"', "none of overflow, always"),
+    "an unknown choice": ('[cluster]\nsend = "some"', "unknown value 'some'"),
     "an unknown key": ("[cluster]\nworkers = 3", "unknown key 'cluster.workers'"),
     "an unknown key of an owner": ("[cluster.owners.ci]\nshare = 1", "cluster.owners.ci.share"),
-    "an owner that is no table": ("[cluster.owners]\nci = 1", "cluster.owners.ci is a table"),
-    "owners that are no table": ("[cluster]\nowners = 1", "cluster.owners is a table"),
-    "no whole number": ("[cluster.owners.ci]\nrunning = 1.5", "1.5 is no whole number"),
-    "a truth": ("[cluster.owners.ci]\nweight = true", "True is no number"),
+    "an owner that is no table": ("[cluster.owners]\nci = 1", "cluster.owners.ci must be a table"),
+    "owners that are no table": ("[cluster]\nowners = 1", "cluster.owners must be a table"),
+    "no whole number": ("[cluster.owners.ci]\nrunning = 1.5", "1.5 is not a whole number"),
+    "a truth": ("[cluster.owners.ci]\nweight = true", "True is not a number"),
     "nothing": ("[cluster.owners.ci]\nweight = 0", "weight must be a positive"),
 }
 
@@ -128,5 +128,5 @@ def test_what_is_wrong_is_told_with_its_place(config, text, problem):
 
 
 def test_a_projects_owners_are_refused(config):
-    with pytest.raises(UsageError, match="owners are not for a project"):
+    with pytest.raises(UsageError, match="a project cannot set owners"):
         load_cluster(config(project="[cluster.owners.me]\nweight = 9"), URL)

@@ -71,7 +71,7 @@ def test_a_projects_file_moves_none_and_is_told_once(config):
     [
         ('[names]\n".envrc" = "maybe"', 2, "never, held, commit"),
         ('[names]\n".envrc" = 3', 2, "never, held, commit"),
-        ("[names]\n'.git/hooks' = 'commit'", 2, "controlled"),
+        ("[names]\n'.git/hooks' = 'commit'", 2, "control a repository"),
         ('[names]\n".zed" = "held"\n"src" = "commit"', 3, "no row covers it"),
         ("names = 3", 1, "table"),
         ("[names.more]\na = 1", 1, "never, held, commit"),

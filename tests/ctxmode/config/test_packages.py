@@ -59,32 +59,32 @@ def test_all_keys_are_read(load, tmp_path):
 def test_a_project_sets_none_of_it(load):
     found = load(project='[packages]\nallow = ["python"]\n')
     assert found[0] == PackageSettings()
-    assert "not for a project to set" in found[1][0]
+    assert "a project cannot set packages" in found[1][0]
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("packages = 1", "packages is a table"),
+        ("packages = 1", "packages must be a table"),
         ('[packages]\nallow = ["pyhton"]', "unknown key"),
         ('[packages]\nallow = "python"', "list of texts"),
-        ("[packages]\ncooldown_days = -1", "no number of days"),
-        ("[packages]\ncooldown_days = true", "no number of days"),
+        ("[packages]\ncooldown_days = -1", "invalid value"),
+        ("[packages]\ncooldown_days = true", "invalid value"),
         ('[packages]\nbytes = "much"', "packages.bytes"),
         ("[packages]\ncooldown = 1", "unknown key"),
-        ("[packages]\npython = 1", "packages.python is a table"),
+        ("[packages]\npython = 1", "packages.python must be a table"),
         ("[packages.python]\nregister = 1", "unknown key"),
-        ("[packages.python]\nregistry = 1", "is no text"),
+        ("[packages.python]\nregistry = 1", "must be a text"),
         ('[packages.python]\nprivate = "yes"', "neither true nor false"),
-        ('[packages.python]\nregistry = "packages.example.com"', "is no address"),
-        ('[packages.python]\nregistry = "http://packages.example.com"', "write https"),
+        ('[packages.python]\nregistry = "packages.example.com"', "is not an address"),
+        ('[packages.python]\nregistry = "http://packages.example.com"', "use https"),
         ('[packages.python]\nregistry = "https://u:p@packages.example.com"', "password"),
         ('[packages.python]\nregistry = "http://localhost:8080"', "private = true"),
-        ('[packages.python]\nregistry = "http://localhost"\nprivate = true', "name its port"),
+        ('[packages.python]\nregistry = "http://localhost"\nprivate = true', "give its port"),
         ('[packages.python]\nregistry = "https://10.0.0.1/simple"', "not a name"),
         ("[packages.python]\nregistry = \"https://a.example/'x'\"", "quotes"),
         ('[packages.python]\nhosts = ["*"]', "not a name"),
-        ('[packages.python]\nca = "/nonexistent/ca.pem"', "can't be read"),
+        ('[packages.python]\nca = "/nonexistent/ca.pem"', "cannot read"),
     ],
 )
 def test_what_means_nothing_is_told_with_its_line(load, text, words):

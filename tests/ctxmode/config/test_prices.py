@@ -63,7 +63,7 @@ def test_a_projects_file_sets_none_and_is_named(write):
     config = write(GOOD, '[transcripts.prices]\n"gpt-5.1" = { input = 0, output = 0 }\n')
     found, (warning,) = load(config)
     assert found["gpt-5.1"]["input"] == Decimal("1.25")
-    assert f"{config.project / PROJECT_FILE}:1: prices are not for a project to set" in warning
+    assert f"{config.project / PROJECT_FILE}:1: a project cannot set prices" in warning
     assert warning in describe_config(config)["warnings"]
 
 
@@ -89,19 +89,19 @@ def test_the_longest_beginning_counts(model, found):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[transcripts]\nprices = 3", "is a table"),
-        ("[transcripts]\nprices = []", "is a table"),
-        ("[transcripts.prices]\nm = 3", "is a table"),
-        ("[transcripts.prices.m]\ninput = 1", "no price of output"),
+        ("[transcripts]\nprices = 3", "must be a table"),
+        ("[transcripts]\nprices = []", "must be a table"),
+        ("[transcripts.prices]\nm = 3", "must be a table"),
+        ("[transcripts.prices.m]\ninput = 1", "no price for output"),
         ("[transcripts.prices.m]\ninput = 1\noutput = 1\ncached = 1", "unknown key"),
-        ("[transcripts.prices.m]\ninput = -1\noutput = 1", "-1 is no price"),
-        ("[transcripts.prices.m]\ninput = nan\noutput = 1", "nan is no price"),
-        ("[transcripts.prices.m]\ninput = inf\noutput = 1", "inf is no price"),
-        ("[transcripts.prices.m]\ninput = true\noutput = 1", "True is no price"),
-        ("[transcripts.prices.m]\ninput = '1'\noutput = 1", "'1' is no price"),
-        ("[transcripts.prices.m]\ninput = 1e9\noutput = 1", "is no price"),
-        (f"[transcripts.prices.m]\ninput = {'9' * 4000}\noutput = 1", "is no price"),
-        ("[transcripts.prices]\n'' = { input = 1, output = 1 }", "without a name"),
+        ("[transcripts.prices.m]\ninput = -1\noutput = 1", "-1 is not a price"),
+        ("[transcripts.prices.m]\ninput = nan\noutput = 1", "nan is not a price"),
+        ("[transcripts.prices.m]\ninput = inf\noutput = 1", "inf is not a price"),
+        ("[transcripts.prices.m]\ninput = true\noutput = 1", "True is not a price"),
+        ("[transcripts.prices.m]\ninput = '1'\noutput = 1", "'1' is not a price"),
+        ("[transcripts.prices.m]\ninput = 1e9\noutput = 1", "is not a price"),
+        (f"[transcripts.prices.m]\ninput = {'9' * 4000}\noutput = 1", "is not a price"),
+        ("[transcripts.prices]\n'' = { input = 1, output = 1 }", "name is empty"),
     ],
 )
 def test_what_is_no_price_is_refused_with_its_place(write, text, problem):

@@ -160,7 +160,7 @@ def test_a_projects_file_neither_fills_the_memory_nor_holds_up_the_server(places
         os.mkfifo(places.project)
     else:
         places.project.symlink_to(target)
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot read"):
         load_settings(places.project.parent.parent, places.user.parent.parent, {})
 
 

@@ -70,8 +70,8 @@ def test_r12_a_project_may_only_turn_off(places):
         (table(path="3"), "a folder"),
         (table(pattern="'a/b'"), "names of files"),
         (table(pattern="''"), "names of files"),
-        ("[transcripts]\nsources = 3", "is a table"),
-        ("[transcripts.sources]\ncodex = 3", "is a table"),
+        ("[transcripts]\nsources = 3", "must be a table"),
+        ("[transcripts.sources]\ncodex = 3", "must be a table"),
     ],
 )
 def test_r12_what_is_unknown_or_odd_is_an_error_that_says_what_is_meant(places, text, said):

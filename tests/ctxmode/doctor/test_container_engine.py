@@ -65,7 +65,7 @@ async def test_a_socket_at_which_nobody_listens_asks_to_start_the_engine(tmp_pat
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "dead.sock"))
     health = await examine({"DOCKER_HOST": f"unix://{tmp_path}/dead.sock"})
-    assert "does not run" in health.reason
+    assert "is not running" in health.reason
     assert health.remedy.startswith("Start it")
 
 
@@ -79,7 +79,7 @@ async def test_a_socket_that_this_user_may_not_use_says_how_to_be_let_in(listeni
         text=True,
         check=False,
     )
-    assert f"this user may not use {listening}" in refused.stdout, refused.stderr
+    assert f"no permission to use {listening}" in refused.stdout, refused.stderr
     assert "usermod -aG docker" in refused.stdout
 
 

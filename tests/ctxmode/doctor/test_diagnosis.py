@@ -74,7 +74,7 @@ def test_the_table_shows_reasons_and_collects_the_remedies(capsys):
         "Make it writable.",
     ):
         assert words in shown
-    assert "Critical, and not working: storage." in shown
+    assert "Critical parts that do not work: storage." in shown
     assert "\x1b" not in shown
 
 

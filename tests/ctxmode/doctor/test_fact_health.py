@@ -30,13 +30,13 @@ def kept(config):
 
 
 def test_a_project_without_facts_has_none_and_no_file_is_made(config):
-    assert facts_lines(check_facts(config)) == ["facts: 0 of the project, 0 of the user, sound"]
+    assert facts_lines(check_facts(config)) == ["facts: 0 of the project, 0 of the user"]
     assert not config.facts_file.exists()
 
 
 def test_facts_are_counted_and_sound(kept):
     health = check_facts(kept)
-    assert "facts: 1 of the project, 0 of the user, sound" in doctor_text(diagnose(health))
+    assert "facts: 1 of the project, 0 of the user" in doctor_text(diagnose(health))
     assert diagnose(health).to_json()["facts"]["facts"] == 1
     assert remedies(diagnose(health)) == ()
 
@@ -46,9 +46,9 @@ def test_what_differs_from_the_ledger_is_told_with_what_mends_it(kept):
         db.execute("DELETE FROM live")
     db.close()
     health = check_facts(kept)
-    assert facts_lines(health)[0].startswith("facts: not sound: ")
+    assert facts_lines(health)[0].startswith("facts: problem found: ")
     assert [(one["part"], one["command"]) for one in remedies(diagnose(health))] == [
-        ("facts", "context-mode memory check --mend")
+        ("facts", "context-mode memory check --repair")
     ]
     assert diagnose(health).critical == diagnose(None).critical
 

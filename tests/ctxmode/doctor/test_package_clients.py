@@ -62,9 +62,9 @@ def test_every_ecosystem_says_where_its_clients_are(folder):
 @pytest.mark.parametrize(
     ("ecosystem", "lacking", "reason", "remedy"),
     [
-        ("python", (), "uv is not here", "pip install 'ctxmode[packages]', or put uv on PATH"),
-        ("javascript", (), "node is not here", "install nodejs"),
-        ("rust", (), "cargo is not here", "install cargo, by the same way as rustc"),
+        ("python", (), "uv is not installed", "pip install 'ctxmode[packages]', or put uv on PATH"),
+        ("javascript", (), "node is not installed", "install nodejs"),
+        ("rust", (), "cargo is not installed", "install cargo, by the same way as rustc"),
         ("rust", ("rust",), "rust does not run here", ""),
         (
             "javascript",
@@ -107,9 +107,9 @@ def test_all_forms_of_the_report_tell_it(folder, capsys):
     lines = "\n".join(packages_lines(whole.packages))
     assert "rust by cargo" in lines
     assert "ruby by its toolchain" in lines
-    assert f"no packages of python: uv is not here. To mend it: {UV.hint}" in lines
+    assert f"no packages of python: uv is not installed. To fix it: {UV.hint}" in lines
     configured = {"settings": [], "profiles": [], "warnings": []}
-    assert "| python | no | uv is not here |" in report.report(whole, configured, {})
+    assert "| python | no | uv is not installed |" in report.report(whole, configured, {})
     assert f"\n{command_of(UV.hint)}\n" in install_script(remedies(whole))
     show_diagnosis(whole)
-    assert "uv is not here" in capsys.readouterr().out
+    assert "uv is not installed" in capsys.readouterr().out

@@ -29,14 +29,14 @@ def test_pages_that_are_not_begun_say_how_to_begin(config):
     health = check_pages(config, {})
     assert (health["git"], health["is_begun"]) == (git.find_git(), False)
     assert not health["captures"]
-    assert f"pages: {health['git']}, not begun here (context-mode pages init)" in doctor_text(
+    assert f"pages: {health['git']}, not set up (context-mode pages init)" in doctor_text(
         diagnose(health)
     )
 
 
 def test_capture_is_told_on_or_off(config):
     begin(config)
-    assert "begun, turns are captured" in pages_lines(check_pages(config, {}))[0]
+    assert "set up, turns are captured" in pages_lines(check_pages(config, {}))[0]
     off = check_pages(config, {"CONTEXO_CAPTURE_DISABLE": "1"})
     assert (off["is_begun"], off["captures"]) == (True, False)
     assert "turns are not captured" in pages_lines(off)[0]
@@ -53,7 +53,7 @@ def test_where_there_is_no_git_that_is_told_with_what_helps(config, monkeypatch)
 
     monkeypatch.setattr(diagnosis, "find_git", find_none)
     health = check_pages(config, {})
-    assert pages_lines(health)[0] == "pages: not to be had: there is no git here"
+    assert pages_lines(health)[0] == "pages: not available: there is no git here"
     assert [(one["part"], one["note"]) for one in remedies(diagnose(health))] == [
         ("pages", "install git")
     ]
@@ -64,4 +64,4 @@ def test_where_there_is_no_git_that_is_told_with_what_helps(config, monkeypatch)
 def test_a_setting_that_names_no_place_is_told(config, monkeypatch):
     monkeypatch.setenv("CONTEXT_MODE_PAGES_REPOSITORY", "not/absolute")
     (config.project / ".contexo").mkdir()
-    assert "no absolute path" in pages_lines(check_pages(config, {}))[0]
+    assert "not an absolute path" in pages_lines(check_pages(config, {}))[0]

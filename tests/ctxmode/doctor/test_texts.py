@@ -87,7 +87,7 @@ def test_hints_are_a_script_that_a_shell_can_read():
 
 def test_where_all_works_the_script_says_so():
     whole = diagnosis(languages={}, container_engine=EngineHealth(False))
-    assert install_script(remedies(whole)).startswith("# Nothing to mend")
+    assert install_script(remedies(whole)).startswith("# Nothing to fix")
 
 
 def test_a_report_tells_nothing_of_its_sender():

@@ -45,5 +45,5 @@ async def test_it_ends_when_nobody_has_asked_for_so_long(config, autojump_clock)
 
 @pytest.mark.parametrize("port", [-1, 65_536])
 async def test_a_port_that_there_is_not_is_refused(config, port):
-    with pytest.raises(UsageError, match="no port"):
+    with pytest.raises(UsageError, match="invalid port"):
         await serve_insight(config, port, lambda _: None)

@@ -99,7 +99,7 @@ def test_numbers_and_booleans_come_as_strings_too(model, sent, name, value):
         (
             ExecuteArguments,
             {"language": "x", "code": "y", "zzz": 1},
-            "- zzz: is unknown; leave it out",
+            "- zzz: is unknown; remove it",
         ),
         (ExecuteArguments, {"language": "x", "code": "y", "timeout": 0}, "must be a number > 0"),
         (ExecuteArguments, {"language": "x", "code": "y", "timeout": "soon"}, "- timeout:"),

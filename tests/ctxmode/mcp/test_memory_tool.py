@@ -193,7 +193,7 @@ async def test_a_primed_text_is_not_pinned_and_is_blamed_on_the_agent(desk):
 async def test_x3_a_fact_at_another_path_is_replaced_by_its_id(desk):
     old = write_by_hand(desk, "Deploys go through staging first.", "deploy")
     near = await ask(desk, action="remember", text="Deploys go through staging, first.")
-    assert old in near.text.partition("Nearly the same; ")[2]
+    assert old in near.text.partition("Similar facts; ")[2]
     told = await ask(desk, action="remember", text="Deploys go anywhere.", key="new", id=old)
     assert told.data["replaced"] == old
     with pytest.raises(UsageError, match="no fact"):
@@ -208,7 +208,7 @@ async def test_x11_a_decision_is_traced_by_its_words(desk):
     blamed = await ask(desk, action="blame", text="why staging for deploys")
     assert blamed.data["path"] == "/memory/general/deploy"
     assert blamed.data["changes"][0]["why"] == "Friday's outage"
-    with pytest.raises(UsageError, match="no fact answers"):
+    with pytest.raises(UsageError, match="no fact matches"):
         await ask(desk, action="blame", text="weather")
 
 

@@ -64,9 +64,9 @@ async def test_what_is_asked_for_is_given(desk, given, has, has_not):
 
 
 async def test_what_cannot_be_is_an_error_that_says_what_to_do(desk):
-    with pytest.raises(UsageError, match="the budget is 7 tokens"):
+    with pytest.raises(UsageError, match="invalid budget of 7 tokens"):
         await ask(desk, budget=7)
-    with pytest.raises(ContextModeError, match="there is no repository"):
+    with pytest.raises(ContextModeError, match="no git repository found"):
         await ask(desk, since="nothing")
 
 

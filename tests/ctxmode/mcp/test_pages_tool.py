@@ -47,7 +47,7 @@ async def ask(desk, **given):
 
 
 async def test_where_pages_are_not_begun_that_is_said(desk):
-    with pytest.raises(UsageError, match="not begun") as told:
+    with pytest.raises(UsageError, match="not set up") as told:
         await ask(desk, action="list")
     assert "context-mode pages init" in told.value.hint
 
@@ -174,7 +174,7 @@ async def test_what_is_no_page_is_refused(begun, uri):
 
 def test_nothing_is_listed_where_pages_are_not_begun(desk):
     assert resources.list_pages(desk.config) == []
-    with pytest.raises(UsageError, match="not begun"):
+    with pytest.raises(UsageError, match="not set up"):
         content_of(desk.library, "ctx://index")
 
 

@@ -69,4 +69,4 @@ def test_a_text_whose_file_is_gone_says_so(library):
     assert content_of(library, "context-mode://source/app.py")["text"] == text
     path.unlink()
     gone = content_of(library, "context-mode://source/app.py")["text"]
-    assert gone == f"{text}\n[file is gone]"
+    assert gone == f"{text}\n[file was deleted]"

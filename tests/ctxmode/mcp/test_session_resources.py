@@ -106,7 +106,7 @@ def test_a_compaction_is_shown_with_its_summary(desk, read):
 
 def test_texts_that_are_gone_are_marked(desk, read):
     tell(desk, "Mend the parser.").path.unlink()
-    assert "(16 bytes, not kept)" in read("5e1f0000")
+    assert "(16 bytes, not stored)" in read("5e1f0000")
 
 
 def test_no_secret_leaves_by_a_message_or_a_name(desk, read):
@@ -132,12 +132,12 @@ def test_what_is_no_session_or_no_range_is_refused(desk, rest):
 
 
 def test_an_address_that_is_none_is_refused(desk):
-    with pytest.raises(ContextModeError, match="no resource here"):
+    with pytest.raises(ContextModeError, match="invalid resource"):
         content_of(desk.library, "context-mode://[session/one")
 
 
 def test_where_nothing_is_kept_it_says_so(desk):
-    with pytest.raises(ContextModeError, match="no sessions are kept yet"):
+    with pytest.raises(ContextModeError, match="no sessions are stored yet"):
         content_of(desk.library, "context-mode://session/one")
     assert list_sessions(desk.config, "") == []
 
@@ -149,7 +149,7 @@ def test_where_sessions_are_off_none_is_listed_or_read(desk, read):
     file.parent.mkdir()
     file.write_text("[transcripts]\nevents = false\n")
     assert list_sessions(desk.config, "") == []
-    with pytest.raises(ContextModeError, match="turns it off"):
+    with pytest.raises(ContextModeError, match="turns recording off"):
         read("one")
 
 

@@ -139,11 +139,11 @@ async def test_an_ambiguous_or_unknown_id_is_an_error_that_names_candidates(desk
 
 
 async def test_a_host_of_which_nothing_is_kept_is_told_what_is_and_what_begins_it(desk):
-    with pytest.raises(UsageError, match="no session is kept yet") as none:
+    with pytest.raises(UsageError, match="no session is stored yet") as none:
         await desk.ask()
     assert "sessions track" in none.value.hint
     kept = desk.keep("one", agent="codex")
-    with pytest.raises(UsageError, match="no session of claude_code is kept") as other:
+    with pytest.raises(UsageError, match="no session of claude_code is stored") as other:
         await desk.ask()
     assert kept in other.value.hint
 
@@ -233,7 +233,9 @@ async def test_r14_the_queue_leads_to_a_digest_and_a_digest_to_a_summary(desk):
     digest = await desk.ask(**call)
     assert "Mend the parser." in digest.text
     assert (await desk.ask(id=newer, about="queue")).text == digest.text
-    keep = json.loads(digest.text.rpartition("Keep its summary: ctx_session ")[2].split(", as ")[0])
+    keep = json.loads(
+        digest.text.rpartition("Store its summary: ctx_session ")[2].split(", as ")[0]
+    )
     done = await desk.ask(**keep | {"text": "The parser is mended."})
     assert done.data["sessions"][0]["id"] == newer
     assert ids(await desk.ask(about="queue")) == [older]
@@ -306,7 +308,7 @@ async def test_a_digest_is_at_most_32_kib(desk):
     desk.keep("one", ago_s=2 * DAY_S, ask="Mend it. " + "wide ü " * 3000, messages=150)
     text = (await desk.ask(id="one", about="digest")).text
     assert len(text.encode()) <= DIGEST_BYTES_MAX
-    assert "Keep its summary: ctx_session" in text
+    assert "Store its summary: ctx_session" in text
 
 
 async def test_an_empty_queue_is_an_answer(desk):
@@ -372,7 +374,7 @@ async def test_where_sessions_are_off_it_says_who_turned_them_off_and_what_turns
     monkeypatch.setenv("CONTEXT_MODE_TRANSCRIPTS_EVENTS", "0")
     with pytest.raises(ContextModeError) as by_variable:
         await desk.ask(about=about)
-    assert "unsets CONTEXT_MODE_TRANSCRIPTS_EVENTS" in by_variable.value.hint
+    assert "unset CONTEXT_MODE_TRANSCRIPTS_EVENTS" in by_variable.value.hint
 
 
 async def test_where_they_are_off_nothing_is_read_or_recorded(desk, monkeypatch):

@@ -101,9 +101,9 @@ def test_whoever_may_not_wait_writes_nothing_while_another_does(tmp_path: Path):
 def test_a_place_that_cannot_be_written_is_told_and_raises_nothing(tmp_path: Path):
     (tmp_path / "file").write_text("")
     why = audit.write_entry(tmp_path / "file", entry())
-    assert "cannot be written" in why
+    assert "cannot write" in why
     os.symlink("/nowhere/else", tmp_path / audit.FILE_NAME)
-    assert "cannot be written" in audit.write_entry(tmp_path, entry())
+    assert "cannot write" in audit.write_entry(tmp_path, entry())
 
 
 def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path):

@@ -51,7 +51,7 @@ def test_a_glob_that_is_malformed_is_refused_with_what_to_write(store, config, r
 
 def test_a_glob_that_fits_no_file_is_told(store, config, rules):
     answer = index(store, config, rules, IndexRequest(path="docs", include=("*.nothing", "x/*")))
-    assert answer.notes == ("No file that may be indexed fits *.nothing or x/*.",)
+    assert answer.notes == ("No file that can be indexed matches *.nothing or x/*.",)
     assert index(store, config, rules, IndexRequest(path="docs", include=("*.md",))).notes == ()
     assert index(store, config, rules, IndexRequest(path="docs", include=("*.md",))).notes == ()
 
@@ -98,7 +98,7 @@ def test_a_file_that_a_rule_denies_is_not_read(store, config, rules):
         (IndexRequest(), "either"),
         (IndexRequest(content=b"x", path="app.py"), "either"),
         (IndexRequest(content=b"x"), "source"),
-        (IndexRequest(path="nowhere"), "cannot be indexed"),
+        (IndexRequest(path="nowhere"), "cannot read nowhere: no such file"),
         (IndexRequest(path="way-out"), "outside"),
         (IndexRequest(path="../outside.txt"), "outside"),
         (IndexRequest(path="a\0b"), "NUL"),

@@ -39,7 +39,7 @@ def test_a_source_is_found_by_number_label_or_part(library, name, label):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("notes", "any of"), ("zzz", "no source"), ("99", "no")]
+    ("name", "said"), [("notes", "several sources"), ("zzz", "no source"), ("99", "no")]
 )
 def test_what_names_none_or_several_is_told_with_what_there_is(library, name, said):
     with pytest.raises(UsageError, match=said) as caught:
@@ -267,7 +267,7 @@ def test_a_search_goes_on_with_the_queue_and_says_what_is_left(queued, monkeypat
     monkeypatch.setattr(library_module, "QUEUE_S", 0.0)
     is_found, answer = _find(queued)
     assert (is_found, answer.incomplete_sources) == (False, (1,))
-    assert answer.notes == ("29.1 KB left to index. Search again to go on.",)
+    assert answer.notes == ("29.1 KB left to index. Search again to continue.",)
     monkeypatch.setattr(library_module, "QUEUE_S", 60.0)
     is_found, answer = _find(queued)
     assert (is_found, answer.incomplete_sources, answer.notes) == (True, (), ())
@@ -286,7 +286,7 @@ def test_what_another_process_locks_stays_queued(queued, monkeypatch):
         is_found, answer = _find(queued)
         other.execute("ROLLBACK")
     assert (is_found, answer.incomplete_sources) == (False, (1,))
-    assert answer.notes[0].endswith("left to index. Search again to go on.")
+    assert answer.notes[0].endswith("left to index. Search again to continue.")
 
 
 @pytest.mark.parametrize("is_there", [True, False])

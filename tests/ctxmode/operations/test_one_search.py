@@ -208,7 +208,7 @@ def test_the_search_goes_on_without_a_store_that_cannot_be_read_and_says_so(user
         holder.close()
     assert {hit["kind"] for hit in found["hits"]} == KINDS
     (note,) = found["notes"]
-    assert note.startswith("Searched as they were last indexed: facts: ")
+    assert note.startswith("Using the last indexed state of facts: ")
 
 
 def test_a_search_that_has_no_time_says_how_much_is_left(user, here):
@@ -218,7 +218,7 @@ def test_a_search_that_has_no_time_says_how_much_is_left(user, here):
         user.ask("here", "memory", "prime", str(path))
         notes = catch_up(here, library.store, seconds=-1)
         assert [note.partition(" ")[2] for note in notes] == [
-            "of what was kept lately still to be indexed: ask again."
+            "new entries not yet indexed. Search again."
         ]
         while catch_up(here, library.store):
             pass
@@ -236,7 +236,7 @@ def test_two_processes_that_mirror_at_once_index_nothing_twice(user, here):
         "config = load_config(sys.argv[1])\n"
         "with open_library(config) as library:\n"
         "    print('open', flush=True); sys.stdin.readline()\n"
-        "    while any('still to be indexed' in n for n in catch_up(config, library.store)): pass\n"
+        "    while any('not yet indexed' in n for n in catch_up(config, library.store)): pass\n"
     )
     command = [sys.executable, "-c", code, str(user.project("here"))]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -256,5 +256,5 @@ def test_two_processes_that_mirror_at_once_index_nothing_twice(user, here):
 
 
 def test_a_request_for_no_place_is_a_usage_error(user, here):
-    with open_library(here) as library, pytest.raises(UsageError, match="names what is nowhere"):
+    with open_library(here) as library, pytest.raises(UsageError, match="invalid in:"):
         library.search(SearchRequest(("kettle in:cellar",)))

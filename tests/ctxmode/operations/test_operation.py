@@ -85,9 +85,9 @@ def test_a_command_line_has_the_parameters(parser, line, given):
     ("line", "problem"),
     [
         ("mark", "SLUG"),
-        ("mark a --kind nope", "--kind cannot be 'nope'"),
-        ("mark a --limit 0", "from 1 on"),
-        ("mark a --dry --hard", "not allowed with"),
+        ("mark a --kind nope", "invalid --kind 'nope'"),
+        ("mark a --limit 0", "1 or more"),
+        ("mark a --dry --hard", "exclude each other"),
     ],
 )
 def test_a_command_line_that_does_not_fit_is_refused(parser, line, problem):

@@ -119,7 +119,7 @@ NEVER = [
 def test_what_tools_obey_comes_only_where_a_person_names_it(folder, name, project):
     for asked_for in ((), ("*",), ("**/" + Path(name).name,), ("[.]*", "*rc")):
         answer = deliver(handed(project, name), project / folder, project, asked_for)
-        assert "obeyed by tools" in told(answer)[name]
+        assert "tools may run or load" in told(answer)[name]
     assert not [path for path in project.rglob("*") if path.is_file()]
     answer = deliver(handed(project, name), project / folder, project, (name,))
     assert told(answer) == {name: Path(name).name}
@@ -127,7 +127,7 @@ def test_what_tools_obey_comes_only_where_a_person_names_it(folder, name, projec
 
 def test_a_name_that_a_person_gave_asks_for_no_other(project):
     answer = deliver(handed(project, ".envrc", "d/.envrc"), project, project, ("e/.envrc", "rc"))
-    assert [why.count("obeyed by tools") for why in told(answer).values()] == [1, 1]
+    assert [why.count("tools may run or load") for why in told(answer).values()] == [1, 1]
 
 
 def test_a_file_named_absolutely_is_named(project):
@@ -140,7 +140,7 @@ def test_outside_the_project_the_name_and_the_home_count(home, project, elsewher
     if home:
         monkeypatch.setenv("HOME", str(elsewhere))
     answer = deliver(handed(project, ".bashrc", "x"), elsewhere, project)
-    assert "obeyed by tools" in told(answer)[".bashrc"]
+    assert "tools may run or load" in told(answer)[".bashrc"]
     assert told(answer)["x"] == "x"
 
 
@@ -185,7 +185,7 @@ def test_a_folder_that_cannot_be_one_is_told_with_a_way_out(project):
     (project / "out").touch()
     with pytest.raises(ContextModeError) as caught:
         deliver(handed(project, "x"), project / "out", project)
-    assert caught.value.message.endswith("out: Not a directory")
+    assert caught.value.message.endswith("out: not a directory")
     assert "--artifacts-dir" in str(caught.value.hint)
 
 
@@ -194,7 +194,7 @@ def test_taken_names_come_to_an_end(project):
     for number in range(1, 1000):
         (project / f"x-{number}").touch()
     answer = deliver(handed(project, "x"), project, project)
-    assert "are there already" in told(answer)["x"]
+    assert "already exist" in told(answer)["x"]
 
 
 def test_a_folder_that_becomes_a_link_meanwhile_wins_nothing(project, elsewhere):
@@ -240,7 +240,7 @@ def test_a_report_replaces_a_regular_file_alone(there, project, elsewhere):
             destination.replace("report.json", BytesIO(b"new"))
             assert at.read_text() == "new"
         else:
-            with pytest.raises(RefusedError, match="is no regular file"):
+            with pytest.raises(RefusedError, match="is not a regular file"):
                 destination.replace("report.json", BytesIO(b"new"))
     assert [path.read_text() for path in elsewhere.iterdir()] == ["mine"] * (there == "a link")
     assert len(list(project.iterdir())) == 1

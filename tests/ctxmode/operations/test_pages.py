@@ -43,19 +43,19 @@ def test_a_person_names_another_place_for_all_projects_or_each(plain):
 
 def test_a_repository_in_the_project_is_refused_since_its_settings_may_start_programs(plain):
     configure(plain, str(plain.project / ".contexo" / "pages.git"))
-    with pytest.raises(UsageError, match="lies in the project"):
+    with pytest.raises(UsageError, match="inside the project"):
         find_repository(plain)
     link = plain.home / "link"
     link.symlink_to(plain.project)
     configure(plain, str(link / "pages.git"))
-    with pytest.raises(UsageError, match="lies in the project"):
+    with pytest.raises(UsageError, match="inside the project"):
         find_repository(plain)
 
 
 @pytest.mark.parametrize("value", ["pages.git", "../pages.git", "./x", "~other/x"])
 def test_a_place_that_is_relative_is_refused(plain, value):
     configure(plain, value)
-    with pytest.raises(UsageError, match="no absolute path"):
+    with pytest.raises(UsageError, match="not an absolute path"):
         find_repository(plain)
 
 

@@ -99,7 +99,7 @@ def test_used_quota_and_what_was_dropped_are_told_in_short_lines():
     assert "the project's quota" in first
     assert "12 of the oldest sources, 2.0 MB of text" in first
     assert "the quota of all projects" in second
-    assert "goes on" in second
+    assert "still running" in second
     assert "old.sqlite3: it is damaged" in passed_over
 
 

@@ -103,7 +103,7 @@ def test_whatever_names_it_does_not_push_it(act, written, asked):
 def test_a_name_of_another_type_pushes_no_other_draft(act, written):
     written("wiki/entities/own.md", TEXT.replace("type: concept", "type: entity"))
     assert act("push", ("mine",), kind="entity").data["commit"] == ""
-    with pytest.raises(UsageError, match="no such draft is from a run"):
+    with pytest.raises(UsageError, match="no chosen draft was written by a run"):
         act("push", ("mine",), from_run=True)
     assert authors(act, "entity/own") == authors(act, "mine") == []
 
@@ -123,7 +123,7 @@ def test_a_person_pushes_it_as_of_both(act, written):
     assert authors(act, "own") == ["Ann and a run"]
     assert "Ann and a run" in act("blame", "own").text
     assert "author: Ann and a run" in act("read", "own").text
-    with pytest.raises(UsageError, match="no such draft is from a run"):
+    with pytest.raises(UsageError, match="no chosen draft was written by a run"):
         act("push", from_run=True)
 
 

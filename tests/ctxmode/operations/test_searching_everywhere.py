@@ -125,7 +125,7 @@ def test_stores_that_cannot_be_read_are_named_and_left_as_they_are(three):
 def test_what_is_not_reached_in_time_is_said(three):
     answered = search_everywhere(three, SearchRequest(("kettle",)), wait_s=0)
     assert found(answered) == set()
-    assert answered.notes == ("Not reached within 0 s: here, user, there. Search there, or again.",)
+    assert answered.notes == ("Not reached in 0 s: here, user, there. Search again, or there.",)
 
 
 def test_a_question_to_a_store_ends_at_its_deadline(three):

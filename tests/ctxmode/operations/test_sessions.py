@@ -71,7 +71,7 @@ def test_a_session_is_found_where_it_lies(two):
 
 def test_an_id_that_several_stores_know_names_all_candidates(two):
     assert sessions.find_holding_store(two, "aaaa")[1].host_id == HERE
-    with pytest.raises(UsageError, match="may be any of") as raised:
+    with pytest.raises(UsageError, match="several sessions match") as raised:
         sessions.find_holding_store(two, "aaaa", everywhere=True)
     assert HERE in str(raised.value)
     assert ALIKE in str(raised.value)

@@ -70,13 +70,13 @@ limits = { processes = 9 }
         ("nam = 'x'\n" + STEP, 1, "Did you mean name?"),
         (STEP + 'neds = ["b"]', 5, "Did you mean needs?"),
         (STEP + 'needs = ["c"]', 5, "unknown key"),
-        (STEP + STEP, 6, "two steps are called 'a', the other on line 1"),
-        (STEP + 'script = "x.sh"', 1, "either code or a script"),
+        (STEP + STEP, 6, "duplicate step name 'a', also on line 1"),
+        (STEP + 'script = "x.sh"', 1, "code and script exclude each other"),
         ('[[step]]\nname = "a"\nscript = "gone.py"', 3, "no script 'gone.py'"),
         ('[[step]]\nname = "a"\nlanguage = "pyhton"\ncode = "1"', 3, "python"),
         ('[[step]]\nname = "a"\ncode = "1"', 1, "no language"),
         ('[[step]]\nlanguage = "shell"\ncode = "1"', 1, "no name"),
-        (STEP + "matrix = { a = [] }", 5, "a matrix has lists"),
+        (STEP + "matrix = { a = [] }", 5, "its values must be lists"),
         (
             STEP + f"matrix = {{ a = {list(range(100))}, b = {list(range(100))} }}",
             5,
@@ -92,7 +92,7 @@ limits = { processes = 9 }
         (STEP + "timeout_s = 0", 5, "positive"),
         (STEP + 'limits = { memory = "1G" }', 5, "Did you mean memory_bytes?"),
         (STEP + "env = { A = 1 }", 5, "env"),
-        (STEP + 'args = "x"', 5, "list of strings"),
+        (STEP + 'args = "x"', 5, "list of texts"),
         (STEP + 'x = "', 5, "TOML"),
         ("step = 3", 1, "no steps"),
     ],
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_told_at_its_line(read, tmp_path: Path, text, line, sai
 
 
 def test_a_missing_file_is_told(tmp_path: Path):
-    with pytest.raises(UsageError, match="not a file"):
+    with pytest.raises(UsageError, match="no such file"):
         load(tmp_path / "gone.toml", tmp_path, Limits())
 
 

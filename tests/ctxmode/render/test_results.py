@@ -75,18 +75,18 @@ HIT = Hit(1, "out-1/stdout", 7, "t", "the needle\n", "log", None, 5, 16, 2, 2, 1
                 )
             ),
             "[ok, exit 0 in 0.12 s (cpu 0.05 s, 12.0 MB) | sandbox A, analyze | "
-            "changed, not kept: +a -b and 5 more]",
+            "changed, not saved: +a -b and 5 more]",
         ),
         (
             Answer(result(changed_files=(ChangedFile("a]\n[ok\x1b[2J", "created", 1),))),
             "[ok, exit 0 in 0.12 s (cpu 0.05 s, 12.0 MB) | sandbox A, analyze | "
-            "changed, not kept: +a]\\n[ok\\x1b[2J]",
+            "changed, not saved: +a]\\n[ok\\x1b[2J]",
         ),
         (
             Answer(result(stdout=LARGE), KEPT),
             "first\n[… 226992 bytes, 4990 lines left out …]\nlast\n"
             "[ok, exit 0 in 0.12 s (cpu 0.05 s, 12.0 MB) | sandbox A, analyze | "
-            "output_id out-1 keeps stdout 225.7 KB in 5000 lines; indexed: 200000 of 231072; "
+            "output_id out-1 stores stdout 225.7 KB in 5000 lines; indexed: 200000 of 231072; "
             'ctx_search(queries=["…"], source="out-1")]',
         ),
         (
@@ -98,7 +98,7 @@ HIT = Hit(1, "out-1/stdout", 7, "t", "the needle\n", "log", None, 5, 16, 2, 2, 1
             ),
             "## stdout: t\nthe needle\n[3 more sections match]\n"
             "[ok, exit 0 in 0.12 s (cpu 0.05 s, 12.0 MB) | sandbox A, analyze | "
-            "output_id out-1 keeps stdout 225.7 KB in 5000 lines; indexed: 200000 of 231072; "
+            "output_id out-1 stores stdout 225.7 KB in 5000 lines; indexed: 200000 of 231072; "
             'ctx_search(queries=["…"], source="out-1")]',
         ),
     ],
@@ -189,7 +189,7 @@ def test_a_passage_stands_under_its_source_and_lines():
         "## retry\n[also read rety as retry]\n"
         "--- guide.md | Guide > Retries | lines 3-3 ---\nA retry waits.\n"
         "[2 more did not fit: ask for a source, or fewer queries]\n"
-        "[1 source is not wholly indexed yet: search again]"
+        "[1 source is not fully indexed yet: search again]"
     )
 
 
@@ -198,7 +198,7 @@ def test_a_passage_stands_under_its_source_and_lines():
     [
         ("", ""),
         ("changed", ", file changed since: index it again"),
-        ("gone", ", file is gone"),
+        ("gone", ", file was deleted"),
         ("unreadable", ", file cannot be read now"),
     ],
 )
@@ -293,8 +293,8 @@ def test_each_refusal_is_a_line_before_the_footer_and_the_first_few_are_shown():
     assert answer_text(Answer(result(stdout=shown("42\n"), refusals=told))).splitlines()[:4] == [
         "42",
         "[refused: network 1.net, by x; nothing grants it]",
-        "[probably refused: network 2.net (2 times), by x; to have it: y]",
-        "[refused, as its error says: network a\\nb (3 times), by x; to have it: y]",
+        "[probably refused: network 2.net (2 times), by x; to allow it: y]",
+        "[refused, according to its error: network a\\nb (3 times), by x; to allow it: y]",
     ]
     many = Answer(result(refusals=tuple(map(refusal, range(1, 9))), refusals_omitted=4))
     lines = answer_text(many).splitlines()
@@ -314,7 +314,7 @@ def test_where_a_run_failed_what_was_refused_stands_before_its_traceback():
     )
     lines = answer_text(Answer(failed)).splitlines()
     assert lines[:4] == [
-        "[refused: network 1.net, by x; to have it: y]",
+        "[refused: network 1.net, by x; to allow it: y]",
         "begun",
         "[stderr]",
         "Traceback (most recent call last):",

@@ -27,7 +27,7 @@ def started(line: str, tmp_path, redirections: str) -> subprocess.CompletedProce
 def test_a_full_disk_is_told(tmp_path, line):
     done = started(line, tmp_path, ">/dev/full")
     assert done.returncode == 1
-    assert done.stderr.startswith("context-mode: nothing more can be written: No space left")
+    assert done.stderr.startswith("context-mode: cannot write: No space left")
     assert len(done.stderr.splitlines()) == 2
 
 

@@ -111,10 +111,14 @@ MISBEHAVIOUR = {
     ),
     "one huge header": (answer(x_more="y" * 1_000_000), BOUNDS, "failed"),
     "a header that is none": (b"HTTP/1.1 200 OK\r\nno header\r\n\r\nhello", BOUNDS, "failed"),
-    "truncated compression": (compressed(gzip.compress(b"hello\n")[:-9]), BOUNDS, "middle of"),
+    "truncated compression": (
+        compressed(gzip.compress(b"hello\n")[:-9]),
+        BOUNDS,
+        "body is incomplete",
+    ),
     "damaged compression": (compressed(b"\x1f\x8b not gzip"), BOUNDS, "compression is damaged"),
-    "unasked encoding": (answer(content_encoding="br"), BOUNDS, "was not asked for"),
-    "encoded twice": (answer(content_encoding="gzip, gzip"), BOUNDS, "was not asked for"),
+    "unasked encoding": (answer(content_encoding="br"), BOUNDS, "was not requested"),
+    "encoded twice": (answer(content_encoding="gzip, gzip"), BOUNDS, "was not requested"),
     "two lengths": (
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\nhello",
         BOUNDS,
@@ -140,7 +144,7 @@ MISBEHAVIOUR = {
     "redirect to a file": (redirect("file:///etc/passwd"), BOUNDS, "scheme is file"),
     "redirect with credentials": (redirect("http://a:b@site.example/"), BOUNDS, "credentials"),
     "redirect to another protocol's port": (redirect("http://site.example:25/"), BOUNDS, "port 25"),
-    "redirect to nowhere": (answer("302 Found"), BOUNDS, "did not say where"),
+    "redirect to nowhere": (answer("302 Found"), BOUNDS, "without a location"),
     "redirect to nonsense": (redirect("http://[::bad/"), BOUNDS, "malformed|refused|failed"),
     "asks to wait long": (answer("429 Too Many", retry_after="3600"), BOUNDS, "wait 3600 s"),
     "always busy": (answer("503 Busy", retry_after="0"), BOUNDS, "wait 0 s"),
@@ -239,7 +243,7 @@ async def test_a_name_that_resolves_elsewhere_the_second_time_is_asked_but_once(
         (["::ffff:127.0.0.1"], False, "this machine"),
         (["127.0.0.1", "169.254.169.254"], True, "metadata"),
         (["fe80::1"], True, "link-local"),
-        (["0.0.0.0"], True, "no address"),
+        (["0.0.0.0"], True, "not an address"),
         ([], True, "no address"),
     ],
 )
@@ -259,7 +263,7 @@ async def test_a_name_without_addresses_is_told():
         raise OSError(-2, "Name or service not known")
 
     async with serving({}) as web:
-        with pytest.raises(FetchError, match="cannot be resolved: Name or service"):
+        with pytest.raises(FetchError, match=r"cannot resolve .*Name or service"):
             await get(
                 web.url("/"), judge=anything, network=web.network(resolve=unknown), bounds=BOUNDS
             )
@@ -348,9 +352,9 @@ async def test_over_tls_the_name_must_be_proven_though_an_address_is_connected_t
             )
 
         assert (await over_tls("site.example", trusting)).body == b"hello\n"
-        with pytest.raises(FetchError, match=r"cannot prove who it is: .*match"):
+        with pytest.raises(FetchError, match=r"cannot verify the certificate of .*match"):
             await over_tls("other.example", trusting)
-        with pytest.raises(FetchError, match="cannot prove who it is"):
+        with pytest.raises(FetchError, match="cannot verify the certificate"):
             await over_tls("site.example", None)
 
 

@@ -158,7 +158,7 @@ async def test_a_pdf_becomes_its_text_page_by_page(library):
 async def test_a_broken_pdf_is_told(library, body):
     async with serving({"/": answer(body=body, content_type="application/pdf")}) as web:
         (page,) = await fetched(library, web, web.url("/"))
-    assert "PDF cannot be read" in page.error
+    assert "cannot read the PDF" in page.error
 
 
 async def test_a_fresh_page_is_not_asked_for_and_force_does_it_anyway(library):
@@ -220,7 +220,7 @@ async def test_a_purged_page_is_fetched_again(library):
 async def test_nothing_was_kept_and_unchanged_is_an_error(library):
     async with serving({"/": answer("304 Not Modified", b"")}) as web:
         (page,) = await fetched(library, web, web.url("/"))
-    assert "nothing is kept" in page.error
+    assert "not stored" in page.error
 
 
 async def test_several_pages_come_side_by_side_each_with_its_own_fate(library):

@@ -125,7 +125,7 @@ def test_without_the_project_nothing_of_it_is_shown(place: Placement, tmp_path: 
 def test_what_a_weaker_tier_lacks_is_said_with_what_helps(place: Placement):
     said = replace(place, tier="B").shortfall()
     assert said.startswith("and this machine gives tier B: they are forbidden.")
-    assert said.endswith("To mend it, allow them.")
+    assert said.endswith("To fix it, allow them.")
 
 
 @pytest.mark.parametrize("is_refused", [False, True])

@@ -218,7 +218,7 @@ async def test_an_image_build_ends_when_the_engine_hangs_amid_it(listen):
 
 
 COMMANDS = {
-    "run": (1, "run", "--isolation", "container", "shell", "-c", "true"),
+    "run": (125, "run", "--isolation", "container", "shell", "-c", "true"),
     "images list": (1, "images", "list"),
     "images remove": (1, "images", "remove"),
     "images build": (1, "images", "build", "web"),

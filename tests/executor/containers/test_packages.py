@@ -155,7 +155,7 @@ async def test_npm_of_this_machine_and_node_of_the_image_fetch_packages(
         (":", ""),
         ('ln -s /etc "$OUT/stolen"', "a link leads out"),
         ('mkfifo "$OUT/pipe"', "neither a file, a folder nor a link"),
-        ('mv "$OUT" "$OUT.x"; ln -s /etc "$OUT"', "a link lies on the way"),
+        ('mv "$OUT" "$OUT.x"; ln -s /etc "$OUT"', "its path has a link"),
     ],
 )
 async def test_what_a_phase_leaves_is_taken_as_a_plain_folder_or_refused(

@@ -72,7 +72,7 @@ def test_what_is_of_another_shape_is_told_by_its_place(said, place):
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000], ids=["", "{", "ff", "deep"])
 def test_what_is_no_message_is_told(data):
-    with pytest.raises(SandboxError, match="no message"):
+    with pytest.raises(SandboxError, match="invalid message"):
         read_message(data, FromSupervisor)
 
 

@@ -66,9 +66,9 @@ def give_away(folder: Path) -> None:
 
 
 MADE_BEFORE = [
-    (link, "it is no folder"),
-    (dangle, "it is no folder"),
-    (file, "it is no folder"),
+    (link, "it is not a folder"),
+    (dangle, "it is not a folder"),
+    (file, "it is not a folder"),
     (open_up, "others may write to it"),
     (group, "others may write to it"),
     (give_away, f"the user with id {STRANGER} made it"),
@@ -114,7 +114,10 @@ async def test_a_server_whose_folder_was_taken_puts_nothing_there(
         folder = executor._runner.placement.temporary
         shutil.rmtree(folder)
         folder.symlink_to(trap)
-        with trio.fail_after(DEADLINE_S), pytest.raises(SandboxUnavailableError, match="no folder"):
+        with (
+            trio.fail_after(DEADLINE_S),
+            pytest.raises(SandboxUnavailableError, match="not a folder"),
+        ):
             await executor.run(program(2))
     assert not list(trap.iterdir())
 

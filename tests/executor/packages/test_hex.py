@@ -37,7 +37,7 @@ async def test_packages_are_fetched_once_and_found_offline_afterwards(open_with,
 
 async def test_what_is_not_there_is_said_and_leaves_nothing(open_with, served, kept):
     async with opened(open_with, served, "elixir") as engine:
-        with pytest.raises(PackagesError, match="there is no such"):
+        with pytest.raises(PackagesError, match="no such"):
             await run_in(engine, "elixir", USE, "alpha")
     assert left(kept) == []
 
@@ -63,7 +63,7 @@ async def test_a_file_that_is_not_what_the_lock_says_is_refused(open_with, serve
         ('%{"a": {:git, "https://example.com/a.git", "0", []}}', "comes from no registry"),
         ('%{"a": {:hex, :a, "1.0.0", "0", [:mix], [], "hexpm"}}', "holds no digest"),
         ('%{"a": {:path, "a"}}', "comes from no registry"),
-        ("IO.puts(1)", "no lock of Mix's"),
+        ("IO.puts(1)", "not a lock of Mix"),
         ('%{"a": {:hex, :a, "1.0.0", "0", [:mix], [], "own", "0"}}', "holds no digest"),
     ],
 )

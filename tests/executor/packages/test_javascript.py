@@ -107,10 +107,10 @@ def huge(registry):
         (nothing, "alpha", "no such package or version"),
         (exporting, "alpha@9", "no such package or version"),
         (wrong_digest, "alpha", "not what the lock's digest says"),
-        (elsewhere, "alpha", "files.elsewhere.example is none of its registries"),
-        (direct_address, "alpha", "files.elsewhere.example is none of its registries"),
+        (elsewhere, "alpha", "files.elsewhere.example is not one of its registries"),
+        (direct_address, "alpha", "files.elsewhere.example is not one of its registries"),
         (failing_script, "alpha", "an install script failed"),
-        (huge, "alpha", "more than may be written"),
+        (huge, "alpha", "exceed the disk limit"),
     ],
 )
 async def test_bad_packages_are_refused_in_words_and_leave_nothing(  # noqa: PLR0917 - fixtures

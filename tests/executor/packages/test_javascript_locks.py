@@ -134,7 +134,7 @@ async def test_a_lock_without_a_digest_is_refused_before_anything_is_fetched(
 async def test_a_lock_that_does_not_fit_its_manifest_is_refused(engine, project, locked):
     name = locked()
     (project / "package.json").write_text(json.dumps({**NEEDS, "dependencies": {"beta": "^1.1.0"}}))
-    with pytest.raises(PackagesError, match=r"does not fit the package\.json beside it"):
+    with pytest.raises(PackagesError, match=r"does not fit its package\.json"):
         await run_in(engine, "javascript", USE, name)
 
 
@@ -153,7 +153,7 @@ async def test_a_lock_whose_client_is_missing_names_it(engine, project, monkeypa
         "executor.packages.phases.find_tool",
         lambda tool: None if tool.name == client else find_tool(tool),
     )
-    with pytest.raises(PackagesError, match=f"need {client}, which is not here") as refused:
+    with pytest.raises(PackagesError, match=f"need {client}, which is not installed") as refused:
         await run_in(engine, "javascript", USE, name)
     assert "npm install -g" in refused.value.hint
 

@@ -29,7 +29,7 @@ def registries(index):
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"), [(None, "nobody could be asked"), (False, "it was declined"), (True, "")]
+    ("answer", "words"), [(None, "no user could be asked"), (False, "it was declined"), (True, "")]
 )
 async def test_without_an_allowance_a_person_is_asked(open_with, index, registries, answer, words):
     index.add("alpha")
@@ -243,12 +243,12 @@ async def test_what_a_killed_server_left_half_made_goes_with_the_next_fetch(engi
         ("https://10.0.0.1/alpha-1.0-py3-none-any.whl", "direct address"),
         ("git+ssh://git@10.0.0.1/alpha", "direct address"),
         ("--index-url=https://10.0.0.1/", "direct address"),
-        ("--no-deps", "names no package"),
-        ("alpha; import os", "names no package"),
-        ("alpha\n--pre", "names no package"),
-        ("", "names no package"),
+        ("--no-deps", "is not a package name"),
+        ("alpha; import os", "is not a package name"),
+        ("alpha\n--pre", "is not a package name"),
+        ("", "is not a package name"),
         ("../requirements.txt", "outside the project"),
-        ("missing/requirements.txt", "can't be read"),
+        ("missing/requirements.txt", "cannot read"),
     ],
 )
 async def test_what_is_no_package_is_refused_before_anything_is_fetched(engine, index, spec, words):

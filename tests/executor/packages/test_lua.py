@@ -56,7 +56,7 @@ REFUSED = {
     "endless": (broken(ROCKSPEC + "while true do end\n"), "more than give data"),
     "of another": (broken(ROCKSPEC.replace("{name}", "beta")), "more than give data"),
     "old": (broken(ROCKSPEC.replace("lua >= 5.1", "lua < 5")), "no versions fit"),
-    "lacking": (broken(requires="beta"), "there is no such rock"),
+    "lacking": (broken(requires="beta"), "no such rock"),
     "leading out": (broken(files={"../../a": "a"}), "leads out of its folder"),
     "absolute": (broken(files={"/etc/a": "a"}), "leads out of its folder"),
     "failing": (broken(build='type = "command", build_command = "false"'), "was not built"),

@@ -130,7 +130,7 @@ async def test_what_is_not_there_is_said_and_leaves_nothing(open_with, served, k
     case = CASES[name]
     case.registry(served)
     async with opened(open_with, served, case.language) as engine:
-        with pytest.raises(PackagesError, match="there is no such"):
+        with pytest.raises(PackagesError, match="no such"):
             await run_in(engine, case.language, case.use, case.spec)
     assert left(kept) == []
 

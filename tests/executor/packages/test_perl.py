@@ -74,7 +74,7 @@ async def test_what_only_a_makefile_knows_of_can_be_named_beside_it(open_with, s
 
 
 REFUSED = {
-    "lacking": ({"requires": "Beta"}, "there is no such module"),
+    "lacking": ({"requires": "Beta"}, "no such module"),
     "leading out": ({"files": {"Alpha-1.0/../../a": "a"}}, "leads out of its folder"),
     "absolute": ({"files": {"/etc/a": "a"}}, "leads out of its folder"),
     "failing": ({"makefile": "die 'BROKEN';"}, "was not built without network"),

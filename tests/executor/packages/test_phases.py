@@ -70,11 +70,11 @@ async def use_npm(engine, served, script: str):
 
 NPM_ATTACKS = {
     "a link in the place of its folder": (
-        'mv "$OUT" "$OUT.x"; ln -s {private} "$OUT"', "a link lies on the way",
+        'mv "$OUT" "$OUT.x"; ln -s {private} "$OUT"', "its path has a link",
     ),
     "a link around its folder": (
         'out="${{OUT%/tree}}"; mv "$out" "$out.x"; mkdir -p {private}; ln -s {private} "$out"',
-        "a link lies on the way",
+        "its path has a link",
     ),
     "a link that leads out": ("ln -s {private} inside", "a link leads out"),
     "a link that leads out by another": (
@@ -82,7 +82,7 @@ NPM_ATTACKS = {
     ),
     "a link in the place of what is shown": (
         'mv "$OUT/node_modules" "$OUT/other"; ln -s other "$OUT/node_modules"',
-        "node_modules is not a folder",
+        "node_modules is not one of their folders",
     ),
     "a FIFO": ("mkfifo inside", "neither a file, a folder nor a link"),
     "a set-id file": ("touch inside; chmod 4755 inside", "set-id"),
@@ -126,7 +126,7 @@ async def test_a_process_that_outlives_the_build_puts_no_link_in_its_place(
             result = await run_in(engine, "ruby", find, "alpha")
             assert result.stdout.text == "honest\n", result.stderr.text
             return
-        with pytest.raises(PackagesError, match="a link lies on the way"):
+        with pytest.raises(PackagesError, match="its path has a link"):
             print((await run_in(engine, "ruby", find, "alpha")).stdout.text)
     assert left(kept) == []
 
@@ -135,7 +135,7 @@ async def test_a_process_that_outlives_the_build_puts_no_link_in_its_place(
 async def test_a_layer_that_is_too_large_is_named_so_with_its_limit(open_with, served, kept):
     script = f"head -c {LAYER_BYTES} /dev/zero > large"
     async with opened(open_with, served, "javascript") as engine:
-        with pytest.raises(PackagesError, match="larger than 4,194,304 bytes") as caught:
+        with pytest.raises(PackagesError, match="exceed 4,194,304 bytes") as caught:
             await use_npm(engine, served, script)
     assert "layer_bytes" in caught.value.hint
     assert left(kept) == []

@@ -158,10 +158,10 @@ def huge(index):
         (wrong_digest, "alpha", "not what the lock's digest says"),
         (source_only, "alpha", "no wheel"),
         (undated, "alpha", "no dates"),
-        (elsewhere, "alpha", "files.elsewhere.example is none of its registries"),
+        (elsewhere, "alpha", "files.elsewhere.example is not one of its registries"),
         (hostile_names, "alpha", "leads out of its folder"),
         (no_archive, "alpha", "archive is damaged"),
-        (huge, "alpha", "more than may be written"),
+        (huge, "alpha", "exceed the disk limit"),
     ],
 )
 async def test_bad_packages_are_refused_in_words_and_leave_nothing(  # noqa: PLR0917 - fixtures

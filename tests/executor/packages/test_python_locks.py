@@ -71,7 +71,7 @@ def wrong(digests):
     [
         (whole, ""),
         (excluding, ""),
-        (lacking, "does not hold the digests of all that is needed"),
+        (lacking, "does not hold the digests of all required packages"),
         (wrong, "not what the lock's digest says"),
     ],
 )
@@ -100,6 +100,6 @@ async def test_a_lock_is_installed_as_it_is(  # noqa: PLR0917 - fixtures
 async def test_a_lock_that_is_refused_says_what_to_do(engine, project, kept):
     old = '[[package]]\nname = "alpha"\n[metadata]\nlock-version = "2.0"\npython-versions = "*"\n'
     (project / "poetry.lock").write_text(old)
-    with pytest.raises(PackagesError, match=r"(?s)not taken as it is\n.*`poetry export"):
+    with pytest.raises(PackagesError, match=r"(?s)cannot be used as it is\n.*`poetry export"):
         await run_in(engine, "python", USE, "poetry.lock")
     assert left(kept) == []

@@ -63,7 +63,7 @@ async def test_their_layer_is_held_until_the_session_ends(call, kept):
     (layer,) = store.layers()
     assert not store.remove(layer.key)
     ended = await call("while True: pass", timeout_s=1)
-    assert ended.session.endswith("its packages are to be named again")
+    assert ended.session.endswith("name its packages again")
     assert store.remove(layer.key)
 
 
@@ -78,7 +78,7 @@ async def test_a_layer_that_was_changed_ends_the_session_before_anything_runs(
     make_old(kept)
     with pytest.raises(PackagesError, match="changed on disk") as broken:
         await call(write, profile=profile)
-    assert "begin the session again" in broken.value.hint
+    assert "start the session again" in broken.value.hint
     assert (left(kept), (project / "written").exists()) == ([], False)
     again = await call(USE, "alpha", profile=profile)
     assert (again.stdout.text, again.session, again.packages) == ("1\n", "started", "now")
@@ -103,7 +103,7 @@ async def test_a_person_is_asked_once_and_without_consent_no_session_is_left(
                 result = await run_in(engine, "python", USE, "alpha", session="s", caller=caller)
                 assert result.stdout.text == "1\n"
         else:
-            with pytest.raises(PackagesError, match="consent"):
+            with pytest.raises(PackagesError, match="need your approval"):
                 await run_in(engine, "python", USE, "alpha", session="s", caller=caller)
             assert engine.sessions == ()
             assert (await run_in(engine, "python", "print(1)", session="s")).ok

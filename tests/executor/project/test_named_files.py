@@ -450,7 +450,7 @@ def test_where_git_fails_all_is_held(project: Path, person, monkeypatch, told: s
     monkeypatch.setattr(named_files, "BOUNDS", (0.5, 1 << 16))
     assert not why(project, "src/main.c")
     person(told)
-    assert "can't say" in why(project, "src/main.c")
+    assert "cannot read git's configuration" in why(project, "src/main.c")
 
 
 def test_where_it_fails_in_a_folder_all_below_is_held(project: Path, person):
@@ -469,7 +469,7 @@ def test_where_git_refuses_to_work_nothing_is_held(project: Path, text: str):
 def test_too_many_words_hold_all(project: Path, person):
     person("git config future.tool '1 2 3 4 5 6 7 8 9'")
     assert not why(project, "src/main.c")
-    assert "too much" in NamedFiles(take(project, ()), _left=8).why_named("src/main.c")
+    assert "too large" in NamedFiles(take(project, ()), _left=8).why_named("src/main.c")
 
 
 def test_nothing_is_started_by_asking(project: Path, tmp_path: Path, person):

@@ -194,7 +194,7 @@ def test_a_pattern_takes_all_of_one_kind(view: View):
     done = view.store.apply(name, ["*.pth"], names=NAMES)
     assert {change.path for change in done.changed} == {"x.pth", "d", "d/y.pth"}
     assert {change.path for change in view.store.get(name).changes} >= {"d/z"}
-    with pytest.raises(CommitError, match="nothing at"):
+    with pytest.raises(CommitError, match="no changes at"):
         view.store.apply(name, ["*.pth"], names=NAMES)
 
 
@@ -242,7 +242,7 @@ def test_names_that_are_not_utf8_are_kept(view: View):
 
 def test_a_path_that_is_not_among_the_changes_is_told(view: View):
     name = stage(view, CHANGE)
-    with pytest.raises(CommitError, match="nothing at"):
+    with pytest.raises(CommitError, match="no changes at"):
         view.store.apply(name, ["docs"], names=NAMES)
 
 
@@ -254,7 +254,7 @@ def test_an_unknown_id_is_told_with_those_that_there_are(view: View):
             view.store.get(wrong)
         assert raised.value.candidates == (name,)
     view.store.drop(name)
-    with pytest.raises(UnknownChangesError, match="none is kept"):
+    with pytest.raises(UnknownChangesError, match="none are stored"):
         view.store.get(name)
 
 
@@ -321,7 +321,7 @@ def test_without_git_no_rename_is_told_and_a_diff_says_so(view: View, monkeypatc
     name = stage(view, code)
     assert "rename to c.txt" in text(view, name)  # the control
     monkeypatch.setattr(host, "GIT_PATH", "/nonexistent")
-    assert "2 → 6 bytes: git, which compares them, is not at hand" in text(view, name)
+    assert "2 → 6 bytes: git, which compares them, is not available" in text(view, name)
     done = view.store.apply(name, names=NAMES)
     assert {c.path: c.change for c in done.changed} == {
         "a.txt": "deleted",

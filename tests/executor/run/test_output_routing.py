@@ -203,7 +203,7 @@ async def test_what_the_quota_has_no_room_for_is_answered_and_said(tmp_path):
         run = completed(tmp_path, LOG)
         answer = await Keep(lambda: store, tmp_path / "kb.queue").answer(run, REQUEST)
     assert (answer.result, answer.kept) == (run.result, None)
-    assert "could not be kept" in answer.note
+    assert "could not be stored" in answer.note
     assert "pinned" in answer.note
     assert list((tmp_path / "kb.queue").iterdir()) == []
 
@@ -213,7 +213,7 @@ async def test_of_two_streams_one_may_be_kept_and_the_other_is_named_as_not(tmp_
         run = completed(tmp_path, LOG, LOG * 4)
         answer = await Keep(lambda: store, tmp_path / "kb.queue").answer(run, REQUEST)
     assert [*answer.kept.streams] == ["stdout"]
-    assert "could not be kept" in answer.note
+    assert "could not be stored" in answer.note
 
 
 async def test_behind_the_answers_the_quota_is_kept_to(tmp_path):
@@ -244,7 +244,7 @@ async def test_an_output_that_cannot_be_kept_still_comes_back_and_says_why(keep,
     answer = await keep.answer(run, REQUEST)
     assert answer.result == run.result
     assert answer.kept is None
-    assert "could not be kept" in answer.note
+    assert "could not be stored" in answer.note
 
 
 async def test_an_answer_has_a_json_form(keep, tmp_path):

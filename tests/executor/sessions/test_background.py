@@ -127,7 +127,7 @@ async def test_running_and_ended_ones_are_bounded(backgrounds):
         await backgrounds.look(started.id, wait_s=DEADLINE_S)
     assert len(backgrounds.all()) <= ENDED_MAX + 1
     many = [await backgrounds.start(Request("shell", "sleep 99")) for _ in range(RUNNING_MAX)]
-    with pytest.raises(RequestError, match="may not be more"):
+    with pytest.raises(RequestError, match="which is the limit"):
         await backgrounds.start(Request("shell", ":"))
     await backgrounds.stop(many[0].id)
     assert (await backgrounds.start(Request("shell", ":"))).id

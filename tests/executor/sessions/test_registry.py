@@ -202,7 +202,7 @@ async def test_secrets_of_the_project_are_hidden_also_when_they_are_replaced(cal
     (project / "new").replace(secret)
     result = await call("shell", "cat .env")
     assert "canary" not in result.stdout.text + result.stderr.text
-    with pytest.raises(RequestError, match="kept from programs"):
+    with pytest.raises(RequestError, match="hidden from programs"):
         await call("shell", path=".env")
 
 
@@ -478,7 +478,7 @@ async def test_idle_sessions_are_ended_and_the_next_call_is_told(small: LocalEng
             await trio.sleep(0.05)
     result = (await small.run(Request("shell", "echo x$x", session="s"))).result
     assert result.stdout.text == "x\n"
-    assert result.session == "started: the one before has ended, because nobody used it for 0.5 s"
+    assert result.session == "started: the previous one has ended, because nobody used it for 0.5 s"
 
 
 async def test_too_many_sessions_end_the_one_used_longest_ago(project: Path, state_dir: Path):

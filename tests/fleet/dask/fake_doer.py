@@ -47,7 +47,7 @@ class FakeDoer:
     async def do(self, sealed: bytes, fetch: Fetch, out: Path) -> None:
         order = json.loads(sealed)
         if order["act"] == "seal":
-            raise SealError("changed", "the order is not as it was sealed")
+            raise SealError("changed", "the order differs from what it was sealed")
         self.began.append(order["salt"])
         self.under_way += 1
         self.most = max(self.most, self.under_way)

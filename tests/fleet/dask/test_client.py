@@ -180,7 +180,7 @@ async def test_an_answer_that_does_not_hold_loses_the_run(
         monkeypatch.setattr(OrderDoer, "do", lie)
         found = await ended(engine, await submitted(engine, await placed(engine, "run")))
     assert isinstance(found, Lost)
-    assert "what it handed back" in found.detail
+    assert "its answer" in found.detail
 
 
 async def test_a_worker_does_as_many_at_once_as_it_says_and_no_more(engine, scheduler, doer):
@@ -208,7 +208,7 @@ async def test_an_order_is_given_to_none_but_a_worker_of_its_kind(engine, schedu
 async def test_why_no_worker_begins_an_order_is_told(engine, scheduler, doer):
     run_id = await submitted(engine, await placed(engine, "wait"))
     with trio.fail_after(DEADLINE_S):
-        while "no worker of its kind" not in await engine.find_delay(run_id):  # noqa: ASYNC110 - another process
+        while "no worker offers what it needs" not in await engine.find_delay(run_id):  # noqa: ASYNC110 - another process
             await trio.sleep(0.02)  # until the scheduler has it
     async with serving(scheduler, doer):
         await until(lambda: doer.began)
@@ -271,7 +271,7 @@ async def test_a_run_that_the_scheduler_does_not_know_is_lost(engine):
 @pytest.mark.parametrize(
     ("act", "told"),
     [
-        ("seal", (Cause.WORKER, "changed: the order is not as")),
+        ("seal", (Cause.WORKER, "changed: the order differs from what")),
         ("full", (Cause.WORKER, "No space left")),
         ("break", (Cause.WORKER, 'KeyError: "a worker\'s own"')),
     ],
@@ -423,7 +423,7 @@ async def test_a_certificate_that_the_scheduler_refuses_is_told(scheduler, doer,
 
 @pytest.mark.parametrize("is_plain", [True, False], ids=["plain", "TLS"])
 @pytest.mark.parametrize(
-    ("ends", "told"), [(True, "it ended"), (False, "it says nothing")], ids=["ends", "waits"]
+    ("ends", "told"), [(True, "closed the connection"), (False, "no answer")], ids=["ends", "waits"]
 )
 async def test_what_does_not_greet_is_no_scheduler(scheduler, monkeypatch, is_plain, ends, told):
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -500,7 +500,7 @@ asyncio.run(main())
     ("url", "words"),
     [
         ("nothing://x", "nothing"),
-        ("file:///proc/none", "can't be used"),
+        ("file:///proc/none", "cannot be used"),
     ],
 )
 async def test_a_place_for_blobs_that_does_not_do_is_told(scheduler, url, words):
@@ -515,5 +515,5 @@ async def test_a_blob_that_was_changed_in_its_place_is_not_taken(engine, schedul
     place = Path(scheduler.folder / "blobs" / digest.hash[:2] / f"{digest.hash}-3")
     assert place.read_bytes() == b"one"
     place.write_bytes(b"two")
-    with pytest.raises(BlobError, match="another content"):
+    with pytest.raises(BlobError, match="does not match it"):
         await read(engine, digest)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.facts.checking import check_store, mend_store
+from memory.facts.checking import check_store, repair_store
 from memory.facts.model import UnknownFactError
 from memory.facts.recalling import RecallRequest, recall
 from memory.facts.writing import forget, pin, remember, unpin
@@ -41,7 +41,7 @@ def test_what_differs_from_the_ledger_is_found_and_put_right(tmp_path, damage):
         with store.database.writing() as db:
             db.execute(damage)
         assert len(check_store(store)) >= 1
-        assert mend_store(store) == ()
+        assert repair_store(store) == ()
         assert check_store(store) == ()
         assert standing(store) == before
         assert "one" in recall([store], RecallRequest("one")).text

@@ -153,29 +153,29 @@ def test_a_primed_file_is_known_again_after_its_import(store, other):
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        ([1], "no object"),
+        ([1], "not an object"),
         ({"text": "x"}, "no path"),
         ({**ROW, "path": ["/memory/a/b"]}, "no path"),
-        ({**ROW, "path": "/memory/../x"}, "no path of a fact"),
-        ({**ROW, "path": "/etc/passwd"}, "no path of a fact"),
+        ({**ROW, "path": "/memory/../x"}, "invalid path"),
+        ({**ROW, "path": "/etc/passwd"}, "invalid path"),
         ({**ROW, "path": "/memory/a/\ud800"}, "control character"),
         ({**ROW, "path": "/memory/a/\0"}, "control character"),
         ({**ROW, "text": ["It rains"]}, "text is list"),
         ({**ROW, "text": "\0\u200b"}, "the text is empty"),
-        ({**ROW, "text": "x" * 16_385}, "at most 16384"),
+        ({**ROW, "text": "x" * 16_385}, "limit is 16384"),
         ({**ROW, "title": 1}, "title is int"),
-        ({**ROW, "tags": "word"}, "tags is no list"),
-        ({**ROW, "confidence": [1]}, "no confidence"),
-        ({**ROW, "category": ["x"]}, "no category"),
-        ({**ROW, "scope": {}}, "no scope"),
+        ({**ROW, "tags": "word"}, "tags is not a list"),
+        ({**ROW, "confidence": [1]}, "invalid confidence"),
+        ({**ROW, "category": ["x"]}, "invalid category"),
+        ({**ROW, "scope": {}}, "invalid scope"),
         ({**ROW, "scope": "user"}, "a fact of the user"),
         ({**ROW, "pinned": "yes"}, "neither true nor false"),
-        ({**ROW, "expires_at": START}, "its time is over"),
-        ({**ROW, "expires_at": True}, "no number"),
-        ({**ROW, "expires_at": 10**400}, "no number"),
-        ({**ROW, "expires_at": 1e300}, "no time to live"),
-        ({**ROW, "author": "ada"}, "author is no object"),
-        ({**ROW, "author": {"agent": 1}}, "no text"),
+        ({**ROW, "expires_at": START}, "expired"),
+        ({**ROW, "expires_at": True}, "not a number"),
+        ({**ROW, "expires_at": 10**400}, "not a number"),
+        ({**ROW, "expires_at": 1e300}, "invalid time to live"),
+        ({**ROW, "author": "ada"}, "author is not an object"),
+        ({**ROW, "author": {"agent": 1}}, "not a text"),
         ({**ROW, "author": {"agent": "x" * 300}}, "agent has 300 bytes"),
         ({**ROW, "author": {"agent": "x", "at": -1}}, "1970"),
     ],
@@ -194,23 +194,23 @@ def test_what_cannot_be_taken_is_told_and_the_rest_is_taken(store, row, why):
     [
         ("", "empty"),
         ("\ufeff \n", "empty"),
-        ("{", "no JSON"),
+        ("{", "invalid JSON"),
         ("[" * 200_000, "nested too deeply"),
         ('{"facts":' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
-        ('{"facts": [], "facts": []}', "stands twice"),
-        ('{"facts": [{"path": "/memory/a/b", "text": "x", "text": "y"}]}', "stands twice"),
+        ('{"facts": [], "facts": []}', "twice"),
+        ('{"facts": [{"path": "/memory/a/b", "text": "x", "text": "y"}]}', "twice"),
         ('{"facts": [{"expires_at": NaN}]}', "NaN"),
-        ('{"facts": [{"expires_at": 1' + "0" * 5000 + "}]}", "no JSON"),
-        ('{"facts": {}}', "no list"),
-        ('{"facts": []}', "says no fact"),
+        ('{"facts": [{"expires_at": 1' + "0" * 5000 + "}]}", "invalid JSON"),
+        ('{"facts": {}}', "not a list"),
+        ('{"facts": []}', "no facts found"),
         ('{"schema": "context-mode.facts.v9", "facts": []}', "schema"),
-        ('{"x": 1}', "neither"),
-        ("[1]", "neither"),
-        ("x" * (TEXT_BYTES_MAX + 1), "at most"),
-        ("x" * (2 << 20), "Markdown text has at most"),
-        (f"{BEGIN}\nx", "no pair"),
-        (json.dumps(wrap(*[ROW] * (FACTS_MAX + 1))), "at most 20000"),
-        (["x"], "no text"),
+        ('{"x": 1}', "not an export"),
+        ("[1]", "not an export"),
+        ("x" * (TEXT_BYTES_MAX + 1), "limit is"),
+        ("x" * (2 << 20), "Markdown text is too large"),
+        (f"{BEGIN}\nx", "not a pair"),
+        (json.dumps(wrap(*[ROW] * (FACTS_MAX + 1))), "limit is 20000"),
+        (["x"], "not a text"),
     ],
 )
 def test_what_is_no_import_is_refused_and_nothing_written(store, text, why):
@@ -366,7 +366,7 @@ def test_the_section_is_written_again_in_its_place(store, document):
     [BEGIN, END, f"{END}\n{BEGIN}", f"{BEGIN}\n{BEGIN}\n{END}", f"{BEGIN}\n{END}\n{END}"],
 )
 def test_marks_that_are_no_pair_are_refused(document):
-    with pytest.raises(BadInputError, match="no pair"):
+    with pytest.raises(BadInputError, match="not a pair"):
         put_section(document, f"{BEGIN}\nx\n{END}\n")
 
 
@@ -375,4 +375,4 @@ def test_a_section_is_bounded_and_says_what_it_leaves_out(store):
         remember(store, draft(f"{number} " + "word " * 400, key=str(number)), ADA)
     section = export_claude_md(store)
     assert len(section.encode()) <= 32 * 1024
-    assert "more are left out here" in section
+    assert "more omitted here" in section

@@ -9,7 +9,7 @@ import pytest
 
 from base.stores.sqlite_files import migrate
 from memory.facts.branching import create_branch
-from memory.facts.checking import check_store, mend_store
+from memory.facts.checking import check_store, repair_store
 from memory.facts.erasing import erase
 from memory.facts.model import MAIN, Author
 from memory.facts.recalling import search
@@ -92,7 +92,7 @@ def test_a_neighbours_words_that_differ_are_found_and_put_right(store):
     with store.database.writing() as db:
         db.execute("UPDATE live_fts SET near = '' WHERE rowid = 2")
     assert len(check_store(store)) == 1
-    assert mend_store(store) == ()
+    assert repair_store(store) == ()
     assert check_store(store) == ()
 
 

@@ -134,14 +134,14 @@ def make_wrong(tmp_path):
 
 WRONG = {
     "empty": "has no facts",
-    "other": "is no file of facts",
+    "other": "is not a file of facts",
     "newer": "update this program|has no facts",
     "trigger": "triggers",
     "text": "is damaged",
-    "nothing": "is no file of facts",
-    "pipe": "there is no snapshot",
+    "nothing": "is not a file of facts",
+    "pipe": "no snapshot",
     "memory": "is the file of facts itself",
-    "none": "there is no snapshot",
+    "none": "no snapshot",
 }
 
 
@@ -159,7 +159,7 @@ def test_x13_no_broken_empty_or_other_file_takes_its_place(tmp_path, clock, path
 def test_a_name_that_no_snapshot_has_is_refused(tmp_path, monkeypatch, path, wanted):
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")  # a name may be a file beside the caller
-    with pytest.raises(BadInputError, match="there is no snapshot"):
+    with pytest.raises(BadInputError, match="no snapshot"):
         find_snapshot(path, wanted)
 
 

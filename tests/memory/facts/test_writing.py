@@ -77,7 +77,7 @@ def test_x3_confidence_is_a_word_or_a_number(store, given, stored):
     "given", ["sure", "", "nan", "inf", "-0.1", 1.5, True, None, [1], "9" * 99]
 )
 def test_what_is_no_confidence_is_refused(given):
-    with pytest.raises(BadInputError, match="no confidence"):
+    with pytest.raises(BadInputError, match="invalid confidence"):
         parse_confidence(given)
 
 
@@ -189,7 +189,7 @@ def test_the_facts_of_a_session_expire_in_thirty_days(store, clock):
 
 def test_a_fact_of_a_session_takes_no_projects_place(store):
     remember(store, draft("For all", key="port"), ADA)
-    with pytest.raises(BadInputError, match="a fact of the project stands at"):
+    with pytest.raises(BadInputError, match="has a fact of the project"):
         remember(store, draft("Mine", path="/memory/general/port", scope="session"), ADA)
     assert [fact.text for fact in stands(store)] == ["For all"]
 

@@ -65,7 +65,7 @@ def test_a_full_disk_is_said_and_nothing_is_half_made(tmp_path: Path) -> None:
     assert "second.md cannot be opened: No space left on device" in second
     assert push == "exit 1"
     assert kept[0].startswith("context-mode: git could not commit the pages")
-    assert "free some space" in " ".join(kept[:3])
+    assert "Free space" in " ".join(kept[:3])
     rest = kept[kept.index("exit 1") :]
     assert rest[:3] == ["exit 1", "branch kept", "sound"]
     assert rest[3].startswith("1 page pushed as ")

@@ -108,13 +108,13 @@ REFUSED = (
     ("x: *a\n", "line 7 of the page has an anchor or alias (a)"),
     ("x: !!python/object:os.system 1\n", "line 7 of the page has a tag"),
     ("x: !mine 1\n", "line 7 of the page has a tag"),
-    ("? [a]\n: b\n", "line 7 of the page has a name that is no text"),
+    ("? [a]\n: b\n", "line 7 of the page has a name that is not a text"),
     ("--- \ttwo\n", "line 7 of the page begins a second document"),
-    ("x: [\n", "of the page is no YAML"),
-    ("x: a: b\n", "line 7 of the page is no YAML"),
-    ("x: '\n", "of the page is no YAML"),
-    ("\tx: 1\n", "line 7 of the page is no YAML"),
-    ("x: \0\n", "of the page is no YAML"),
+    ("x: [\n", "of the page is not valid YAML"),
+    ("x: a: b\n", "line 7 of the page is not valid YAML"),
+    ("x: '\n", "of the page is not valid YAML"),
+    ("\tx: 1\n", "line 7 of the page is not valid YAML"),
+    ("x: \0\n", "of the page is not valid YAML"),
     ("x: \ud800\n", "has a lone surrogate"),
 )
 
@@ -144,7 +144,7 @@ def test_c10_what_is_wrong_is_refused_with_its_line(more, message):
         (page().replace("2026-01-02", "''"), "`created` is missing (line 6)"),
         (page().replace("v1", "v2"), "`schema` (line 2) must be ctx.page.v1, not 'ctx.page.v2'"),
         (page().replace("concept", "idea"), "`type` (line 4) must be one of concept, entity"),
-        (page().replace(": a\n", ": ../x\n"), "`slug` (line 3): '../x' cannot be the slug"),
+        (page().replace(": a\n", ": ../x\n"), "`slug` (line 3): invalid slug '../x'"),
         (
             page("tags: x\n").replace("dana", "[]"),
             "`author` (line 5) must be a text, not a list; `",
@@ -206,7 +206,7 @@ def test_nesting_is_bounded_in_both_directions():
 
 
 def test_a_known_name_is_no_unknown_field():
-    with pytest.raises(BadInputError, match="`tags` is a field of its own"):
+    with pytest.raises(BadInputError, match="`tags` is a known field"):
         render_page(replace(FULL, front=replace(FULL.front, unknown={"tags": "x"})))
 
 

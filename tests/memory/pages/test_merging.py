@@ -15,10 +15,10 @@ def test_c13_the_directive_has_conflicts_and_the_rest_merged(tmp_path):
     sha = push(theirs).commit
     write(mine, "a", "## One\n\nmy x\n\n## Two\n\ny\n\n## Three\n\nmy z\n")
     said = push(mine).directive
-    conflicts = said.split("All else merged")[0]
+    conflicts = said.split("Everything else is merged")[0]
     assert "in conflict: 1\n" in conflicts
     assert [word in conflicts for word in ("> x", "> my x", "> their x", "my z")] == [1, 1, 1, 0]
-    merged = said.split("All else merged")[1]
+    merged = said.split("Everything else is merged")[1]
     assert "> their y" in merged
     assert "> my z" in merged
     assert f"> parent_sha: {sha}" in merged

@@ -201,14 +201,14 @@ def test_c13_a_page_with_a_mark_of_a_merge_is_neither_written_nor_pushed(tmp_pat
     merged = merge_sections(*SIDES)[0]
     left = [one for one in MERGE_MARKS if one != MERGE_MARKS[kept]]
     body = end.join(line for line in merged.splitlines() if line not in left) + end
-    with pytest.raises(BadInputError, match="is a mark of a merge") as refused:
+    with pytest.raises(BadInputError, match="is a mark of an unfinished merge") as refused:
         write(pages, "a", body)
-    assert "write what both sides say" in refused.value.remedy
+    assert "Replace each conflict by a merged text" in refused.value.remedy
     with draft(pages, "a").open("a", newline="") as file:
         file.write(body)
     with pytest.raises(BadPagesError, match=f"`{MERGE_MARKS[kept]}`") as told:
         push(pages)
-    assert "write what both sides say" in told.value.remedy
+    assert "Replace each conflict by a merged text" in told.value.remedy
     assert pages.log() == []
 
 
@@ -222,7 +222,7 @@ def test_a_heading_and_marks_within_a_line_are_no_merge(tmp_path, text):
 def test_a_page_that_is_a_conflict_as_a_whole_is_told_as_such(tmp_path):
     pages = make(tmp_path)
     draft(pages, "a").write_text("<<<<<<< mine\n---\n=======\n---\n>>>>>>> theirs\n")
-    with pytest.raises(BadPagesError, match="line 1 is a mark of a merge"):
+    with pytest.raises(BadPagesError, match="line 1 is a mark of an unfinished merge"):
         push(pages)
 
 
@@ -314,9 +314,10 @@ def test_c6_c7_c8_the_whole_walk_of_the_handshake(tmp_path):
         "Sources",
     ]
     with pytest.raises(BadInputError, match="distill_done needs"):
-        pages.push(PushRequest(session="s1", distill_done=True))
+        pages.push(PushRequest(session="s1", agent="a", distill_done=True))
+    asked = PushRequest(session="s1", agent="a", distill_done=True, source_slug="src")
     with pytest.raises(BadInputError) as told:
-        pages.push(PushRequest(session="s1", distill_done=True, source_slug="src"))
+        pages.push(asked)
     assert '"action": "write", "type": "source", "slug": "src"' in told.value.remedy
     write(pages, "src", "## Decision\n\nThus.\n", "source")
     pushed = pages.push(PushRequest(("a",), session="s1", distill_done=True, source_slug="src"))
@@ -363,10 +364,10 @@ def test_c6_c7_a_directive_of_full_turns_is_bounded_and_has_the_newest(tmp_path,
     paused = pages.push(asked, Buffer("s", turns, at=NOW))
     assert paused.reason == "distill_required"
     assert len(paused.directive.encode()) <= 32 * 1024
-    session = paused.directive[paused.directive.index("What the session said") :]
+    session = paused.directive[paused.directive.index("The session, ") :]
     assert len(session.encode()) <= 24 * 1024
     assert f"### Turn {count} " in session
-    shown = int(re.search(r"said, (\d+) turns?[.]", session)[1])
+    shown = int(re.search(r"session, (\d+) turns?[.]", session)[1])
     left = re.search(r"(\d+) older turns are not shown", session)
     assert shown + (int(left[1]) if left else 0) == count
     assert paused.directive.count("</PUSH_PAUSED>") == 1

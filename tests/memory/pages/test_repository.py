@@ -220,8 +220,8 @@ def test_without_git_the_error_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(git_room, "GIT_PATH", str(tmp_path))
     with pytest.raises(GitError) as told:
         make(tmp_path)
-    assert "no git" in told.value.message
-    assert "install git" in told.value.remedy
+    assert "git was not found" in told.value.message
+    assert "Install git" in told.value.remedy
 
 
 def test_a_git_that_hangs_is_ended_with_what_it_started(tmp_path, monkeypatch):

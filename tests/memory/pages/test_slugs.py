@@ -56,7 +56,7 @@ def test_c11_each_type_has_its_folder():
         "entity": "wiki/entities/s.md",
         "analysis": "wiki/analyses/s.md",
     }
-    with pytest.raises(BadInputError, match="no type"):
+    with pytest.raises(BadInputError, match="unknown page type"):
         page_path("note", "s")
 
 

@@ -102,6 +102,6 @@ def test_the_same_text_and_fields_alone_lose_nothing(tmp_path, made):
 
 def test_a_draft_that_is_no_text_is_not_replaced(tmp_path):
     pages = no_text(tmp_path)
-    with pytest.raises(BadInputError, match="no UTF-8"):
+    with pytest.raises(BadInputError, match="not UTF-8"):
         write(pages, "a", "# New\n", is_forced=True)
     assert draft(pages, "a").read_bytes() == b"# T\n\xff\n"

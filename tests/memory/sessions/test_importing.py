@@ -283,7 +283,7 @@ def test_a_line_over_64_mib_is_skipped_whole(tmp_path):
     with open_store(tmp_path / "s.sqlite3") as store:
         done = bring_in(store, path)
         assert (done.messages, done.bad_lines, done.behind) == (2, 1, 0)
-        assert rows(store, "SELECT reason FROM import_error") == [("it is too long",)]
+        assert rows(store, "SELECT reason FROM import_error") == [("the line is too long",)]
 
 
 def test_lines_are_the_same_wherever_blocks_end(tmp_path, monkeypatch):

@@ -197,7 +197,7 @@ def test_a_count_that_was_tampered_with_is_found_and_mended(name, wrong, tmp_pat
         assert name in problem
         assert OWN in problem
         with store.database.writing() as db:
-            assert list(maintenance.check(db, mend=True)) == [problem]
+            assert list(maintenance.check(db, repair=True)) == [problem]
         assert problems_of(store) == []
         assert rows(store, f"SELECT {', '.join(COUNTS)} FROM session") == before
 
@@ -208,7 +208,7 @@ def test_a_row_without_its_session_is_found(tmp_path):
         with store.database.exclusively() as db:
             db.execute("PRAGMA foreign_keys = OFF")
             db.execute("UPDATE message SET session_id = 'gone'")
-        assert any("session that is gone" in problem for problem in problems_of(store))
+        assert any("missing session" in problem for problem in problems_of(store))
 
 
 def test_r8_a_persons_word_on_the_status_holds_until_there_is_activity(tmp_path):

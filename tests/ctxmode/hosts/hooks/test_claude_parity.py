@@ -17,7 +17,7 @@ from policy import load as policy_load
 
 DOCUMENT = (Path(__file__).parents[4] / "docs" / "policy.md").read_text("utf-8")
 ARGUMENTS = {"WebFetch": "url", "NotebookEdit": "notebook_path", "Grep": "path", "Glob": "path"}
-DEFAULTS = {"kept to": Decision.DENY}
+DEFAULTS = {"applied": Decision.DENY}
 RULED = {"deny": "deny", "ask": "ask", "allow": "pass"}
 
 
@@ -91,16 +91,14 @@ def test_a_row_is_true(  # noqa: PLR0917
     )
 
 
-@pytest.mark.parametrize(
-    ("setting", "here"), [row[:2] for row in rows("Settings beside the rules")]
-)
+@pytest.mark.parametrize(("setting", "here"), [row[:2] for row in rows("Other settings")])
 def test_a_setting_does_what_its_row_says(setting: str, here: str, ground: Ground) -> None:
     given = json.loads(f"{{{setting}}}")
     rules = with_settings(ground, ask=["Bash(git push *)"], **given)
     call = tool_call("Bash", {"command": "git push"}, ground.project)
     assert call is not None
     kind = ruling(call, ground, lambda: True)[0].kind
-    found = "kept to" if kind == "deny" else "warned" if rules.warnings else "no effect"
+    found = "applied" if kind == "deny" else "warned" if rules.warnings else "no effect"
     assert (found, rules.default) == (here, DEFAULTS.get(here, Decision.ALLOW))
 
 

@@ -197,7 +197,7 @@ def test_a_rule_that_asks_asks_where_the_host_can_and_is_refused_where_it_cannot
     )
     can = host in ("claude-code", "cursor", "vscode-copilot", "qwen-code", "droid", "codebuddy")
     assert decision == ("ask" if can else "deny")
-    assert ("consent" in reason) is not can
+    assert ("approval, and this host" in reason) is not can
 
 
 @pytest.mark.parametrize("event_name", ["pretooluse", "PreToolUse", "PRETOOLUSE"])
@@ -655,7 +655,7 @@ def test_where_no_server_lives_a_search_of_all_is_advised_and_one_of_its_folder_
     event = claude("Grep", {"pattern": "x", "path": "config"}, place)
     assert refusal_of("claude-code", ask("claude-code", "PreToolUse", event, environ))[0] == "deny"
     found = ask("claude-code", "PreToolUse", claude("Grep", {"pattern": "x"}, place), environ)
-    assert "is covered" in json.dumps(found)
+    assert "The sandbox hides" in json.dumps(found)
     assert "permissionDecision" not in found["hookSpecificOutput"]
 
 
@@ -959,11 +959,11 @@ def test_the_process_is_silent_on_an_event_that_it_does_not_understand(event_nam
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((), b"no host is named"),
+        ((), b"missing HOST"),
         (("x",), b"unknown host 'x'"),
         (("cluade-code", "PreToolUse"), b"unknown host 'cluade-code'"),
         (("--no-such", "option"), b"unknown host '--no-such'"),
-        (("claude-code",), b"no event of claude-code is named"),
+        (("claude-code",), b"missing EVENT after claude-code"),
     ],
 )
 def test_a_hook_that_is_registered_wrongly_says_so_and_refuses_nothing(arguments, problem, environ):

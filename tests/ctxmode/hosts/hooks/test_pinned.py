@@ -11,8 +11,8 @@ import pytest
 
 from ctxmode.config.locations import Config
 from ctxmode.hosts.hooks import session_hooks
-from ctxmode.hosts.hooks.hook_event import Bell
-from ctxmode.hosts.hooks.session_hooks import answer_bell
+from ctxmode.hosts.hooks.hook_event import Event
+from ctxmode.hosts.hooks.session_hooks import answer_hook
 from ctxmode.operations.facts import open_memory
 from kb.tokens import estimate_tokens
 from memory.facts.model import Draft
@@ -33,7 +33,7 @@ class Place:
         config = self.config
         names = (str(one) for one in (config.project, config.home, config.data_dir))
         environ = {"HOME": str(config.home)} | event.pop("environ", {})
-        return answer_bell(Bell(host, purpose, {"session_id": "s"} | event, *names, environ))
+        return answer_hook(Event(host, purpose, {"session_id": "s"} | event, *names, environ))
 
     @property
     def log(self) -> Path:

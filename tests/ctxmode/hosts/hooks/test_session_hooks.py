@@ -14,8 +14,8 @@ import pytest
 from ctxmode.config.locations import Config
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.hooks import hook_event, session_hooks
-from ctxmode.hosts.hooks.hook_event import LOG_FILE, Bell
-from ctxmode.hosts.hooks.session_hooks import answer_bell
+from ctxmode.hosts.hooks.hook_event import LOG_FILE, Event
+from ctxmode.hosts.hooks.session_hooks import answer_hook
 from ctxmode.hosts.setup.hosts import BY_NAME
 from ctxmode.hosts.setup.plan import plan, write
 from ctxmode.hosts.setup.target import Target
@@ -81,7 +81,7 @@ class Place:
         }
         environ = {"HOME": str(self.home)}
         names = (str(one) for one in (self.project, self.home, self.data))
-        return answer_bell(Bell(host, purpose, told, *names, environ))
+        return answer_hook(Event(host, purpose, told, *names, environ))
 
     def count(self, sql: str) -> Any:
         with closing(sqlite3.connect(self.store)) as db:
@@ -253,7 +253,7 @@ def test_the_log_of_failures_stays_within_its_size(place, monkeypatch):
     def fail(*_: object) -> str:
         raise MemoryRoomError("日本" * 1000)
 
-    monkeypatch.setattr(session_hooks, "_ring", fail)
+    monkeypatch.setattr(session_hooks, "_answer_sessions", fail)
     for _ in range(100):
         assert place.ring("compact") == ""
     sizes = [one.stat().st_size for one in (place.data / "logs").iterdir()]
@@ -265,7 +265,7 @@ def test_a_failures_text_that_may_be_a_transcripts_is_not_logged(place, monkeypa
     def fail(*_: object) -> str:
         raise ValueError("invalid literal: 'secretword'")
 
-    monkeypatch.setattr(session_hooks, "_ring", fail)
+    monkeypatch.setattr(session_hooks, "_answer_sessions", fail)
     place.ring("compact")
     log = (place.data / "logs" / LOG_FILE).read_text()
     assert "ValueError" in log

@@ -56,7 +56,7 @@ def test_hooks_that_were_reviewed_run(target):
 )
 def test_hooks_that_codex_passes_over_are_counted(hashes, more, waiting, target):
     review(target, hashes, more)
-    assert describe_review(target).startswith(f"Codex passes over {waiting} of 6 hooks")
+    assert describe_review(target).startswith(f"Codex skips {waiting} of 6 hooks")
 
 
 @pytest.mark.parametrize("config", ["broken = [", "hooks = 7", "[hooks]\nstate = []", None])

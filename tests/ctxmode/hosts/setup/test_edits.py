@@ -194,7 +194,7 @@ def test_an_older_table_of_ours_gets_our_values_and_keeps_what_a_person_added():
     ],
 )
 def test_what_cannot_be_edited_without_harm_is_refused(text):
-    with pytest.raises(ValueError, match=r"cannot be edited here|.+"):
+    with pytest.raises(ValueError, match=r"cannot be edited|Invalid value"):
         toml_edits.put_table(text, PATH, TABLE)
 
 

@@ -89,7 +89,7 @@ def test_no_link_is_followed_out_of_the_folder(tmp_path, capsys):
     (folder / "README.md").unlink()
     (folder / "README.md").symlink_to(outside)
     assert export("gemini-cli", folder) != 0
-    assert "leads out of" in capsys.readouterr().err
+    assert "points outside" in capsys.readouterr().err
     assert outside.read_text() == "theirs"
 
 
@@ -97,8 +97,8 @@ def test_no_link_is_followed_out_of_the_folder(tmp_path, capsys):
     ("arguments", "said"),
     [
         (("zed", "--export", "x"), "Choose from: claude-code, gemini-cli, qwen-code."),
-        (("qwen-code", "--export", "x", "--remove"), "Leave out --remove"),
-        (("qwen-code", "--export", "x", "--project"), "Leave out --remove and --project"),
+        (("qwen-code", "--export", "x", "--remove"), "Remove one of them."),
+        (("qwen-code", "--export", "x", "--project"), "Remove one of them."),
         (("qwen-code", "--export", "file"), "is a file"),
     ],
 )

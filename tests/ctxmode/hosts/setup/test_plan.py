@@ -321,7 +321,7 @@ def test_a_server_with_a_command_of_the_persons_is_told(place, capsys):
     entry = {"command": "sh", "args": ["-c", "time context-mode serve"]}
     (place / ".claude.json").write_text(json.dumps({"mcpServers": {"context-mode": entry}}))
     assert cli.main(["setup", "claude-code"]) == 0
-    assert "has a command or address of yours, and keeps it" in capsys.readouterr().out
+    assert "keeps your own command or address" in capsys.readouterr().out
 
 
 def test_a_command_that_is_named_takes_the_place_of_one_that_was(target):
@@ -407,7 +407,7 @@ def test_several_files_are_written_all_or_none(fails_at, target, monkeypatch):
         replace_file(path, *given, **options)
 
     monkeypatch.setattr(setup_plan, "replace_file", fail)
-    with pytest.raises(ContextModeError, match=r"No space left"):
+    with pytest.raises(ContextModeError, match=r"no space left"):
         write(changes)
     left = [path for path in there.home.rglob("*") if path.is_file()]
     assert {path: path.read_text() for path in left} == held
@@ -419,7 +419,7 @@ def test_a_file_that_changed_since_the_plan_is_not_written_over(target):
     changes = plan(BY_NAME["cursor"], there)
     there.path("~/.cursor").mkdir(parents=True)
     there.path("~/.cursor/hooks.json").write_text("{}")
-    with pytest.raises(ContextModeError, match="changed meanwhile"):
+    with pytest.raises(ContextModeError, match="has just changed"):
         write(changes)
     assert [path.name for path in there.path("~/.cursor").iterdir()] == ["hooks.json"]
     assert there.path("~/.cursor/hooks.json").read_text() == "{}"
@@ -513,7 +513,7 @@ def test_a_program_of_somebody_else_stays(text, hinders, target):
     program.parent.mkdir(parents=True)
     program.write_text(text)
     if hinders:
-        with pytest.raises(ContextModeError, match="somebody else's"):
+        with pytest.raises(ContextModeError, match="not from context-mode"):
             plan(BY_NAME["cline"], there)
     else:
         set_up(BY_NAME["cline"], there)
@@ -544,7 +544,7 @@ def test_a_broken_file_is_named_with_its_line_and_nothing_is_written(target, tmp
     broken = there.path("~/.claude/settings.json")
     broken.parent.mkdir(parents=True)
     broken.write_text('{\n  "hooks": [,\n}')
-    with pytest.raises(Exception, match=r"settings\.json cannot be edited: line 2"):
+    with pytest.raises(Exception, match=r"cannot edit .*settings\.json: line 2"):
         plan(BY_NAME["claude-code"], there)
     assert not there.path("~/.claude.json").exists()
 
@@ -598,7 +598,7 @@ def test_the_verb_writes_tells_and_takes_out(place, capsys):
 
 def test_what_a_person_has_to_do_besides_is_told(place, capsys):
     assert cli.main(["setup", "codex"]) == 0
-    assert "type /hooks in it" in capsys.readouterr().out
+    assert "type /hooks in Codex" in capsys.readouterr().out
     assert cli.main(["setup", "codex", "--remove"]) == 0
     assert "type /hooks" not in capsys.readouterr().out
 
@@ -634,9 +634,9 @@ def test_a_projects_files_name_no_path_of_this_machine(place, capsys):
     ("arguments", "said"),
     [
         (["cursr"], "Did you mean cursor?"),
-        ([], "no host is named"),
+        ([], "missing HOST"),
         (["windsurf", "--project"], "Use --user."),
-        (["cursor", "--user", "--project"], "not allowed with"),
+        (["cursor", "--user", "--project"], "exclude each other"),
     ],
 )
 def test_what_is_malformed_is_told(place, capsys, arguments, said):

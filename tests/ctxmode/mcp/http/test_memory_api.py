@@ -238,7 +238,7 @@ async def test_a_bad_body_is_refused_in_words_and_writes_nothing(desk, raw):
 async def test_what_there_is_below_the_place_is_told(desk, path):
     status, data = await desk.send("GET", path)
     assert status == 404
-    assert "memory/ID/blame" in data["error"]
+    assert "memory/ID/blame" in data["remedy"]
 
 
 PATHS = {

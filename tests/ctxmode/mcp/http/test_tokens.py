@@ -49,12 +49,12 @@ def test_a_file_names_who_comes_in(file, tmp_path):
 @pytest.mark.parametrize(
     ("text", "mode", "problem"),
     [
-        ("short\n", 0o600, ":1: a token has at least"),
+        ("short\n", 0o600, ":1: a token needs at least"),
         (f"{LONG}\nada bob {OTHER}\n", 0o600, ":2: not a token"),
         (f"a/b {LONG}\n", 0o600, ":1: not a token"),
-        ("", 0o600, "holds no token"),
-        ("# nothing\n", 0o600, "holds no token"),
-        (f"{LONG}\n", 0o644, "can be read by others"),
+        ("", 0o600, "has no token"),
+        ("# nothing\n", 0o600, "has no token"),
+        (f"{LONG}\n", 0o644, "other users can read"),
     ],
 )
 def test_what_is_no_file_of_tokens_is_told_with_its_line(file, tmp_path, text, mode, problem):

@@ -204,14 +204,14 @@ def claim(path, size):
 
 
 REFUSED = {
-    "a bomb": (bomb, "looks like a bomb"),
-    "a name above": (lambda path: pack(path, ["../conversations.json"]), "leads out"),
-    "an absolute name": (lambda path: pack(path, ["/conversations.json"]), "leads out"),
-    "another drive": (lambda path: pack(path, ["C:\\conversations.json"]), "leads out"),
-    "no conversations": (lambda path: pack(path, ["chat.html"]), "holds no conversations.json"),
+    "a bomb": (bomb, "may be a zip bomb"),
+    "a name above": (lambda path: pack(path, ["../conversations.json"]), "path outside"),
+    "an absolute name": (lambda path: pack(path, ["/conversations.json"]), "path outside"),
+    "another drive": (lambda path: pack(path, ["C:\\conversations.json"]), "path outside"),
+    "no conversations": (lambda path: pack(path, ["chat.html"]), "has no conversations.json"),
     "damage": (damage, "damaged"),
     "encryption": (encrypt, "encrypted"),
-    "an absurd size": (lambda path: claim(path, 0xFFFFFFF0), "looks like a bomb"),
+    "an absurd size": (lambda path: claim(path, 0xFFFFFFF0), "may be a zip bomb"),
     "torn": (lambda path: path.write_bytes(pack(path).read_bytes()[:-40]), "damaged"),
     "only a mark": (lambda path: path.write_bytes(b"PK\x03\x04"), "damaged"),
     "many names": (
