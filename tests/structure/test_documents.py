@@ -167,6 +167,20 @@ def test_every_decision_has_its_number_its_date_and_a_row(root: Path):
         assert "- **Decision:** " in section
 
 
+# Tables to look something up in, row by row.
+REFERENCES = {"docs/verbs.md", "docs/attack-matrix.md", "docs/claude-rules.md"}
+
+
+def test_pages_are_short(root: Path):
+    lines = {
+        str(path.relative_to(root)): len(path.read_text().splitlines())
+        for path in (root / "docs").rglob("*.md")
+    }
+    assert {page for page, count in lines.items() if count > 150} <= REFERENCES
+    assert sum(lines.values()) <= 4_000
+    assert len((root / "README.md").read_text().splitlines()) <= 130
+
+
 def test_the_architecture_is_read_in_ten_minutes(root: Path):
     assert len((root / "ARCHITECTURE.md").read_text().splitlines()) <= 160
 

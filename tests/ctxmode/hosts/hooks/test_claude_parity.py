@@ -1,4 +1,4 @@
-"""What docs/policy.md says of Claude Code's rules: each row of its tables is run by the hooks."""
+"""Claude Code's rules in docs/claude-rules.md: each row of the tables is run by the hooks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctxmode.hosts.hooks.tool_names import tool_call
 from policy import Decision, Rules
 from policy import load as policy_load
 
-DOCUMENT = (Path(__file__).parents[4] / "docs" / "policy.md").read_text("utf-8")
+DOCUMENT = (Path(__file__).parents[4] / "docs" / "claude-rules.md").read_text("utf-8")
 ARGUMENTS = {"WebFetch": "url", "NotebookEdit": "notebook_path", "Grep": "path", "Glob": "path"}
 DEFAULTS = {"applied": Decision.DENY}
 RULED = {"deny": "deny", "ask": "ask", "allow": "pass"}
@@ -29,7 +29,7 @@ def cells(line: str) -> tuple[str, ...]:
 
 def rows(heading: str) -> list[tuple[str, ...]]:
     """The rows of the table below a heading."""
-    section = DOCUMENT.split(f"### {heading}\n", 1)[1].split("\n#", 1)[0]
+    section = DOCUMENT.split(f"## {heading}\n", 1)[1].split("\n#", 1)[0]
     return [cells(line) for line in section.splitlines() if line.startswith("| `")]
 
 
