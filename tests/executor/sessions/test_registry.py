@@ -447,7 +447,7 @@ async def test_a_session_keeps_its_profile(call):
 
 
 REFUSED = [
-    ({"session": "s", "stdin": b"x"}, "input"),
+    ({"session": "s", "stdin": b"x"}, "stdin"),
     ({"session": "  "}, "name"),
     ({"session": "x" * 101}, "name"),
     ({"session": None, "fresh": True}, "fresh"),
