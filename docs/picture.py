@@ -24,7 +24,7 @@ COMMANDS = (
     "context-mode run shell -c 'cat access.log' --budget 200",
     "context-mode search 'refused by db-2' --limit 1 --budget 400",
     "context-mode run shell -c 'rm /etc/passwd'",
-    "context-mode run shell -c 'curl -s https://example.com'",
+    "context-mode run shell -c 'getent hosts example.com'",
 )
 
 

@@ -77,7 +77,7 @@ def _rank(
         begin += len(hits)
         for at, hit in enumerate(hits):
             if own[at] or not has_any or not hit.corrections:
-                # A hit is no worse than those that its store ranks after it.
+                # A hit is at least as good as those that its store ranks after it.
                 ranked.append((-max(own[at:]), at, store, hit))
     ranked.sort(key=lambda entry: entry[:3])
     return [(store, replace(hit, score=-score)) for score, _, store, hit in ranked]
