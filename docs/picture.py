@@ -22,7 +22,7 @@ COMMANDS = (
     "wc --lines --bytes access.log",
     "context-mode run python --bind access.log -c 'print(FILE_CONTENT.count(\"ERROR\"))'",
     "context-mode run shell -c 'cat access.log' --budget 200",
-    "context-mode search 'refused by db-2' --limit 1 --budget 400",
+    "context-mode search 'connection refused' --limit 1 --budget 400",
     "context-mode run shell -c 'rm /etc/passwd'",
     "context-mode run shell -c 'getent hosts example.com'",
 )

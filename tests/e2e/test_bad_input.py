@@ -34,7 +34,7 @@ FILES = {
 }
 COMMAND_LINES = {
     "no program": (("run",), 2, "LANGUAGE"),
-    "two programs": (("run", "python", "count.py", "-c", "1"), 2, "both"),
+    "two programs": (("run", "python", "count.py", "-c", "1"), 2, "exclude"),
     "unknown language": (("run", "pyhton", "-c", "1"), 2, "python"),
     "missing file": (("run", "python", "nowhere.py"), 2, "nowhere.py"),
     "folder as file": (("run", "python", "docs"), 2, "folder"),

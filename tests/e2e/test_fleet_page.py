@@ -14,9 +14,14 @@ from tests.needs import need
 
 PAGE = Path(__file__).parents[2] / "docs" / "fleet.md"
 DEADLINE_S = 240
-# All blocks are one session of a shell; what it started ends with it. Workers end in good order.
+# All blocks are one session of a shell; what it started ends with it, the scheduler last: its
+# log has an error of a worker that it wrote to when both ended.
 _FRAME = """set -e -o pipefail
-trap 'trap - TERM; kill $(jobs -p) 2>/dev/null; wait' EXIT
+end() {{
+    trap - TERM
+    for job in $(jobs -p | tac); do kill "$job" 2>/dev/null && wait "$job" || true; done
+}}
+trap end EXIT
 {script}
 echo "walked to the end"
 """

@@ -40,7 +40,7 @@ class Inspector:
             env=self.place.environment, cwd=self.place.project,
         )  # fmt: skip
         said = done.stderr.decode()
-        assert done.returncode in (0, FAILED_TOOL), said
+        assert done.returncode in (0, FAILED_TOOL), (done.returncode, done.stdout, said)
         return json.loads(done.stdout)["result"], said
 
     async def tools(self):

@@ -77,9 +77,9 @@ def test_what_is_typed_imports_them_in_one_session(place, index):
     [
         (("run", "--packages", "alpha", "python", "-c", USE), 1, "no user could be asked"),
         (("run", "--packages", "a@https://x/y.whl", "python", "-c", USE), 2, "direct address"),
-        (("run", "--packages", "alpha", "shell", "-c", "true"), 2, "can't be fetched"),
+        (("run", "--packages", "alpha", "shell", "-c", "true"), 2, "cannot be fetched"),
         (("run", "-i", "python", "--packages", "alpha"), 1, "no user could be asked"),
-        (("run", "-i", "shell", "--packages", "alpha"), 2, "can't be fetched"),
+        (("run", "-i", "shell", "--packages", "alpha"), 2, "cannot be fetched"),
         (("doctor", "packages", "add", "alpha"), 1, "no user could be asked"),
         (("doctor", "packages", "add"), 2, "missing SPEC"),
         (("doctor", "packages", "remove", "0123"), 2, "no package layer '0123'"),

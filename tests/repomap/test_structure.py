@@ -230,7 +230,7 @@ def test_what_a_file_has_too_much_of_is_cut():
     ("data", "note"),
     [
         (b"# Counts.\nx = '" + b"y" * 2_000_000 + b"'\n", "too long for a parser"),
-        (b"# Counts.\n" + b"(\n" * 60_000, "no python"),
+        (b"# Counts.\n" + b"(\n" * 60_000, "not python"),
     ],
     ids=["one line of 2 MB", "another language"],
 )
