@@ -115,23 +115,22 @@ def digest_entries(entries: Mapping[str, bytes]) -> str:
 
 _HERE: Final = Path(__file__).parent
 _ROOMS: Final = _HERE.parent
-_SCRIPTS: Final = _HERE / "scripts"
 _IMAGE: Final = _HERE / "dockerfiles" / "image.Dockerfile"
-_PROGRAM: Final = {
+_PROGRAM: Final = {  # what every image holds below /opt/ctxmode, by its name there
     "agent": _ROOMS / "executor" / "containers" / "agent",
     "spawner": _ROOMS / "executor" / "spawner",
     "base": _ROOMS / "base",
     "runtimes": _ROOMS / "runtimes",
 }
-"""Folders of this program that every image holds below /opt/ctxmode, by their name there."""
+# Beginnings of names in languages' folders of files that only run outside of images.
+_ELSEWHERE: Final = ("guard.", "guard_", "imports.", "imports_", "trial.")
 
 
 @cache
 def for_toolchains(group: Group) -> Mapping[str, bytes]:
     """Return the group's Dockerfile, and the scripts that it runs."""
-    entries = {"Dockerfile": group.dockerfile.read_bytes()}
-    scripts = {f"build/{p.name}": p.read_bytes() for p in source_files(_SCRIPTS)}
-    return MappingProxyType(entries | scripts)
+    scripts = {f"build/{p.name}": p.read_bytes() for p in source_files(_HERE / "scripts")}
+    return MappingProxyType({"Dockerfile": group.dockerfile.read_bytes()} | scripts)
 
 
 @cache
@@ -141,6 +140,7 @@ def for_image() -> Mapping[str, bytes]:
         f"ctxmode/{name}/{path.relative_to(folder).as_posix()}": path.read_bytes()
         for name, folder in _PROGRAM.items()
         for path in source_files(folder)
+        if not (path.name.startswith(_ELSEWHERE) and path.match("languages/*/*"))
     }
     return MappingProxyType({"Dockerfile": _IMAGE.read_bytes()} | program)
 

@@ -15,7 +15,8 @@ from base.plain_files import read_plain
 from kb import WalkEntry
 from repomap import walking, workers
 from repomap.history import update_history
-from repomap.importing import MODULE_CHARS, Resolver
+from repomap.importing import Resolver
+from repomap.importing.tree import MODULE_CHARS
 from repomap.model import FileRow, LeftOut, MapDamagedError, MapError, ScanReport, Structure
 from repomap.reading import read_text
 from repomap.store import (

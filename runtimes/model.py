@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from runtimes.languages import read_file
 from runtimes.places import is_system
 
 Fingerprint = tuple[tuple[str, int, int], ...]
@@ -45,9 +46,10 @@ def nothing_from_project(cwd: Path) -> FromProject:
 class FileBinding(NamedTuple):
     """The way the content of one file becomes FILE_CONTENT.
 
-    `files` are placed next to the program; they read the path from the environment variable
-    FILE_CONTENT_PATH, so that no path is ever quoted into source text. `edit`, if a language cannot
-    preload, makes the program see the names they declare, without moving its lines.
+    `files`, by the names under which they are placed next to the program, are in
+    `runtimes/languages`. They read the path from the environment variable FILE_CONTENT_PATH, so
+    that no path is ever quoted into source text. `edit`, if a language cannot preload, makes the
+    program see the names they declare, without moving its lines.
     """
 
     files: Mapping[str, str]
@@ -99,7 +101,7 @@ class PrewarmCommand(NamedTuple):
         manifest: if set, the compiled `file` is placed as an archive with this manifest.
     """
 
-    file: str = ""  # a name in `runtimes/drivers`: the program by which it reads the gate
+    file: str = ""  # in `runtimes/languages`: the program by which it reads the gate
     place: str = ""  # where `file` is placed
     gate: str = ".prewarm/gate"  # the FIFO, in the job directory
     run: tuple[str, ...] | None = None
@@ -110,7 +112,7 @@ class PrewarmCommand(NamedTuple):
     compile: tuple[str, ...] | None = None  # a compiler that waits for the source
     compiled: bool = False
     manifest: str = ""
-    beside: tuple[str, ...] = ()  # more files of `runtimes/drivers`, for the gate's folder
+    beside: tuple[str, ...] = ()  # more files of `runtimes/languages`, for the gate's folder
     not_with: tuple[str, ...] = ()  # with one of these variables it would read more before it waits
 
 
@@ -157,10 +159,10 @@ class Toolchain:
 class Driver(NamedTuple):
     """A program that serves the calls of a session with one interpreter."""
 
-    file: str  # its name in `runtimes/drivers`, with its protocol
+    file: str  # its name in `runtimes/languages`, with its protocol
     toolchains: tuple[str, ...]  # names of those that run it, the best one first
     rewrite: Callable[[str], str] = str  # prepares a session's program, without moving its lines
-    starter: str = ""  # a program of the shell in the same folder that starts it
+    starter: str = ""  # a program of the shell there that starts it
     env: Mapping[str, str] = NOTHING  # other variables that its interpreter needs
 
 
@@ -187,12 +189,11 @@ class Language:
     source_name: str
     grammar: str  # its name among tree-sitter grammars, for judging programs
     toolchains: tuple[Toolchain, ...]
-    hello: str
     hello_output: str
     binding: FileBinding
     packages: Packages
     wrap: Callable[[str], ProgramText] = as_is
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)  # placed like those of `binding`
     entry: Callable[[str], str] | None = None  # finds the entry to start (Java's main class)
     from_project: Callable[[Path], FromProject] = nothing_from_project
     env: Mapping[str, str] = field(default_factory=dict)
@@ -200,6 +201,12 @@ class Language:
     driver: Driver | None = None  # without one a session only has files
     conversation: Driver | None = None  # for a user who types programs: shows values, survives ^C
     warm_up: str = ""  # code that, run once, fills the caches of its toolchains
+    order: int = 100  # its place among the languages; then by name
+
+    @property
+    def hello(self) -> str:
+        """Return the program whose output shows that a toolchain works."""
+        return read_file(f"{self.name}/hello{Path(self.source_name).suffix}")
 
 
 class Candidate(NamedTuple):

@@ -19,6 +19,7 @@ from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
+from runtimes.languages import read_file
 from runtimes.model import (
     Candidate,
     CompileInputs,
@@ -44,13 +45,13 @@ def helper(candidate: Candidate) -> str | None:
         OSError: it cannot be read.
     """
     command = candidate.toolchain.prewarm
-    return _text(command.file).decode() if command and command.compiled else None
+    return read_file(command.file) if command and command.compiled else None
 
 
 def as_helper(candidate: Candidate) -> Candidate:
     """Return the candidate that prepares the `helper`, which is whole and named for its class."""
     toolchain = candidate.toolchain
-    file = toolchain.prewarm.file if toolchain.prewarm else ""
+    file = posixpath.basename(toolchain.prewarm.file) if toolchain.prewarm else ""
     whole = replace(toolchain, wrap=lambda code: ProgramText(code, name=file))
     return candidate._replace(toolchain=whole)
 
@@ -70,7 +71,7 @@ def plan_prewarming(  # noqa: PLR0913 - keyword-only values that differ between 
         OSError: the text by which it waits cannot be read.
     """
     gate = source if command.gate == "{source}" else command.gate
-    files = {f"{_FOLDER}/{name}": _text(name) for name in command.beside}
+    files = {f"{_FOLDER}/{posixpath.basename(path)}": _text(path) for path in command.beside}
     if command.manifest:
         files[command.place] = _archive(command.manifest, tuple(sorted(compiled.items())))
     elif command.compiled:
@@ -91,9 +92,8 @@ def plan_prewarming(  # noqa: PLR0913 - keyword-only values that differ between 
     )
 
 
-@cache
 def _text(file: str) -> bytes:
-    return (_DRIVERS / file).read_bytes()
+    return read_file(file).encode()
 
 
 @cache
@@ -112,7 +112,6 @@ def _archive(manifest: str, compiled: tuple[tuple[str, bytes], ...]) -> bytes:
 
 _BASE_ENV: Final = {"LANG": "C.UTF-8", "NO_COLOR": "1"}
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+(?:\.folder|\.root)?)\}")
-_DRIVERS: Final = Path(__file__).parent / "drivers"
 
 INTERACTIVE: Final = "interactive"
 """The argument of a driver that serves a user: it shows values, and survives SIGINT."""
@@ -152,9 +151,9 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
 
     files = {} if source is None or in_place else {source.name: source.text}
     if code is not None and toolchain.prelude:
-        files |= row.files
+        files |= {name: read_file(path) for name, path in row.files.items()}
     if bind_file:
-        files |= row.binding.files
+        files |= {name: read_file(path) for name, path in row.binding.files.items()}
 
     entry = row.entry(source.text) if row.entry and source else ""
     project_args, project_links = row.from_project(Path(cwd))
@@ -378,17 +377,17 @@ def driver_program(
     found = driver(candidate, interactive=interactive)
     if found is None:
         raise ValueError(f"{candidate.toolchain.name} has no driver")
-    text = (_DRIVERS / found.file).read_text("utf-8")
     program = prepare(
         candidate,
-        code=text,
+        code=read_file(found.file),
         job_dir=job_dir,
         scratch_dir=scratch_dir,
         cwd=cwd,
         args=(INTERACTIVE,) if interactive else (),
     )
     if found.starter:
-        start = ("/bin/sh", "-c", (_DRIVERS / found.starter).read_text("utf-8"), found.starter)
+        name = posixpath.basename(found.starter)
+        start = ("/bin/sh", "-c", read_file(found.starter), name)
         steps = tuple(step._replace(argv=(*start, *step.argv)) for step in program.steps)
         program = program._replace(steps=steps)
     return program._replace(env={**program.env, **found.env})

@@ -7,44 +7,24 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 from base.wording import Remedy, type_command
-from runtimes.languages.c_family import CPP, C
-from runtimes.languages.csharp import CSHARP
-from runtimes.languages.ecmascript import JAVASCRIPT, TYPESCRIPT
-from runtimes.languages.elixir import ELIXIR
-from runtimes.languages.go import GO
-from runtimes.languages.java import JAVA
-from runtimes.languages.lua import LUA
-from runtimes.languages.perl import PERL
-from runtimes.languages.php import PHP
-from runtimes.languages.python import PYTHON
-from runtimes.languages.r import R
-from runtimes.languages.ruby import RUBY
-from runtimes.languages.rust import RUST
-from runtimes.languages.shell import SHELL
+from runtimes.languages import list_languages
 from runtimes.model import Language, Packages
 
-LANGUAGES: Final[tuple[Language, ...]] = (
-    JAVASCRIPT,
-    TYPESCRIPT,
-    PYTHON,
-    SHELL,
-    RUBY,
-    GO,
-    RUST,
-    PHP,
-    PERL,
-    R,
-    ELIXIR,
-    CSHARP,
-    JAVA,
-    C,
-    CPP,
-    LUA,
+
+def _load_row(name: str) -> Language:
+    row: Language = import_module(f"runtimes.languages.{name}.row").ROW
+    return row
+
+
+LANGUAGES: Final = tuple(
+    sorted(map(_load_row, list_languages("row.py")), key=lambda row: (row.order, row.name))
 )
+"""The rows of all folders of `runtimes/languages` that have one."""
 
 _BY_NAME: Final = {name: row for row in LANGUAGES for name in (row.name, *row.aliases)}
 _BY_EXTENSION: Final = {ext.lower(): row for row in LANGUAGES for ext in row.extensions}

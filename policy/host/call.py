@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
 from policy.host.transforms import as_text, items
-from policy.host.tree import RoleTree, key_of, text_of
+from policy.host.tree import CallArguments
 from policy.model import program_name
 from policy.shell.options import SHELLS
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from policy.host.screen import Screening
     from policy.host.transforms import Value
-    from policy.shell.state import Frame, ShellState
+    from policy.shell.walk import Walk
 
 Argument = tuple[int | str, ...]  # a position, a name, or alternatives of both; `self` alone
 
@@ -24,71 +24,6 @@ Argument = tuple[int | str, ...]  # a position, a name, or alternatives of both;
 def argument(spec: str) -> Argument:
     """Parse `0`, `-1`, `name`, or alternatives of them as in `0/args`."""
     return tuple(int(key) if key.lstrip("-").isdigit() else key for key in spec.split("/"))
-
-
-class CallArguments(NamedTuple):
-    """The arguments of one call: by position, and by name."""
-
-    positional: list[Node]
-    named: dict[str, Node]
-
-    def get(self, *keys: int | str) -> Node | None:
-        """Return the first given argument of these positions or names."""
-        for key in keys:
-            if isinstance(key, str):
-                if key in self.named:
-                    return self.named[key]
-            elif -len(self.positional) <= key < len(self.positional):
-                return self.positional[key]
-        return None
-
-
-class ArgumentReader:
-    """Reader of the arguments of calls, including one given by a pipe operator."""
-
-    def __init__(self, tree: RoleTree) -> None:
-        self.tree = tree
-        self.piped: dict[int, Node] = {}
-        for _, role in tree.of("pipe"):
-            call, value = role.part("call"), role.part("value")
-            if call is not None and value is not None:
-                self.piped[call.id] = value
-
-    def children(self, node: Node) -> list[Node]:
-        """Return the elements of an argument list or a literal, without comments and separators."""
-        skipped = ("comment", "comma", "line_comment", "block_comment")
-        return [child for child in node.named_children if child.type not in skipped]
-
-    def arguments(self, call: Node) -> CallArguments:
-        """Return the arguments of a call; options in a map are named arguments, too."""
-        positional: list[Node] = [self.piped[call.id]] if call.id in self.piped else []
-        named: dict[str, Node] = {}
-        for group in self.tree.role(call).parts.get("arguments", ()):
-            is_group = self.tree.role(group).name == "arguments"
-            for argument in self.children(group) if is_group else [group]:
-                self._add_argument(argument, positional, named)
-        return CallArguments(positional, named)
-
-    def _add_argument(self, node: Node, positional: list[Node], named: dict[str, Node]) -> None:
-        role = self.tree.role(node)
-        value = role.part("value")
-        if role.name == "pair" and value is not None:
-            named[key_of(role)] = value
-        elif role.name == "wrap" and value is not None:
-            self._add_argument(value, positional, named)
-        elif role.name not in ("pair", "wrap"):
-            if role.name in ("map", "keywords", "list"):
-                for child in self.children(node):
-                    self._add_argument_of_map(child, named)
-            if role.name != "keywords":
-                positional.append(node)
-
-    def _add_argument_of_map(self, node: Node, named: dict[str, Node]) -> None:
-        role = self.tree.role(node)
-        if role.name in ("pair", "keywords"):
-            self._add_argument(node, [], named)
-        elif role.name == "identifier":
-            named[text_of(node)] = node  # the shorthand {args}
 
 
 FOLDER_ARGUMENTS = ("cwd", "chdir", "cd", "Dir", "WorkingDirectory", "current_dir", "dir",
@@ -132,46 +67,42 @@ class HostCall(NamedTuple):
 
     def paths(self, argument: Argument) -> Iterator[str]:
         """Yield all paths of an argument, those of a list one by one; `~/` is the home folder."""
-        home = self.screening.state.home
+        home = self.screening.walk.state.home
         for value in self.values(argument):
             for path in (value,) if isinstance(value, str) else value:
                 yield home + path[1:] if path.startswith("~/") else path
 
     # Effects
 
-    def frame(self, command: str = "") -> Frame:
-        """Return the frame of its effects, with the text that it passes on stdin."""
+    def walk(self, command: str = "") -> Walk:
+        """Return the walk of its effects, with the text that it passes on stdin, in another folder
+        if the call names one."""
         named = self.arguments.named
-        frame = self.screening.inside(self.node, self.name)
+        walk = self.screening.inside(self.node, self.name).apart()
+        folder = self.screening.folder
+        for key in FOLDER_ARGUMENTS:
+            if key in named:
+                path = folder.texts(named[key])[0]
+                walk.state.cwd = path if path.startswith("/") else f"{walk.state.cwd}/{path}"
         source = next((named[key] for key in _INPUT_ARGUMENTS if key in named), None)
         if source is None:
             is_fed = program_name(command) in SHELLS  # it is started to write commands to it
-            return frame._replace(stdin=marks.LIST) if is_fed else frame
-        texts = self.screening.folder.texts(source)
-        return frame._replace(stdin=texts[0] if len(texts) == 1 else marks.LIST)
-
-    def state(self) -> ShellState:
-        """Return the state a started program sees: another folder if the call names one."""
-        state = self.screening.state.copy()
-        for key in FOLDER_ARGUMENTS:
-            if key in self.arguments.named:
-                folder = self.screening.folder.texts(self.arguments.named[key])[0]
-                state.cwd = folder if folder.startswith("/") else f"{state.cwd}/{folder}"
-        return state
+            return walk._replace(stdin=marks.LIST) if is_fed else walk
+        texts = folder.texts(source)
+        return walk._replace(stdin=texts[0] if len(texts) == 1 else marks.LIST)
 
     def run(self, argv: Iterable[str]) -> None:
         """Start a program."""
         words = tuple(argv)
-        frame = self.frame(words[0] if len(words) == 1 else "")
-        walker = self.screening.walker
+        walk = self.walk(words[0] if len(words) == 1 else "")
         if words and marks.is_only_hole(words[0]):
-            walker.report_opaque("a program that is not known before it runs", words, frame)
+            walk.report_opaque("a program that is not known before it runs", words)
         if words:
-            walker.command(words, self.state(), frame)
+            walk.command(words)
 
     def run_text(self, text: str) -> None:
         """Run shell text."""
-        self.screening.walker.run_text(text, self.state(), self.frame(text.strip()))
+        self.walk(text.strip()).run_text(text)
 
     def run_value(self, value: Value) -> None:
         """Run a text by a shell, a list as a command."""
@@ -182,19 +113,17 @@ class HostCall(NamedTuple):
 
     def run_code(self, language: str, text: str) -> None:
         """Run a program in a language."""
-        state = self.screening.state.copy()
         if language == "shell":
             self.run_text(text)
         else:
-            self.screening.walker.run_code(language, text, state, self.frame())
+            self.walk()._replace(state=self.screening.walk.state.copy()).run_code(language, text)
 
     def use_file(self, path: str, *, is_write: bool = False) -> None:
         """Read or write a file; a wholly unknown path is not reported."""
         if marks.is_only_hole(path):
-            self.screening.walker.is_partial = True
+            self.screening.walk.report_partial()
         else:
-            frame = self.screening.inside(self.node, self.name)
-            self.screening.walker.report_file(path, self.screening.state, frame, is_write=is_write)
+            self.screening.inside(self.node, self.name).report_file(path, is_write=is_write)
 
     def load(self, path: str) -> None:
         """Read a module that is named by its path."""

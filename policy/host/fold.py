@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from policy import marks
 from policy.host import transforms, value_flow
-from policy.host.call import ArgumentReader
 from policy.host.names import Binding, Names
 from policy.host.references import REFERENCES
 from policy.host.transforms import Value
 from policy.host.tree import Role, RoleTree, text_of
 from policy.host.value_flow import ALTERNATIVES_MAX, combine, product, string_texts
-from policy.shell.state import VALUE_MAX, WorkBudget
+from policy.shell.state import VALUE_MAX
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from policy.shell.walk import Walk
 
 DEPTH_MAX = 24
 BOUND_PATH = "FILE_CONTENT_PATH"
@@ -30,13 +31,10 @@ Found = TypeVar("Found", Value, str)
 class Folder:
     """Folds expressions of one program."""
 
-    def __init__(
-        self, tree: RoleTree, names: Names, budget: WorkBudget, known: transforms.Known
-    ) -> None:
+    def __init__(self, walk: Walk, tree: RoleTree) -> None:
+        self.walk = walk
         self.tree = tree
-        self.names = names
-        self.budget = budget
-        self.known = known
+        self.names = Names(tree)
         self.depth = 0
         self.cuts = 0  # how often an expression was given up: it is too deep, or its own part
         self.passed: dict[tuple[str, int, str], list[Value]] = {}
@@ -44,7 +42,6 @@ class Folder:
         self.referred: dict[int, list[str] | None] = {}
         self.given: dict[str, list[tuple[Node, list[Node]]]] | None = None
         self.returned: dict[str, list[Node]] | None = None  # by function, once one is needed
-        self.reader = ArgumentReader(tree)
         self.kept: dict[str, list[Node | None]] | None = None  # in maps and objects, by plain names
         self.calls_by_name: dict[str, list[Node]] = {}
         for node, role in tree.of("call"):
@@ -63,7 +60,7 @@ class Folder:
             return []
         if (found := known.get(node.id)) is not None:
             return found
-        self.budget.spend()
+        self.walk.spend()
         if self.depth >= DEPTH_MAX or node.id in known:
             self.cuts += 1
             return []
@@ -118,7 +115,7 @@ class Folder:
         return self._apply(role.name, [self.values(part) for part in parts])
 
     def _list(self, node: Node, role: Role) -> Iterable[Value]:
-        return product([self.items(child) for child in self.reader.children(node)])
+        return product([self.items(child) for child in self.tree.children(node)])
 
     def items(self, node: Node | None) -> list[tuple[str, ...]]:
         """Return what one element adds to a list: itself, or for a spread all its items."""
@@ -151,7 +148,11 @@ class Folder:
         candidates = self.names.candidates(name, node)
         if not candidates:
             variable = name.lstrip("$").upper()  # a name that is bound by the run itself
-            bound = [self.known.environment(variable)] if variable == BOUND_PATH else []
+            bound = (
+                [transforms.environment(self.walk.state, variable)]
+                if variable == BOUND_PATH
+                else []
+            )
             return bound or self._constants(node)
         current: list[Value] = []
         for binding in candidates:
@@ -179,7 +180,7 @@ class Folder:
 
     def _collect_added(self, binding: Binding, call: Node) -> Iterable[Value]:
         """Return what `list.append(x)` or `command.args([...])` adds, with lists opened up."""
-        arguments = self.reader.arguments(call).positional[binding.position :]
+        arguments = self.tree.arguments(call).positional[binding.position :]
         if binding.member == "format":
             return self._apply("format", [self.values(argument) for argument in arguments])
         if binding.member == "text":
@@ -203,7 +204,9 @@ class Folder:
     def _constants(self, node: Node) -> Iterable[Value]:
         language = self.tree.language
         found = [language.lookup(language.constants, ref) for ref in self.references(node)]
-        return [self.known.constant(value) for value in found if value is not None] or [UNKNOWN]
+        return [
+            transforms.constant(self.walk.state, value) for value in found if value is not None
+        ] or [UNKNOWN]
 
     def _member(self, node: Node, role: Role) -> Iterable[Value]:
         found = list(self._constants(node))
@@ -221,7 +224,7 @@ class Folder:
         if self.tree.language.methods.get(name) == "identity":
             return self.values(base)  # a property: `entry.path`
         if "env" in map(self.operation, self.references(base)):
-            return [self.known.environment(name)]  # `process.env.NAME` and similar
+            return [transforms.environment(self.walk.state, name)]  # `process.env.NAME` and similar
         return [UNKNOWN, *self._values_named(name)]
 
     def _values_named(self, name: str) -> list[Value]:
@@ -236,7 +239,7 @@ class Folder:
         base, key = role.part("object"), role.part("name")
         operations = [*map(self.operation, self.references(base))]
         if "env" in operations:
-            return [self.known.environment(text) for text in self.texts(key)]
+            return [transforms.environment(self.walk.state, text) for text in self.texts(key)]
         if "glob" in operations:
             return self._apply("glob", [self.values(key)])
         index = text_of(key).replace(" ", "")
@@ -249,7 +252,7 @@ class Folder:
         return [*found, *(kept for text in keys or () for kept in self._values_named(text))]
 
     def _call(self, node: Node, role: Role) -> Iterable[Value]:
-        arguments = self.reader.arguments(node)
+        arguments = self.tree.arguments(node)
         for ref in self.callees(role):
             if operation := self.operation(ref):
                 found = self._apply(operation, [self.values(n) for n in arguments.positional])
@@ -284,7 +287,7 @@ class Folder:
         if math.prod(map(len, arguments)) > ALTERNATIVES_MAX:
             return [UNKNOWN]
         combinations = itertools.product(*arguments)
-        return [transforms.apply(operation, c, self.known) for c in combinations]
+        return [transforms.apply(operation, c, self.walk.state) for c in combinations]
 
     # References
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 
 from policy.host import recipes
 from policy.host.call import Act, argument
+from runtimes.languages import list_languages, read_file
 
 # A recipe is the name of an act (`STARTING_ACTS`, `OTHER_ACTS`) and its parameters: an argument (a
 # position, a name, alternatives as in `0/args`, or `self`), a number, a language, and flags by
@@ -55,12 +55,15 @@ def _parse(kind: str, *words: str) -> Recipe:
 
 
 Entry = TypeVar("Entry")
-_FOLDER = Path(__file__).with_name("languages")
+_COMMON = Path(__file__).with_name("common.scm")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostLanguage:
-    """Knowledge of one language, read from its two files. Mappings are tables by dotted name."""
+    """Knowledge of one language, from the files `guard.toml` and `guard.scm` of its folder.
+
+    Mappings are tables by dotted name.
+    """
 
     name: str
     query: str
@@ -116,13 +119,13 @@ _ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "cshar
 def load_language(name: str) -> HostLanguage | None:
     """Load the language of a name; None if no query knows it."""
     name = _ALIASES.get(name.lower(), name.lower())
-    if not re.fullmatch(r"\w+", name) or not (_FOLDER / f"{name}.toml").is_file():
+    if name not in list_languages("guard.toml"):
         return None
     data = _read(name)
-    queries = ("common", *data.get("shared_queries", ()), name)
+    queries = (*data.get("shared_queries", ()), f"{name}/guard.scm")
     return HostLanguage(
         name=name,
-        query="".join((_FOLDER / f"{part}.scm").read_text(encoding="utf-8") for part in queries),
+        query="".join((_COMMON.read_text(encoding="utf-8"), *map(read_file, queries))),
         sinks={name: parse_recipes(text) for name, text in data["sinks"].items()},
         calls=data.get("calls", {}),
         traits=frozenset(data.get("traits", ())),
@@ -133,7 +136,7 @@ def load_language(name: str) -> HostLanguage | None:
 
 def _read(name: str) -> dict[str, Any]:
     """Read the file of a language, on top of that of the one it extends."""
-    data = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(read_file(f"{name}/guard.toml"))
     data |= {key: _by_name(key, data.get(key, {})) for key in _TABLES}
     if "extends" not in data:
         return data

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from policy import marks
-from policy.host.call import Act, Argument, CallArguments, HostCall
-from policy.host.tree import text_of
+from policy.host.call import Act, Argument, HostCall
+from policy.host.tree import CallArguments, text_of
 from policy.shell.outputs import quote
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def open_or_run(call: HostCall, path: Argument, mode: Argument) -> None:
 
 def change_folder(call: HostCall, folder: Argument) -> None:
     """Change the folder from which relative paths are seen."""
-    state = call.screening.state
+    state = call.screening.walk.state
     for path in [*call.paths(folder)][:1]:
         is_whole = path.startswith("/") or marks.has_hole(path)
         state.cwd = path if is_whole else f"{state.cwd}/{path}"
@@ -153,7 +153,7 @@ def apply_module(call: HostCall) -> None:
     """Call by `apply(Module, :function, arguments)`."""
     group = call.target((2,))
     if group is not None:
-        passed = call.screening.folder.reader.children(group)
+        passed = call.screening.folder.tree.children(group)
         for module in call.screening.folder.references(call.target((0,))):
             for function in call.texts((1,)):
                 call.apply(f"{module}.{function}", passed, {})

@@ -98,7 +98,7 @@ def _reference_member(folder: Folder, node: Node, role: Role) -> Iterable[str]:
 
 
 def _reference_call(folder: Folder, node: Node, role: Role) -> Iterable[str]:
-    arguments = folder.reader.arguments(node)
+    arguments = folder.tree.arguments(node)
     first = arguments.get(0)
     language = folder.tree.language
     for ref in folder.callees(role):

@@ -13,21 +13,17 @@ from typing import TYPE_CHECKING
 from base.wordlist import word_set
 from policy import marks
 from policy.host import value_flow
-from policy.host.call import SETTERS, CallArguments, HostCall
+from policy.host.call import SETTERS, HostCall
 from policy.host.fold import Folder
 from policy.host.language import load_language
-from policy.host.names import Names
-from policy.host.transforms import Known
-from policy.host.tree import Role, RoleTree, read_tree, text_of
+from policy.host.tree import CallArguments, Role, RoleTree, read_tree, text_of
 from policy.host.value_flow import product, string_texts
 from policy.model import encode
-from policy.shell.state import ShellState
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from policy.shell.state import Frame
-    from policy.shell.walk import Walker
+    from policy.shell.walk import Walk
 
 _QUOTES = "\"'`"
 _BUILDER_WORDS = word_set("arg args Add AddRange add addAll addArgument addArguments")
@@ -38,42 +34,39 @@ _MACRO = re.compile(r"\b([a-z_][a-z0-9_]*)!(?=\s*\()")
 _HOLES = re.compile("[\ue000-\ue01f]")
 
 
-def screen(walker: Walker, language: str, code: str, state: ShellState, frame: Frame) -> None:
+def screen(walk: Walk, language: str, code: str) -> None:
     """Report every effect of a program that is in its language's tables."""
     known = load_language(language)
     if known is None:
-        walker.report_unparsed(f"programs in {language} are not understood", frame)
+        walk.report_unparsed(f"programs in {language} are not understood")
         return
     code = _HOLES.sub("__unknown__", code)
     if "needs_tag" in known.traits and "<?" not in code:
         code = f"<?php {code}"
-        frame = frame if frame.span else frame._replace(span=(0, len(encode(walker.program))))
+        span = walk.span or (0, len(encode(walk.findings.program)))
+        walk = walk._replace(span=span)
     if "macros_are_calls" in known.traits:
         code = _MACRO.sub(r"\1 ", code)  # the grammar sees only tokens inside a macro
-    walker.budget.spend(1 + len(code) // 32)
+    walk.spend(1 + len(code) // 32)
     tree = read_tree(known, code)
     if tree is None:
-        walker.report_unparsed("it is too large or nested too deep to be read", frame)
+        walk.report_unparsed("it is too large or nested too deep to be read")
         return
-    Screening(walker, tree, state, frame).run()
+    Screening(walk, tree).run()
 
 
 class Screening:
     """One program being screened."""
 
-    def __init__(self, walker: Walker, tree: RoleTree, state: ShellState, frame: Frame) -> None:
-        self.walker = walker
-        self.state = state
-        self.frame = frame._replace(is_syntactic=False, is_visible=False)
+    def __init__(self, walk: Walk, tree: RoleTree) -> None:
+        self.walk = walk._replace(is_syntactic=False, is_visible=False)
         self.tree = tree
-        self.names = Names(tree)
-        known = Known(state.home, state.cwd, state.env, state.name)
-        self.folder = Folder(tree, self.names, walker.budget, known)
+        self.folder = Folder(self.walk.apart(), tree)
 
     def run(self) -> None:
         """Follow all calls and command literals, in the order of the text."""
         for node, role in self.tree.ordered:
-            self.walker.budget.spend()
+            self.walk.spend()
             if screened := _SCREENED.get(role.name):
                 screened(self, node, role)
 
@@ -97,9 +90,9 @@ class Screening:
 
     def _argv(self, node: Node, role: Role) -> None:
         """Read Perl's `@ARGV = (...)`: files that `<>` reads, and with `$^I` edits in place."""
-        call = HostCall(self, "@ARGV", node, self.folder.reader.arguments(node))
+        call = HostCall(self, "@ARGV", node, self.tree.arguments(node))
         for path in (path for words in self.words_of(call.arguments.positional) for path in words):
-            call.use_file(path, is_write="$^I" in self.names.bindings)
+            call.use_file(path, is_write="$^I" in self.folder.names.bindings)
 
     def _embeds(self, node: Node, role: Role) -> None:
         """Read Go's `//go:embed a.txt b/*`: files that are built into the program."""
@@ -109,7 +102,7 @@ class Screening:
     def _call(self, node: Node, role: Role) -> None:
         language = self.tree.language
         for ref in self.folder.callees(role):
-            arguments = self.folder.reader.arguments(node)
+            arguments = self.tree.arguments(node)
             recipes = language.recipes(ref)
             base, _, method = ref.rpartition(".")
             if not recipes and method in language.calls:
@@ -132,19 +125,19 @@ class Screening:
                 for item in self.list_items(source) if source is not None else ():
                     HostCall(self, ref, node, CallArguments([], {}), True).apply(ref, [item], {})
 
-    def inside(self, node: Node, name: str) -> Frame:
-        """Return the frame of the text that a node of the program runs."""
+    def inside(self, node: Node, name: str) -> Walk:
+        """Return the walk of the text that a node of the program runs."""
         start, end = node.start_byte, node.end_byte
         text = self.tree.source[start : min(end, start + _SHOWN_MAX)].decode("utf-8", "replace")
-        return self.frame.inside(name, self.frame.span or (start, end), text)._replace(stdin=None)
+        return self.walk.inside(name, self.walk.span or (start, end), text)._replace(stdin=None)
 
     def list_items(self, items: Node) -> list[Node]:
         """Return the items of a list that is written out; anything else stands for its items."""
         for literal in value_flow.entries(self.folder, items):
-            return self.folder.reader.children(literal)
+            return self.tree.children(literal)
         role = self.tree.role(items)
         if role.name == "call" and "list" in map(self.folder.operation, self.folder.callees(role)):
-            return self.folder.reader.arguments(items).positional
+            return self.tree.arguments(items).positional
         return [items]
 
     def is_map(self, node: Node) -> bool:
@@ -162,7 +155,7 @@ class Screening:
     def chain_words(self, node: Node) -> list[tuple[str, ...]]:
         """Return the words that calls chained on a builder, or on its name, add."""
         calls = [call for method, call in self._later(node) if method in _BUILDER_WORDS]
-        added = [n for call in calls for n in self.folder.reader.arguments(call).positional]
+        added = [n for call in calls for n in self.tree.arguments(call).positional]
         rest = self.settings(node).get("Args")
         rests = self.folder.lists(rest) if rest is not None else [()]
         return [head + tail for head in self.words_of(added) for tail in rests]
@@ -172,7 +165,7 @@ class Screening:
         found: dict[str, Node] = {}
         for method, call in self._later(node):
             if method in SETTERS:
-                positional = self.folder.reader.arguments(call).positional
+                positional = self.tree.arguments(call).positional
                 found.update(zip([method], positional, strict=False))
         return found | self.properties.get(self._find_bound_name(node), {})
 
@@ -182,7 +175,7 @@ class Screening:
             role = self.tree.role(parent)
             if role.name == "call" and (method := self.tree.method(role)):
                 yield method, parent
-        for binding in self.names.bindings.get(self._find_bound_name(node), ()):
+        for binding in self.folder.names.bindings.get(self._find_bound_name(node), ()):
             if binding.kind == "append" and binding.value is not None:
                 yield binding.function, binding.value
 
@@ -201,7 +194,7 @@ class Screening:
             parent = self.tree.parent(parent)
         role = self.tree.declarations.get(parent.id) if parent is not None else None
         target = role.part("target") if role is not None and role.name == "bind" else None
-        return self.names.name_of(target) if target is not None else ""
+        return self.folder.names.name_of(target) if target is not None else ""
 
     @functools.cached_property
     def properties(self) -> dict[str, dict[str, Node]]:

@@ -6,46 +6,42 @@ import base64
 import codecs
 import posixpath
 import re
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from policy import marks
 from policy.paths import normal
 
+if TYPE_CHECKING:
+    from policy.shell.state import ShellState
+
 Value = str | tuple[str, ...]  # a text, or a list of texts; marks stand for what is unknown
 
 
-class Known(NamedTuple):
-    """Facts for the program about where it runs."""
-
-    home: str
-    cwd: str
-    env: Mapping[str, str]
-    script: str = marks.WORD
-
-    def constant(self, value: str) -> str:
-        """Return a constant from a language's table; `<folder>` is the script's folder."""
-        return value.replace("<folder>", posixpath.dirname(self.script) or marks.WORD)
-
-    def environment(self, name: str) -> str:
-        """Return a variable of the environment; unknown if it is not listed."""
-        return self.home if name in ("HOME", "user.home") else self.env.get(name, marks.WORD)
+def constant(state: ShellState, value: str) -> str:
+    """Return a constant from a language's table; `<folder>` is the script's folder."""
+    return value.replace("<folder>", posixpath.dirname(state.name) or marks.WORD)
 
 
-def apply(operation: str, arguments: tuple[Value, ...], known: Known) -> Value:
+def environment(state: ShellState, name: str) -> str:
+    """Return a variable of the environment; unknown if it is not listed."""
+    return state.home if name in ("HOME", "user.home") else state.env.get(name, marks.WORD)
+
+
+def apply(operation: str, arguments: tuple[Value, ...], state: ShellState) -> Value:
     """Return the value of an operation; unknown if its arguments are."""
     if operation in ("home", "cwd"):
-        return known.home if operation == "home" else known.cwd
+        return state.home if operation == "home" else state.cwd
     if operation == "temporary":  # the folder for them stands for one made in it, too
-        return known.env.get("TMPDIR", "/tmp")
+        return state.env.get("TMPDIR", "/tmp")
     if operation == "env":
         name = arguments[0] if arguments else marks.WORD
-        return known.environment(name) if isinstance(name, str) else marks.WORD
+        return environment(state, name) if isinstance(name, str) else marks.WORD
     if operation == "glob" and arguments and str(arguments[0]).startswith("~/"):
-        arguments = (_text(arguments).replace("~", known.home, 1), *arguments[1:])
+        arguments = (_text(arguments).replace("~", state.home, 1), *arguments[1:])
     if operation == "expanduser":
-        path = _text(arguments).replace("~", known.home, 1)
+        path = _text(arguments).replace("~", state.home, 1)
         return _path_joined((*arguments[1:2], path)) if arguments else marks.WORD
     if not arguments and operation not in ("list", "identity", "concat"):
         return marks.WORD

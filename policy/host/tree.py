@@ -1,6 +1,6 @@
 """A parsed program whose nodes have roles, the same for every language.
 
-Each language's query (`languages/*.scm`) names the grammar's calls, members, strings, assignments.
+Each language's query (`guard.scm`) names the grammar's calls, members, strings, assignments.
 Everything else in this room works on those names alone. A capture `@call` gives a node its role,
 `@call.callee` a part.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from base.wordlist import word_set
 from policy import grammars
@@ -43,6 +43,23 @@ NO_ROLE = Role("", {})
 _THROUGH = {"wrap": "value", "pipe": "call", "choice": "option", "path": "left"}
 
 
+class CallArguments(NamedTuple):
+    """The arguments of one call: by position, and by name."""
+
+    positional: list[Node]
+    named: dict[str, Node]
+
+    def get(self, *keys: int | str) -> Node | None:
+        """Return the first given argument of these positions or names."""
+        for key in keys:
+            if isinstance(key, str):
+                if key in self.named:
+                    return self.named[key]
+            elif -len(self.positional) <= key < len(self.positional):
+                return self.positional[key]
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class RoleTree:
     """A program and the roles of its nodes: as expressions, and as declarations of names."""
@@ -54,6 +71,7 @@ class RoleTree:
     declarations: Mapping[int, Role]
     ordered: tuple[tuple[Node, Role], ...]
     parents: dict[int, Node]
+    piped: Mapping[int, Node]  # what a pipe operator gives, by its call
 
     def parent(self, node: Node) -> Node | None:
         """Return a named node's parent. The grammar's own answer begins at the root."""
@@ -95,6 +113,42 @@ class RoleTree:
     def of(self, name: str) -> Iterator[tuple[Node, Role]]:
         """Yield all nodes of a role, in the order of the text."""
         return ((node, role) for node, role in self.ordered if role.name == name)
+
+    def children(self, node: Node) -> list[Node]:
+        """Return the elements of an argument list or a literal, without comments and separators."""
+        skipped = ("comment", "comma", "line_comment", "block_comment")
+        return [child for child in node.named_children if child.type not in skipped]
+
+    def arguments(self, call: Node) -> CallArguments:
+        """Return the arguments of a call; options in a map are named arguments, too."""
+        positional: list[Node] = [self.piped[call.id]] if call.id in self.piped else []
+        named: dict[str, Node] = {}
+        for group in self.role(call).parts.get("arguments", ()):
+            is_group = self.role(group).name == "arguments"
+            for argument in self.children(group) if is_group else [group]:
+                self._add_argument(argument, positional, named)
+        return CallArguments(positional, named)
+
+    def _add_argument(self, node: Node, positional: list[Node], named: dict[str, Node]) -> None:
+        role = self.role(node)
+        value = role.part("value")
+        if role.name == "pair" and value is not None:
+            named[key_of(role)] = value
+        elif role.name == "wrap" and value is not None:
+            self._add_argument(value, positional, named)
+        elif role.name not in ("pair", "wrap"):
+            if role.name in ("map", "keywords", "list"):
+                for child in self.children(node):
+                    self._add_argument_of_map(child, named)
+            if role.name != "keywords":
+                positional.append(node)
+
+    def _add_argument_of_map(self, node: Node, named: dict[str, Node]) -> None:
+        role = self.role(node)
+        if role.name in ("pair", "keywords"):
+            self._add_argument(node, [], named)
+        elif role.name == "identifier":
+            named[text_of(node)] = node  # the shorthand {args}
 
 
 NODES_MAX = 80_000  # a quarter of a second or so; a program of 5,000 lines has half of them
@@ -159,7 +213,13 @@ def read_tree(language: HostLanguage, code: str) -> RoleTree | None:
             table[key_id] = role
             ordered.append((node, role))
     ordered.sort(key=lambda pair: pair[0].start_byte)
-    return RoleTree(language, source, root, roles, declarations, tuple(ordered), {})
+    pipes = [role for _, role in ordered if role.name == "pipe"]
+    piped = {
+        call.id: value
+        for call, value in ((role.part("call"), role.part("value")) for role in pipes)
+        if call is not None and value is not None
+    }
+    return RoleTree(language, source, root, roles, declarations, tuple(ordered), {}, piped)
 
 
 def text_of(node: Node | None) -> str:

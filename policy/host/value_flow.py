@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from policy import marks
 from policy.host.names import REST, Binding
 from policy.host.transforms import Value
 from policy.host.tree import Role, key_of, text_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from policy.host.fold import Folder
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
-
 from policy.shell.syntax import unescape
 
 if TYPE_CHECKING:
@@ -137,7 +129,7 @@ def entries(folder: Folder, node: Node | None) -> Iterator[Node]:
 def pairs(folder: Folder, node: Node | None) -> Iterator[tuple[str, Node | None]]:
     """Yield the keys and values of an expression's map or list; a list's keys are its places."""
     for literal in entries(folder, node):
-        for place, child in enumerate(folder.reader.children(literal)):
+        for place, child in enumerate(folder.tree.children(literal)):
             pair = folder.tree.role(child)
             is_pair = pair.name == "pair"
             yield (key_of(pair), pair.part("value")) if is_pair else (str(place), child)
@@ -148,7 +140,7 @@ def elements(folder: Folder, node: Node | None) -> list[Value]:
     found: list[Value] = []
     for literal in entries(folder, node):
         is_map = folder.tree.role(literal).name == "map"  # a loop gives its keys
-        for child in folder.reader.children(literal):
+        for child in folder.tree.children(literal):
             role = folder.tree.role(child)
             if role.name in ("spread", "cons"):
                 return [item for items in folder.lists(node) for item in items]
@@ -163,10 +155,10 @@ def parts(folder: Folder, binding: Binding) -> list[Value]:
     while (role := folder.tree.role(value)).name == "wrap":
         value = role.part("value")
     if value is None or role.name != "call":
-        rows = [row for one in entries(folder, value) for row in folder.reader.children(one)]
-        cells = [cell for row in rows for cell in folder.reader.children(row)[place : place + 1]]
+        rows = [row for one in entries(folder, value) for row in folder.tree.children(one)]
+        cells = [cell for row in rows for cell in folder.tree.children(row)[place : place + 1]]
         return [found for cell in cells for found in folder.values(cell)]
-    given = folder.reader.arguments(value).positional
+    given = folder.tree.arguments(value).positional
     source, operations = _over(folder, role, given)
     if "walk" in operations and place == 0:
         return folder.values(source)
@@ -187,7 +179,7 @@ def find_named_nodes(folder: Folder) -> Iterator[tuple[str, Node | None]]:
         yield name, value
         yield from ((name, inner) for key, inner in pairs(folder, value) if key == "default")
     for call, _ in folder.tree.of("call"):
-        positional, named = folder.reader.arguments(call)
+        positional, named = folder.tree.arguments(call)
         if "default" in named:
             yield from ((text_of(key), named["default"]) for key in positional)
 
@@ -205,7 +197,7 @@ def parameter_values(folder: Folder, binding: Binding, name: str) -> list[Value]
     found = list(_values_from_others(folder, binding))
     if binding.member == REST:
         for call in _calls(folder, binding):
-            rest = folder.reader.arguments(call).positional[binding.position :]
+            rest = folder.tree.arguments(call).positional[binding.position :]
             found += product([folder.items(node) for node in rest])
         return found
     return found + [v for n in nodes_passed(folder, binding, name) for v in folder.values(n)]
@@ -214,7 +206,7 @@ def parameter_values(folder: Folder, binding: Binding, name: str) -> list[Value]
 def nodes_passed(folder: Folder, binding: Binding, name: str) -> list[Node]:
     """Return what calls of the program pass for a parameter; its default if one passes nothing."""
     keys = (name.lstrip("$"), binding.position)
-    found = [folder.reader.arguments(call).get(*keys) for call in _calls(folder, binding)]
+    found = [folder.tree.arguments(call).get(*keys) for call in _calls(folder, binding)]
     if (not found or None in found) and not binding.member:
         found.append(binding.value)
     return [node for node in found if node is not None]
@@ -255,7 +247,7 @@ _BY_NAME = re.compile(r"[&\\]*(?:[\w$]*(?:[.(:]|::|->):?)?(\w+)\)?(?:/\d)?")
 
 def arguments_of(folder: Folder, call: Node) -> Iterator[tuple[Node, list[Node]]]:
     """Yield each argument of a call, with the others."""
-    arguments = folder.reader.arguments(call)
+    arguments = folder.tree.arguments(call)
     given = [*arguments.positional, *arguments.named.values()]
     for node in given:
         yield node, [other for other in given if other.id != node.id]
@@ -275,8 +267,8 @@ def _values_from_others(folder: Folder, binding: Binding) -> Iterator[Value]:
         if {"walk", *GOES_THROUGH} & operations:
             yield from _through(folder, source, operations, binding.position)
         elif not _calls(folder, binding):  # `submit(run, "x")`, `Thread(target=run, args=("x",))`
-            rest = folder.reader.arguments(call).get("args")
-            given = folder.reader.children(rest) if rest is not None else others
+            rest = folder.tree.arguments(call).get("args")
+            given = folder.tree.children(rest) if rest is not None else others
             yield marks.WORD  # or with values that only the other one knows
             for node in given[binding.position : binding.position + 1]:
                 yield from folder.values(node)
@@ -289,7 +281,7 @@ def find_handed_source(folder: Folder, binding: Binding) -> tuple[Node | None, s
         call = folder.tree.parent(call)
     if call is None or not role.name:
         return None, set()
-    given = [n for n in folder.reader.arguments(call).positional if n.id != binding.node.id]
+    given = [n for n in folder.tree.arguments(call).positional if n.id != binding.node.id]
     return _over(folder, role, given)
 
 

@@ -1,42 +1,28 @@
-"""Resolution of imports to the files they refer to, one row per language."""
+"""Resolution of imports to the files they refer to, by `imports.py` in the folders of languages.
+
+There, `LANGUAGES` names the files of queries of each language that it reads, `CALLS` functions that
+import, and `READERS` read a statement. `read_module` returns the import of a module, `resolve` its
+files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from types import MappingProxyType
+from collections.abc import Collection, Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType, ModuleType
 
-from repomap.importing import c, csharp, go, javascript, jvm, php, python, ruby, rust
-from repomap.importing.tree import Read, Tree
+from repomap.importing.tree import MODULE_CHARS, Read, Tree
 from repomap.model import Import
+from runtimes.languages import list_languages
 
-Resolve = Callable[[Tree, str, Import], tuple[str, ...]]
 
-MODULE_CHARS = 1000
-"""Limit of length: no longer name of a module refers to a file."""
-
-RESOLVERS: Mapping[str, Resolve] = MappingProxyType(
-    {
-        "python": python.resolve,
-        "javascript": javascript.resolve,
-        "typescript": javascript.resolve,
-        "tsx": javascript.resolve,
-        "vue": javascript.resolve,
-        "svelte": javascript.resolve,
-        "go": go.resolve,
-        "rust": rust.resolve,
-        "c": c.resolve,
-        "cpp": c.resolve,
-        "objc": c.resolve,
-        "java": jvm.resolve,
-        "kotlin": jvm.resolve,
-        "scala": jvm.resolve,
-        "groovy": jvm.resolve,
-        "csharp": csharp.resolve,
-        "ruby": ruby.resolve,
-        "php": php.resolve,
-    }
-)
-"""Languages whose imports are resolved; other imports stay names."""
+@cache
+def load_importers() -> Mapping[str, ModuleType]:
+    """Load `imports.py` of all folders that have one; each by the languages that it reads."""
+    folders = list_languages("imports.py")
+    modules = [import_module(f"runtimes.languages.{name}.imports") for name in folders]
+    return MappingProxyType({name: module for module in modules for name in module.LANGUAGES})
 
 
 class Resolver:
@@ -48,7 +34,7 @@ class Resolver:
 
     def resolve(self, path: str, language: str | None, one: Import) -> tuple[str, ...]:
         """Return the files that an import in `path` refers to, sorted; empty for external ones."""
-        resolve = RESOLVERS.get(language or "")
-        if resolve is None or not 0 < len(one.module) <= MODULE_CHARS:
+        importer = load_importers().get(language or "")
+        if importer is None or not 0 < len(one.module) <= MODULE_CHARS:
             return ()
-        return tuple(sorted(set(resolve(self._tree, path, one)) & self._tree.paths))
+        return tuple(sorted(set(importer.resolve(self._tree, path, one)) & self._tree.paths))

@@ -16,6 +16,12 @@ Read = Callable[[str], bytes | None]
 _Key = TypeVar("_Key", bound=Hashable)
 _Found = TypeVar("_Found")
 
+MODULE_CHARS = 1000
+"""Limit of length: no longer name of a module refers to a file."""
+
+QUOTES = "\"'`<>"
+"""Marks around a module in programs."""
+
 CONFIG_BYTES_MAX = 32 << 20
 """Limit for all configuration files together; later ones count as missing."""
 

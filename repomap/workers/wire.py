@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from repomap.import_queries import IMPORTS_MAX, MODULE_CHARS, NAMES_MAX
+from repomap.import_queries import IMPORTS_MAX, NAMES_MAX
+from repomap.importing.tree import MODULE_CHARS
 from repomap.model import LINE_CHARS, Import, Structure, Symbol
 from repomap.structure import (
     KINDS,

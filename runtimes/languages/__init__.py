@@ -1,8 +1,36 @@
-"""The languages, one to a module. Texts in a language itself are files of `bindings/`."""
+"""The languages, one to a folder, and the texts of their files.
 
+A room knows a language by the files of its folder: `row.py`, drivers and programs are for
+`runtimes`, `guard.*` for `policy`, `imports.*` for `repomap`. Files that relatives share are in the
+folder of one of them. Every room may import this module, so it imports none.
+"""
+
+from __future__ import annotations
+
+from functools import cache
 from pathlib import Path
+from typing import Final
+
+FOLDER: Final = Path(__file__).parent
 
 
-def read_binding(name: str) -> str:
-    """Read the text that binds a file's content in a language, or another text of that language."""
-    return (Path(__file__).parent / "bindings" / name).read_text("utf-8")
+@cache
+def list_files(pattern: str) -> tuple[str, ...]:
+    """List the files of all languages whose names match a glob, as `read_file` reads them."""
+    found = FOLDER.glob(f"*/{pattern}")
+    return tuple(sorted(f"{path.parent.name}/{path.name}" for path in found))
+
+
+def list_languages(file: str) -> tuple[str, ...]:
+    """List the languages whose folders have a file of this name."""
+    return tuple(path.partition("/")[0] for path in list_files(file))
+
+
+@cache
+def read_file(path: str) -> str:
+    """Read a text by its language and name, as in `python/hello.py`.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    return (FOLDER / path).read_text("utf-8")

@@ -1,5 +1,4 @@
 # The names of this room, each loaded at its first use.
-from .programs import read_program as read_program
 from .registry import BY_NAME as BY_NAME
 from .registry import ECOSYSTEMS as ECOSYSTEMS
 from .registry import ecosystem_of as ecosystem_of

@@ -1,8 +1,8 @@
 """Ecosystems, and detection of missing packages by a program's error output.
 
-Each is a file of `rows/`. There, `lock`, `fetch` and `build` name the programs of `programs/` that
-make a phase's script. `parts` are parts of its patterns, named there in angle brackets. Tools go by
-their names.
+Each is the file `packages.toml` of a language. There, `lock`, `fetch` and `build` name the programs
+that make a phase's script. `parts` are parts of its patterns, named there in angle brackets. Tools
+go by their names.
 """
 
 from __future__ import annotations
@@ -10,24 +10,25 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from pathlib import Path
 from typing import Any, Final
 
-from runtimes.packages.programs import read_program
+from runtimes.languages import list_languages, read_file
 from runtimes.packages.tools import CARGO, TOOLS, Ecosystem
 
-_NAMES: Final = (
-    *("python", "javascript", "ruby", "go", "rust", "r"),
-    *("php", "perl", "lua", "java", "csharp", "elixir"),
-)
+_FILE_IN_FILE: Final = re.compile(r"^@([\w/]+\.\w+)@(?=END$)", re.MULTILINE)
 _TOOLS: Final = {tool.name: tool for tool in (*TOOLS, CARGO)}
+
+
+def _read_program(path: str) -> str:
+    """Read a program; a line `@FILE@` before the END of a shell text is replaced by that file."""
+    return _FILE_IN_FILE.sub(lambda found: _read_program(found[1]), read_file(path))
 
 
 def _read_row(name: str) -> Ecosystem:
     """Read the row of an ecosystem, with its scripts, patterns and tools put together."""
-    row: dict[str, Any] = tomllib.loads((Path(__file__).parent / f"rows/{name}.toml").read_text())
+    row: dict[str, Any] = {"name": name, **tomllib.loads(read_file(f"{name}/packages.toml"))}
     for phase in {"lock", "fetch", "build"} & row.keys():
-        row[phase] = "".join(map(read_program, row[phase]))
+        row[phase] = "".join(map(_read_program, row[phase]))
     parts: dict[str, str] = {}
     for part, pattern in row.pop("parts", {}).items():
         parts[part] = _join_parts(pattern, parts)
@@ -52,7 +53,7 @@ def _join_parts(pattern: str, parts: dict[str, str]) -> str:
     return pattern
 
 
-ECOSYSTEMS: Final = (*map(_read_row, _NAMES),)
+ECOSYSTEMS: Final = (*map(_read_row, list_languages("packages.toml")),)
 BY_NAME: Final = {row.name: row for row in ECOSYSTEMS}
 _OF_LANGUAGE: Final = {language: row for row in ECOSYSTEMS for language in row.languages}
 

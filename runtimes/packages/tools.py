@@ -93,8 +93,8 @@ class Ecosystem:
     of them. `build` finds the fetched files at AT, in a cell without network, and adds to OUT.
 
     The phases also have these variables: REGISTRY, HOSTS, CUTOFF (an ISO date after which no
-    release counts, or nothing), PROGRAMS, a folder with those of `runtimes/packages/programs` that
-    the row names, TOOL, and the toolchain's executables by their roles in capitals.
+    release counts, or nothing), PROGRAMS, a folder with the
+    `programs` of the row, TOOL, and the toolchain's executables by their roles in capitals.
     """
 
     name: str

@@ -10,7 +10,7 @@ import pytest
 
 import runtimes
 
-FOLDER = Path(runtimes.__file__).parent / "drivers"
+FOLDER = Path(runtimes.__file__).parent / "languages/python"
 # As `wait.py` does it, but for what is told in the end: what was registered first comes last.
 RUN = """
 import atexit, gc, sys

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtimes.toplevel import globalize, globalize_and_show, share_names
+from runtimes.languages.javascript.global_names import globalize, globalize_and_show
+from runtimes.languages.perl.row import share_names
 
 OPENING = "(async () => { "
 REWRITTEN = [

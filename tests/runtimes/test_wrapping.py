@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runtimes.languages.csharp import wrap_for_mono
-from runtimes.languages.java import main_class
+from runtimes.languages.csharp.row import wrap_for_mono
+from runtimes.languages.java.row import main_class
 from runtimes.model import ProgramText
 from runtimes.registry import LANGUAGES, language
 

@@ -12,7 +12,7 @@ import pytest
 from runtimes.packages.tools import NPM, find_tool
 from tests.needs import needs
 
-PROGRAM = Path(__file__).parents[4] / "runtimes/packages/programs/javascript_lock.js"
+PROGRAM = Path(__file__).parents[4] / "runtimes/languages/javascript/packages/lock.js"
 pytestmark = needs("node", "npm")
 
 DIGEST = f"sha512-{'A' * 86}=="

@@ -15,7 +15,7 @@ import pytest
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 
-from runtimes.packages.programs.python_lock import PUBLIC, READERS, LockError, convert, holds
+from runtimes.languages.python.packages.lock import PUBLIC, READERS, LockError, convert, holds
 
 LOCKS = Path(__file__).parent / "locks"
 HERE = (3, 11, 7)

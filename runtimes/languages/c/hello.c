@@ -1,0 +1,2 @@
+const char *word = "c";
+printf("hello from %s\n", word);

@@ -1,0 +1,2 @@
+std::string word = "c++";
+std::cout << "hello from " << word << std::endl;

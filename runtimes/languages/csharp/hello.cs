@@ -1,0 +1,2 @@
+var word = "c#";
+Console.WriteLine("hello from " + word);

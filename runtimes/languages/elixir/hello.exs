@@ -1,0 +1,2 @@
+word = "elixir"
+IO.puts("hello from #{word}")

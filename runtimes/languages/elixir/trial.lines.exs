@@ -1,0 +1,3 @@
+# How many lines are there?
+content = File.read!("corpus.txt")
+IO.puts(length(:binary.matches(content, "\n")))

@@ -1,0 +1,2 @@
+word := "go"
+fmt.Println("hello from", word)

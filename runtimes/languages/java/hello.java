@@ -1,0 +1,2 @@
+var word = "java";
+System.out.println("hello from " + word);

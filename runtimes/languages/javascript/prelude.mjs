@@ -1,0 +1,2 @@
+import { createRequire } from "node:module";
+globalThis.require ??= createRequire(`${process.cwd()}/`);

@@ -1,0 +1,2 @@
+local word = "lua"
+print("hello from " .. word)

@@ -1,0 +1,3 @@
+use strict; use warnings;
+my $word = "perl";
+print "hello from $word\n";

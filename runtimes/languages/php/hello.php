@@ -1,0 +1,2 @@
+$word = "php";
+echo "hello from $word\n";

@@ -1,0 +1,2 @@
+word = "python"
+print(f"hello from {word}")

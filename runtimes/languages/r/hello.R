@@ -1,0 +1,2 @@
+word <- "r"
+cat("hello from ", word, "\n", sep = "")

@@ -1,0 +1,2 @@
+word = "ruby"
+puts "hello from #{word}"

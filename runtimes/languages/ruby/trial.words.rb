@@ -1,0 +1,2 @@
+# How many words are there?
+puts File.binread("corpus.txt").scan(/[A-Za-z_]+/n).size

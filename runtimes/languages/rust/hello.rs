@@ -1,0 +1,2 @@
+let word = "rust";
+println!("hello from {}", word);

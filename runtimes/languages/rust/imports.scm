@@ -1,0 +1,3 @@
+(use_declaration argument: (_) @module)
+(extern_crate_declaration name: (_) @module)
+(mod_item name: (_) @mod !body)

@@ -1,0 +1,2 @@
+word=shell
+echo "hello from $word"

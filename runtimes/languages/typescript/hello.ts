@@ -1,0 +1,2 @@
+const words: ReadonlyArray<string> = ["hello", "from", "typescript"];
+console.log(words.join(" "));
