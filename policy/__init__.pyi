@@ -12,6 +12,7 @@ from .explanation import Explanation as Explanation
 from .explanation import explain as explain
 from .judging import in_time as in_time
 from .judging import judge as judge
+from .load import CurrentRules as CurrentRules
 from .load import load_file as load_file
 from .load import load_rules as load_rules
 from .load import real_path as real_path

@@ -20,12 +20,10 @@ from policy.model import (
 )
 from policy.shell.grammar import parse
 from policy.shell.options import SHELLS
-from policy.shell.script_files import Scripts
-from policy.shell.state import BudgetExceededError, Frame, ShellState, WorkBudget
+from policy.shell.state import WORK_PER_BYTE, BudgetExceededError, Findings, ShellState
 from policy.shell.syntax import ShellSyntaxError
-from policy.shell.walk import Walker
+from policy.shell.walk import Walk
 
-WORK_PER_BYTE = 200
 WORK_MAX = 200_000  # two seconds or so; the largest scripts of a Debian system need a tenth of it
 CODE_BYTES_MAX = 1 << 20  # larger programs are not read
 
@@ -68,26 +66,26 @@ def _analyse_text(
 ) -> Analysis:
     """Find the effects of a text that runs for the subject's code; their places are in the text."""
     code = marks.scrub(text)
-    budget = WorkBudget(min(WORK_PER_BYTE * len(encode(code)), WORK_MAX))
-    walker = Walker(budget, _screen, code)
-    walker.scripts = Scripts(read_text, WORK_PER_BYTE) if read_text is not None else None
+    work = min(WORK_PER_BYTE * len(encode(code)), WORK_MAX)
+    findings = Findings(code, work, _screen, read_text)
     state = ShellState(subject.env, subject.home, subject.cwd)
+    findings.walk = walk = Walk(findings, state, code)
     if subject.surface == "sandbox":
         state.parameters = (marks.LIST,)
     try:
         if subject.language in SHELL_NAMES:
-            walker.walk(parse(code), state, walker.frame)
+            walk.follow(parse(code))
         else:
-            walker.frame = walker.frame._replace(is_syntactic=False)
-            _screen(walker, subject.language, code, state, walker.frame)
+            _screen(walk._replace(is_syntactic=False), subject.language, code)
     except (ShellSyntaxError, BudgetExceededError) as error:
-        walker.report_unparsed(str(error), walker.frame._replace(text=subject.code[:200]))
+        findings.walk._replace(text=subject.code[:200]).report_unparsed(str(error))
     except RecursionError:
         why = "it is nested too deep to follow"
-        walker.report_unparsed(why, walker.frame._replace(text=subject.code[:200]))
-    effects = tuple(walker.effects)
-    del walker.expander  # a reference cycle: broken here, so that all is freed at once
-    return Analysis(effects, _coverage(walker), min(budget.spent, budget.limit))
+        findings.walk._replace(text=subject.code[:200]).report_unparsed(why)
+    del findings.walk  # a reference cycle: broken here, so that all is freed at once
+    return Analysis(
+        tuple(findings.effects), _coverage(findings), min(findings.spent, findings.limit)
+    )
 
 
 def _place_in_code(effects: Sequence[Effect], text: str, code: str) -> Iterator[Effect]:
@@ -113,19 +111,19 @@ def _find_repeated(data: bytes, piece: bytes, before: int) -> int:
     return at
 
 
-def _screen(walker: Walker, language: str, code: str, state: ShellState, frame: Frame) -> None:
+def _screen(walk: Walk, language: str, code: str) -> None:
     with pause_limit():
         from policy.host.screen import screen  # noqa: PLC0415 - programs in other languages pay
 
-    screen(walker, language, code, state, frame)
+    screen(walk, language, code)
 
 
-def _coverage(walker: Walker) -> Coverage:
+def _coverage(findings: Findings) -> Coverage:
     """Return `full` if every word was understood. A program without a row is, too: what rules for
     commands compare is its command line."""
-    if any(isinstance(effect, Unparsed) for effect in walker.effects):
+    if any(isinstance(effect, Unparsed) for effect in findings.effects):
         return "unparsed"
-    is_partial = walker.is_partial or any(map(_is_partly_unknown, walker.effects))
+    is_partial = findings.is_partial or any(map(_is_partly_unknown, findings.effects))
     return "partial" if is_partial else "full"
 
 

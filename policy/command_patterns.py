@@ -21,6 +21,7 @@ from policy.shell.call import COMPAT_WRAPPERS
 from policy.shell.options import (
     PROGRAMS,
     SHORTENS,
+    TABLES,
     OptionNames,
     Parsed,
     canonical_names,
@@ -41,8 +42,7 @@ _COMPAT_WRAPPER = (
 )
 _WRAPPERS_MAX = 4  # texts of one command; each is another wrapper fewer
 # Programs whose options are words after one dash, never several letters.
-_LONG_WITH_ONE_DASH = word_set("find java javac go terraform tofu openssl gdb convert ffmpeg vault "
-                               "consul nomad packer")  # fmt: skip
+_LONG_WITH_ONE_DASH = word_set(TABLES["sets"]["long_with_one_dash"])
 
 
 class CommandPattern(NamedTuple):

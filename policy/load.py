@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import codecs
-import functools
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from base.globs import SPECIAL
 from base.plain_files import read_plain
 from policy.claude import UNREADABLE, Anchors, entries_of, parse_rule, read_settings, warnings_of
-from policy.model import DEFAULT_RULES, Decision, Rule, RuleFileError, Rules, RuleSource, Subject
+from policy.model import DEFAULT_RULES, Decision, Rule, RuleFileError, Rules, RuleSource
 from policy.paths import is_below, lies_in
 from policy.project_file import read_project_file
 
@@ -23,41 +24,59 @@ PROJECT_MARKS = (".git", ".ctxmode")
 BYTES_MAX = 4 << 20  # of a file of rules, or one that names a repository's place
 
 
-def is_in_trusted(project: str, folders: Iterable[str], home: str) -> bool:
+T = TypeVar("T")
+
+
+class Disk:
+    """Answers to questions about paths, each kept to find out whether it has changed."""
+
+    def __init__(self) -> None:
+        self.answers: dict[tuple[Callable[[str], object], str], object] = {}
+
+    def ask(self, question: Callable[[str], T], path: str) -> T:
+        """Answer a question about a path."""
+        if (question, path) not in self.answers:
+            self.answers[question, path] = question(path)
+        return cast("T", self.answers[question, path])
+
+
+def is_in_trusted(project: str, folders: Iterable[str], home: str, disk: Disk) -> bool:
     """Return whether a project, a real path, is in one of the folders that the user trusts.
 
     A dependency or submodule inside a trusted project is not trusted by that. A folder in the
     project itself does not count: anyone who writes there could point the name anywhere.
     """
-    outer = outer_projects(project, home)
+    outer = outer_projects(project, home, disk)
     for folder in folders:
         written = os.path.normpath(os.path.join(home, folder.removeprefix("~/")))
-        real = os.path.realpath(written)
+        real = disk.ask(real_path, written)
         is_inner = any(lies_in(one, real) for one in outer)
-        way = map(os.path.realpath, _above(written))
+        way = [disk.ask(real_path, one) for one in _above(written)]
         if lies_in(project, real) and not is_inner and not any(lies_in(w, project) for w in way):
             return True
     return False
 
 
-def outer_projects(project: str, home: str) -> list[str]:
+def outer_projects(project: str, home: str, disk: Disk) -> list[str]:
     """Return the projects that a project, a real path, is inside, the nearest first.
 
     As when a project is looked for, neither the home folder nor its parents count. Nor does a
     folder that another user has made, as anybody may in `/tmp`.
     """
     found = []
-    owners = {os.geteuid(), _owner(project)} - {None}
+    owners = {os.geteuid(), disk.ask(_owner, project)} - {None}
     for folder in _above(project):
         if lies_in(home, folder):
             break
-        if any(_owner(os.path.join(folder, mark)) in owners for mark in PROJECT_MARKS):
+        marks = [disk.ask(_owner, os.path.join(folder, mark)) for mark in PROJECT_MARKS]
+        if not owners.isdisjoint(marks):
             found.append(folder)
     return found
 
 
-def main_checkout(project: str) -> str | None:
+def main_checkout(project: str, disk: Disk) -> str | None:
     """Return the folder that a worktree of git belongs to; None for any other project."""
+    disk.ask(_mark, os.path.join(project, ".git"))
     try:
         text = read_plain(os.path.join(project, ".git"), BYTES_MAX).decode("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -71,6 +90,15 @@ def _owner(path: str) -> int | None:
         return os.stat(path).st_uid
     except OSError:
         return None
+
+
+def _mark(path: str) -> tuple[int, ...]:
+    """Return what differs once a file was changed, its time of change first; 0 if it has none."""
+    try:
+        info = os.stat(path)
+    except OSError as error:
+        return 0, error.errno or 0
+    return info.st_ctime_ns, info.st_mtime_ns, info.st_dev, info.st_ino, info.st_size
 
 
 def _above(path: str) -> Iterator[str]:
@@ -106,7 +134,51 @@ def load_rules(
     Raises:
         RuleFileError: a file cannot be used; a missing one is not an error.
     """
-    loader = _Loader(project, home)
+    disk = Disk()
+    return _load(
+        disk, project, home, config_home, claude_home, trust_project_allow=trust_project_allow
+    )
+
+
+SETTLED_NS = 2_000_000_000
+"""A file changed within this time may change again without another time of change."""
+
+
+class CurrentRules:
+    """The rules of a project, loaded again once a file or link that decided them was changed."""
+
+    def __init__(
+        self, project: StrPath, home: StrPath, config_home: StrPath, claude_home: StrPath
+    ) -> None:
+        """Set up for these folders, as `load_rules` describes them."""
+        self._places = project, home, config_home, claude_home
+        self._kept: tuple[Rules, Disk] | None = None
+
+    def load(self) -> Rules:
+        """Return the present rules. RuleFileError as `load_rules`."""
+        kept, began_ns = self._kept, time.time_ns()
+        if kept is not None and all(
+            question(path) == answer for (question, path), answer in kept[1].answers.items()
+        ):
+            return kept[0]
+        self._kept, disk = None, Disk()
+        rules = _load(disk, *self._places, trust_project_allow=False)
+        marks = [disk.ask(_mark, path) for question, path in disk.answers if question is _mark]
+        if all(changed_ns < began_ns - SETTLED_NS for changed_ns, *_ in marks):
+            self._kept = rules, disk
+        return rules
+
+
+def _load(  # noqa: PLR0913 - the places of rules
+    disk: Disk,
+    project: StrPath | None,
+    home: StrPath,
+    config_home: StrPath | None,
+    claude_home: StrPath | None,
+    *,
+    trust_project_allow: bool,
+) -> Rules:
+    loader = _Loader(project, home, disk)
     claude_home = os.fspath(claude_home or os.path.join(home, ".claude"))
     loader.add_managed(os.fspath(MANAGED))
     user_settings = os.path.join(claude_home, "settings.json")
@@ -114,12 +186,13 @@ def load_rules(
     user_config = config_home or os.path.join(home, ".config")
     loader.add_toml(os.path.join(user_config, "ctxmode", "policy.toml"), is_trusted=True)
     if project is not None:
-        real, real_home = os.path.realpath(project), os.path.realpath(home)
-        is_trusted = trust_project_allow or is_in_trusted(real, loader.trusted, real_home)
+        real = disk.ask(real_path, os.fspath(project))
+        real_home = disk.ask(real_path, os.fspath(home))
+        is_trusted = trust_project_allow or is_in_trusted(real, loader.trusted, real_home, disk)
         loader.add_project(os.fspath(project), is_trusted=is_trusted)
-        for outer in outer_projects(real, real_home):
+        for outer in outer_projects(real, real_home, disk):
             loader.add_project(outer, is_trusted=False, is_outer=True)
-        if main := main_checkout(real):
+        if main := main_checkout(real, disk):
             local = os.path.join(main, ".claude", "settings.local.json")
             loader.add_settings(local, own=os.fspath(project), is_trusted=is_trusted)
     return loader.rules()
@@ -127,7 +200,7 @@ def load_rules(
 
 def load_file(path: Path, *, project: Path | None, home: Path) -> Rules:
     """Load the rules of only one settings or TOML file, with the shipped defaults."""
-    loader = _Loader(project, home)
+    loader = _Loader(project, home, Disk())
     if not os.path.exists(path):
         raise RuleFileError(
             str(path), 1, "cannot be read: no such file", "Give the path of a rule file."
@@ -142,7 +215,8 @@ def load_file(path: Path, *, project: Path | None, home: Path) -> Rules:
 class _Loader:
     """Collector of rules from files, one after the other."""
 
-    def __init__(self, project: StrPath | None, home: StrPath) -> None:
+    def __init__(self, project: StrPath | None, home: StrPath, disk: Disk) -> None:
+        self._disk = disk
         self.project = None if project is None else os.fspath(project)
         self.home = os.fspath(home)
         self.trusted: list[str] = []  # folders, as the user's own file names them
@@ -154,7 +228,6 @@ class _Loader:
         self.managed_only = False
         self.mode: object = None  # Claude Code's `defaultMode`
         self.is_mode_managed = self.asks_nobody = False
-        self.real_path = functools.cache(real_path)
 
     def rules(self) -> Rules:
         """Return the collected rules, with the shipped defaults."""
@@ -182,7 +255,9 @@ class _Loader:
 
     def add_managed(self, path: str) -> None:
         """Add the settings that an administrator wrote, and those in the folder next to them."""
-        for file in (path, *_settings_in(f"{path.removesuffix('.json')}.d")):
+        folder = f"{path.removesuffix('.json')}.d"
+        self._disk.ask(_mark, folder)
+        for file in (path, *_settings_in(folder)):
             self.add_settings(file, own=os.path.dirname(path), is_trusted=True)
 
     def add_settings(self, path: str, *, own: str, is_trusted: bool) -> None:
@@ -228,7 +303,7 @@ class _Loader:
             self.default = default
         for rules, examples in groups:
             for example, expected in examples:
-                _try_example(example, expected, rules, anchors)
+                toml_rules.try_example(example, expected, rules, anchors)
             for rule in rules:
                 source = RuleSource(self._shorten(path), rule.source.line)
                 self._add(rule._replace(source=source), is_trusted)
@@ -244,9 +319,10 @@ class _Loader:
             return
         self.found.append(rule)
         if rule.anchor is not None and rule.decision is not Decision.ALLOW:
-            self.found += _resolve_links(rule, rule.anchor, self.real_path)
+            self.found += _resolve_links(rule, rule.anchor, partial(self._disk.ask, real_path))
 
     def _text(self, path: str, *, root: str | None = None, errors: str = "strict") -> str | None:
+        self._disk.ask(_mark, path)
         try:
             if root is None:  # the user's own, or of a project that the user trusts
                 data = read_plain(path, BYTES_MAX)
@@ -300,21 +376,6 @@ def _resolve_links(rule: Rule, anchor: str, real_path: Callable[[str], str]) -> 
     real = real_path(written)
     if real != written:
         yield rule._replace(spec=rule.spec[len("".join(known)) :], anchor=real)
-
-
-def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors: Anchors) -> None:
-    from policy.decide import matches_of  # noqa: PLC0415 - a run only needs it for examples
-
-    source = group[0].source
-    subject = Subject("shell", example, anchors.current, anchors.current, anchors.home,
-                      surface="agent_shell")  # fmt: skip
-    matched = bool(matches_of(subject, Rules(group)))
-    if matched != expected:
-        verb = "does not match" if expected else "matches"
-        raise RuleFileError(
-            source.path, source.line, f"rule {group[0].id!r} {verb} its example {example!r}",
-            "Fix the rule or the example.",
-        )  # fmt: skip
 
 
 def real_path(path: str) -> str:

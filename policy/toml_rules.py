@@ -10,7 +10,7 @@ from base.strict_data import load_toml
 from base.wording import list_choices
 from base.wordlist import word_set
 from policy.claude import Anchors, parse_rule
-from policy.model import Decision, Redirect, Rule, RuleFileError, RuleSource
+from policy.model import Decision, Redirect, Rule, RuleFileError, Rules, RuleSource, Subject
 
 TABLES_MAX = 500
 _TOP_KEYS = ("default", "rule", "trusted_projects")
@@ -148,3 +148,23 @@ def _text(table: Mapping[str, Any], key: str, source: RuleSource) -> str:
     if not isinstance(value, str):
         raise _error(source, f"{key} is not a string", "Write it in quotes.")
     return value
+
+
+def try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors: Anchors) -> None:
+    """Check that the rules of a table match an example of it, or do not.
+
+    Raises:
+        RuleFileError: it is the other way round.
+    """
+    from policy.decide import matches_of  # noqa: PLC0415 - a run only needs it for examples
+
+    source = group[0].source
+    subject = Subject("shell", example, anchors.current, anchors.current, anchors.home,
+                      surface="agent_shell")  # fmt: skip
+    matched = bool(matches_of(subject, Rules(group)))
+    if matched != expected:
+        verb = "does not match" if expected else "matches"
+        raise RuleFileError(
+            source.path, source.line, f"rule {group[0].id!r} {verb} its example {example!r}",
+            "Fix the rule or the example.",
+        )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Builtins that change the meaning of later commands, or run text themselves.
+"""Assignments, and builtins that change the meaning of later commands, or run text themselves.
 
 A handler returns what the builtin prints, or None to treat the command as any other program. Names
 given to one are evaluated: `read 'x[$(cmd)]'` runs cmd.
@@ -16,29 +16,97 @@ from policy import marks
 from policy.model import program_name
 from policy.paths import normal
 from policy.shell import outputs
-from policy.shell.assignments import consider_variable
+from policy.shell.expand import argument_lists, expand_text, expand_texts, run_subscripts
 from policy.shell.fields import FIELD_BREAK, field_separators
-from policy.shell.options import parse
+from policy.shell.file_texts import file_text, only_certain_effects, run_script_file, text_on_disk
+from policy.shell.options import (
+    COMMAND_VARIABLES,
+    PROMPT_VARIABLES,
+    STARTUP_VARIABLES,
+    TABLES,
+    parse,
+)
 from policy.shell.outputs import format_printf
-from policy.shell.redirections import file_text
-from policy.shell.script_files import only_certain_effects, text_on_disk
-from policy.shell.state import ShellState
-from policy.shell.syntax import Literal, Part, Substitution, Word
+from policy.shell.state import Variable
+from policy.shell.syntax import Assignment, Literal, Part, Substitution, Word
 
 if TYPE_CHECKING:
-    from policy.shell.state import Frame, ShellState
-    from policy.shell.walk import Walker
+    from policy.shell.walk import Walk
 
 PATH_MAX = 4096  # characters of a folder's path before it counts as unknown
 
 _KEY = r"^\[[^]]*\]\+?="  # of an array's item
 
 Argv = tuple[str, ...]
-Handler = Callable[["Walker", Argv, ShellState, "Frame"], str | None]
+Handler = Callable[["Walk", Argv], str | None]
 
 
-def _cd(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+# Those of files that a program run later reads.
+_FILE_VARIABLES = word_set(TABLES["sets"]["file_variables"])
+
+
+def assign(walk: Walk, words: Walk, node: Assignment, *, is_exported: bool = False) -> None:
+    """Give a variable its values, which are separate words."""
+    state = walk.state
+    if node.subscript is not None:
+        expand_texts(words, node.subscript)
+    old = state.lookup(node.name)
+    if node.items is not None:
+        lists = argument_lists(words, node.items)
+        items = lists[0] if len(lists) == 1 else (marks.LIST,)
+        before = old.items or () if old and node.append else ()
+        state.assign(node.name, ("",), before + items)
+        return
+    values = expand_texts(words, node.value)
+    if node.name in state.integers:
+        for value in values:
+            run_subscripts(words, value)
+    if node.append and old is not None and old.items is None:
+        values = tuple(before + value for before in old.values for value in values)
+    if node.subscript is not None:
+        state.assign(node.name, ("",), _with_item(words, old, node, values))
+        return
+    state.assign(node.name, values)
+    if is_exported:
+        state.export(node.name)
+    consider_variable(walk, node.name)
+
+
+def consider_variable(walk: Walk, name: str) -> None:
+    """Report variables that are command lines or start-up files for later programs."""
+    variable = walk.state.lookup(name)
+    if variable is None:
+        return
+    is_exported = variable.is_exported
+    for value in variable.values:
+        if name in PROMPT_VARIABLES:
+            walk.run_template(value)
+        elif name == "PROMPT_COMMAND" or (name in COMMAND_VARIABLES and is_exported):
+            if marks.is_known(value) and value.strip():
+                walk.apart().inside(f"{name}=").run_text(value.lstrip("|- "))
+        elif name in _FILE_VARIABLES and is_exported:
+            walk.report_file(value)
+        elif name in STARTUP_VARIABLES and is_exported:
+            run_script_file(walk.apart().inside(f"{name}="), value, ())
+
+
+def _with_item(
+    words: Walk, old: Variable | None, node: Assignment, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the array after `name[sub]=value`: in place for a known index, else anywhere."""
+    items = list(old.items or old.values if old else ())
+    key = expand_text(words, node.subscript or ())
+    value = values[0] if len(values) == 1 else marks.LIST
+    if key.isdigit() and int(key) <= len(items):
+        items[int(key) : int(key) + 1] = [value]
+    else:
+        items.append(value)
+    return tuple(items)
+
+
+def _cd(walk: Walk, argv: Argv) -> str | None:
     """Run `cd`, and `pushd` and `popd`, which without a folder go to one that is not known."""
+    state = walk.state
     operands = [word for word in argv[1:] if not re.fullmatch(r"-[LPe@]+|--", word)]
     target = operands[0] if operands else "-" if argv[0][0] == "p" else state.home
     if target == "-" or (target and marks.is_only_hole(target)):
@@ -47,67 +115,69 @@ def _cd(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | No
         state.cwd = normal(target)
     else:
         state.cwd = normal(f"{state.cwd}/{target}")
-    walker.budget.spend(len(state.cwd) // 64)  # it may grow with each call
+    walk.spend(len(state.cwd) // 64)  # it may grow with each call
     state.cwd = state.links.get(state.cwd, state.cwd)
     if len(state.cwd) > PATH_MAX:
         state.cwd = marks.WORD
     return ""
 
 
-def _eval(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _eval(walk: Walk, argv: Argv) -> str | None:
     words = argv[2:] if argv[1:2] == ("--",) else argv[1:]
     text = " ".join(words)
-    shown = text if marks.is_known(text) else frame.text
-    return walker.run_text(text, state, frame.inside("eval", text=shown))
+    shown = text if marks.is_known(text) else walk.text
+    return walk.inside("eval", text=shown).run_text(text)
 
 
-def _source(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _source(walk: Walk, argv: Argv) -> str | None:
     if len(argv) < 2:
         return ""
-    walker.report_file(argv[1], state, frame, is_write=False, argv=argv)
-    text = file_text(argv[1], state, frame)
-    inner = frame.inside("source")
+    walk.report_file(argv[1], argv=argv)
+    text = file_text(walk, argv[1])
+    inner = walk.inside("source")
     if text == marks.LIST and argv[1] not in ("/dev/stdin", "/dev/fd/0"):
-        if (on_disk := text_on_disk(walker, argv[1], state)) is not None:
-            with only_certain_effects(walker):
-                walker.run_text(on_disk, state, inner)
+        if (on_disk := text_on_disk(walk, argv[1])) is not None:
+            with only_certain_effects(walk):
+                inner.run_text(on_disk)
         return marks.LIST
-    return walker.run_text(text, state, inner)
+    return inner.run_text(text)
 
 
-def _exec(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _exec(walk: Walk, argv: Argv) -> str | None:
     words = tuple([word for _, word in parse(argv, "a", permutes=False).operands])
-    return walker.command(words, state, frame.inside("exec"))
+    return walk.inside("exec").command(words)
 
 
-def _command(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _command(walk: Walk, argv: Argv) -> str | None:
     rest = argv[1:]
     while rest and rest[0][:1] == "-":
         if rest[0] != "--" and set(rest[0]) & set("vV"):
             return " ".join(rest[1:])
         rest = rest[1:]
-    inner = frame.inside(argv[0])
+    inner = walk.inside(argv[0])
+    state = walk.state
     if rest and rest[0] in state.functions:
         functions = state.functions
         state.functions = {}
-        output = walker.command(rest, state, inner)
+        output = inner.command(rest)
         state.functions = functions
         return output
-    return walker.command(rest, state, inner)
+    return inner.command(rest)
 
 
-def _declare(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _declare(walk: Walk, argv: Argv) -> str | None:
     """Run `export`, `declare`, `local`, `readonly`, `typeset`."""
+    state = walk.state
     flags = "".join(word[1:] for word in argv[1:] if re.fullmatch(r"[-+][A-Za-z]+", word))
     exports = argv[0] == "export" or "x" in flags
     for word in argv[1:]:
-        walker.expander.run_subscripts(word.partition("=")[0], state)
+        run_subscripts(walk, word.partition("=")[0])
         match = re.fullmatch(r"([A-Za-z_]\w*)(?:\[[^]]*\])?(\+?=)(.*)", word, re.DOTALL)
         if match is None:
             state.integers |= {word} if "i" in flags else frozenset()
             if exports and word.isidentifier():
                 state.export(word)
-                consider_variable(walker, word, state, frame)
+                consider_variable(walk, word)
             continue
         name, value = match[1], match[3]
         if value[:1] == "(" and value[-1:] == ")":
@@ -119,27 +189,28 @@ def _declare(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str
             state.assign(name, tuple(prefix + value for prefix in before))
             if "i" in flags or name in state.integers:
                 state.integers |= {name}
-                walker.expander.run_subscripts(value, state)
+                run_subscripts(walk, value)
             if "n" in flags:  # a name reference: what it refers to is not followed
                 state.assign(name, (marks.DECODED,))
         if exports:
             state.export(name)
-        consider_variable(walker, name, state, frame)
+        consider_variable(walk, name)
     return ""
 
 
-def _set(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _set(walk: Walk, argv: Argv) -> str | None:
     words = argv[1:]
     while words and words[0][:1] in ("-", "+") and words[0] not in ("-", "--"):
         words = words[2:] if words[0][-1:] == "o" else words[1:]
     if words[:1] in (("--",), ("-",)):
-        state.parameters = words[1:]
+        walk.state.parameters = words[1:]
     elif words:
-        state.parameters = words
+        walk.state.parameters = words
     return ""
 
 
-def _shift(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _shift(walk: Walk, argv: Argv) -> str | None:
+    state = walk.state
     if any(map(marks.splits, state.parameters)):
         return ""
     count = int(argv[1]) if len(argv) > 1 and argv[1].isdigit() else 1
@@ -147,21 +218,24 @@ def _shift(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str |
     return ""
 
 
-def _unset(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _unset(walk: Walk, argv: Argv) -> str | None:
     for name in argv[1:]:
-        walker.expander.run_subscripts(name, state)
-        state.functions.pop(name, None) if "-f" in argv else state.variables.pop(name, None)
+        run_subscripts(walk, name)
+        walk.state.functions.pop(name, None) if "-f" in argv else walk.state.variables.pop(
+            name, None
+        )
     return ""
 
 
-def _read(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _read(walk: Walk, argv: Argv) -> str | None:
     """Assign each line of known input as a possible value."""
+    state = walk.state
     parsed = parse(argv, "adinNptu")
     array = next(parsed.values("a"), "")
     names = [word for _, word in parsed.operands] or ["REPLY"]
     for name in names:
-        walker.expander.run_subscripts(name, state)
-    text = frame.stdin
+        run_subscripts(walk, name)
+    text = walk.stdin
     lines = text.removesuffix("\n").split("\n") if text and len(text) < 4096 else []
     if array:
         state.assign(array, ("",), tuple(lines[0].split()) if lines else (marks.LIST,))
@@ -185,76 +259,75 @@ def _column(line: str, position: int, is_last: bool, separators: str) -> str:
     return words[position].strip() if is_last else words[position].split(None, 1)[0]
 
 
-def _printf(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _printf(walk: Walk, argv: Argv) -> str | None:
     if len(argv) < 4 or argv[1] != "-v":
         return None
-    walker.expander.run_subscripts(argv[2], state)
+    run_subscripts(walk, argv[2])
     name = argv[2].partition("[")[0]
-    state.assign(name, (format_printf(argv[3], list(argv[4:])),))
+    walk.state.assign(name, (format_printf(argv[3], list(argv[4:])),))
     return ""
 
 
-def _trap(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _trap(walk: Walk, argv: Argv) -> str | None:
     words = argv[2:] if argv[1:2] == ("--",) else argv[1:]
     if len(words) < 2 or words[0] in ("-", "") or words[0][:1] == "-" or words[0].isdigit():
         return ""
-    walker.run_text(words[0], state.copy(), frame.inside("trap", text=words[0]))
+    walk.apart().inside("trap", text=words[0]).run_text(words[0])
     return ""
 
 
-def _alias(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _alias(walk: Walk, argv: Argv) -> str | None:
     for word in argv[1:]:
         name, defines, text = word.partition("=")
         if defines and not name.startswith("-"):
-            state.aliases[name] = text
+            walk.state.aliases[name] = text
     return None
 
 
-def _hash(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _hash(walk: Walk, argv: Argv) -> str | None:
     """Run `hash -p path name`, which makes `name` run `path`."""
     if argv[1:2] == ("-p",) and len(argv) > 3:
-        state.aliases[argv[3]] = argv[2]
+        walk.state.aliases[argv[3]] = argv[2]
     return ""
 
 
-def _mapfile(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
-    _bind(walker, argv, state, frame)
+def _mapfile(walk: Walk, argv: Argv) -> str | None:
+    _bind(walk, argv)
     operands = parse(argv, "CcdnOsu").operands
     name = operands[0][1] if operands else "MAPFILE"
-    lines = frame.stdin.removesuffix("\n").split("\n") if frame.stdin else [marks.LIST]
-    state.assign(name, ("",), tuple(lines[:256]))
+    lines = walk.stdin.removesuffix("\n").split("\n") if walk.stdin else [marks.LIST]
+    walk.state.assign(name, ("",), tuple(lines[:256]))
     return ""
 
 
-def _bind(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _bind(walk: Walk, argv: Argv) -> str | None:
     """Run `complete -C command`, `mapfile -C command`, `bind -x '"key": command'`."""
     for option, text in pairwise(argv):
         if option in ("-C", "-x"):
             command = text.partition(":")[2].strip().strip("\"'") if option == "-x" else text
-            inner = frame.inside(f"{argv[0]} {option}", text=text)
-            walker.run_text(command, state.copy(), inner)
+            walk.apart().inside(f"{argv[0]} {option}", text=text).run_text(command)
     return None
 
 
-def _test(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _test(walk: Walk, argv: Argv) -> str | None:
     for word in argv[1:]:
-        walker.expander.run_subscripts(word, state)
+        run_subscripts(walk, word)
     return None
 
 
-def _let(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _let(walk: Walk, argv: Argv) -> str | None:
     for word in argv[1:]:
-        walker.expander.run_subscripts(word, state)
+        run_subscripts(walk, word)
         name = re.match(r"([A-Za-z_]\w*)\s*[-+*/%]?=", word)
         if name:
-            state.assign(name[1], (marks.WORD,))
+            walk.state.assign(name[1], (marks.WORD,))
     return ""
 
 
-def _getopts(walker: Walker, argv: Argv, state: ShellState, frame: Frame) -> str | None:
+def _getopts(walk: Walk, argv: Argv) -> str | None:
     if len(argv) > 2:
-        state.assign(argv[2], (marks.WORD,))
-        state.assign("OPTARG", (marks.WORD,))
+        walk.state.assign(argv[2], (marks.WORD,))
+        walk.state.assign("OPTARG", (marks.WORD,))
     return ""
 
 
@@ -278,18 +351,18 @@ _HIDES = dict.fromkeys(word_set("eval source . sh bash dash zsh ksh [ test"), Fa
 _HIDES |= dict.fromkeys(DECLARES | {""}, True)
 
 
-def frame_of_words(words: Sequence[Word], frame: Frame) -> Frame:
-    """Return the frame of the substitutions in a command's words: who sees what they print."""
+def walk_of_words(walk: Walk, words: Sequence[Word]) -> Walk:
+    """Return the walk through the substitutions in a command's words: who sees what they print."""
     first = words[0].parts[:1] if words else ()
     keeps = _HIDES.get(getattr(first[0], "text", "?") if first else "")
-    return frame if keeps is None else frame._replace(is_visible=False, is_captured=keeps)
+    return walk if keeps is None else walk._replace(is_visible=False, is_captured=keeps)
 
 
-def report_printed(walker: Walker, word: Word, argv: tuple[str, ...], frame: Frame) -> None:
+def report_printed(walk: Walk, word: Word, argv: Argv) -> None:
     """Report `$(cat f) x`: the output of a command, or an unknown text, is run."""
     is_unknown = marks.is_only_hole(argv[0]) and marks.PATHS not in argv[0]
     if is_unknown and any(map(_is_printed, word.parts)):
-        walker.report_opaque("a command that is not known before it is printed", argv, frame)
+        walk.report_opaque("a command that is not known before it is printed", argv)
 
 
 def _is_printed(part: Part) -> bool:
@@ -297,24 +370,20 @@ def _is_printed(part: Part) -> bool:
     return is_text or isinstance(part, Substitution)
 
 
-def run_after_unknown(
-    walker: Walker, argv: tuple[str, ...], state: ShellState, frame: Frame
-) -> None:
+def run_after_unknown(walk: Walk, argv: Argv) -> None:
     """Run the words of `$SUDO rm x`: an unknown program may run them, or be nothing at all."""
     words = enumerate(argv)
     first = next((at for at, word in words if at and word[:1] != "-" and program_name(word)), 0)
     if first:
-        inner = frame.inside("unknown")._replace(is_syntactic=False)
-        walker.command(argv[first:], state.copy(), inner)
+        walk.apart().inside("unknown")._replace(is_syntactic=False).command(argv[first:])
 
 
-def run_alias(walker: Walker, argv: tuple[str, ...], state: ShellState, frame: Frame) -> None:
+def run_alias(walk: Walk, argv: Argv) -> None:
     """Run what an alias of this program stands for."""
-    if f"alias {argv[0]}" in frame.calls:
+    if f"alias {argv[0]}" in walk.calls:
         return
-    alias = state.aliases[argv[0]]
+    alias = walk.state.aliases[argv[0]]
     if (len(alias) - len(alias.rstrip("\\"))) % 2:
-        walker.report_opaque("an alias that joins what follows it", argv, frame)
+        walk.report_opaque("an alias that joins what follows it", argv)
     text = " ".join([alias, *map(outputs.quote, argv[1:])])
-    inner = frame.inside("alias")
-    walker.run_text(text, state, inner._replace(calls=(*inner.calls, f"alias {argv[0]}")))
+    walk.inside("alias")._replace(calls=(*walk.calls, f"alias {argv[0]}")).run_text(text)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from base.wordlist import word_set
 from policy import marks
+from policy.shell.file_texts import STDIN_PATHS, file_text
 from policy.shell.options import CliRow, Parsed, parse
-from policy.shell.redirections import STDIN_PATHS, file_text
 from policy.shell.state import ShellState
 
 if TYPE_CHECKING:
-    from policy.shell.state import Frame
-    from policy.shell.walk import Walker
+    from policy.shell.walk import Walk
 
 # Wrappers that Claude Code strips before it compares a command with a rule.
 COMPAT_WRAPPERS = word_set("timeout time nice nohup stdbuf command builtin noglob xargs")
@@ -23,26 +22,28 @@ COMPAT_WRAPPERS = word_set("timeout time nice nohup stdbuf command builtin noglo
 class ProgramCall(NamedTuple):
     """One program start, with its row on its command line."""
 
-    walker: Walker
+    walk: Walk
     name: str
     argv: tuple[str, ...]
     program: CliRow
     parsed: Parsed
-    state: ShellState
-    frame: Frame
 
-    def inside(self, what: str = "") -> Frame:
-        """Return the frame of the text that this program runs."""
-        inner = self.frame.inside(what or self.name, self.frame.span or (0, 0), self.frame.text)
-        if self.name in COMPAT_WRAPPERS:
-            return inner
-        return inner._replace(is_syntactic=False)
+    @property
+    def state(self) -> ShellState:
+        """The state in which it starts."""
+        return self.walk.state
+
+    def inside(self, what: str = "") -> Walk:
+        """Return the walk of the text that this program runs, in a separate state."""
+        walk = self.walk.apart()
+        inner = walk.inside(what or self.name, walk.span or (0, 0), walk.text)
+        return inner if self.name in COMPAT_WRAPPERS else inner._replace(is_syntactic=False)
 
     def inside_folder(self, folder: str) -> ProgramCall:
         """Return the same program started in another folder."""
-        state = self.state.copy()
-        state.cwd = state.resolve(folder)
-        return self._replace(state=state)
+        walk = self.walk.apart()
+        walk.state.cwd = walk.state.resolve(folder)
+        return self._replace(walk=walk)
 
     def state_elsewhere(self) -> ShellState:
         """Return the state of programs on another machine, or in a container."""
@@ -56,10 +57,9 @@ class ProgramCall(NamedTuple):
 
     def text_of(self, path: str) -> str:
         """Return the text of a file that this program made or that may be read, or of stdin."""
-        text = file_text(path, self.state, self.frame)
-        if text == marks.LIST and path not in STDIN_PATHS and self.walker.scripts is not None:
-            resolved = self.state.resolve(path)
-            text = self.walker.scripts.read(self.walker, resolved) or text
+        text, findings = file_text(self.walk, path), self.walk.findings
+        if text == marks.LIST and path not in STDIN_PATHS:
+            text = findings.read(self.state.resolve(path)) or text
         return text
 
     def names_in(self, path: str) -> list[str]:
@@ -70,9 +70,7 @@ class ProgramCall(NamedTuple):
         """Report files that the program reads or writes."""
         for path in paths:
             if path and path != "-":
-                self.walker.report_file(
-                    path, self.state, self.frame, is_write=is_write, argv=self.argv
-                )
+                self.walk.report_file(path, is_write=is_write, argv=self.argv)
 
     def words(self, argv: Sequence[str]) -> list[str]:
         """Return the words after the program's own options; later options belong to others."""
@@ -80,14 +78,13 @@ class ProgramCall(NamedTuple):
         parsed = parse(argv, program.short, program.long.split(), permutes=False)
         return [word for _, word in parsed.operands]
 
-    def run(self, argv: Sequence[str], state: ShellState | None = None) -> str:
+    def run(self, argv: Sequence[str]) -> str:
         """Run an inner command."""
-        return self.walker.command(tuple(argv), state or self.state.copy(), self.inside())
+        return self.inside().command(tuple(argv))
 
     def run_text(self, text: str, what: str = "", stdin: str | None = None) -> str:
         """Run shell text."""
-        inner = self.inside(what)._replace(stdin=stdin)
-        return self.walker.run_text(text, self.state.copy(), inner)
+        return self.inside(what)._replace(stdin=stdin).run_text(text)
 
 
 Runner = Callable[[ProgramCall], "str | None"]  # returns what the program prints, None if unknown

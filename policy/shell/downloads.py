@@ -20,15 +20,15 @@ def run_download(call: ProgramCall) -> str | None:
     urls = [word for word in call.operands() if _is_url(word)]
     urls += call.parsed.values(("url",))
     prints = _curl_prints(call, len(urls)) if call.name == "curl" else _wget_prints(call)
-    place = EffectPlace(call.frame.span or (0, 0), call.frame.text, call.frame.nesting)
+    place = EffectPlace(call.walk.span or (0, 0), call.walk.text, call.walk.nesting)
     for url in urls:
         if url.startswith("file://"):
             path = url.removeprefix("file://").removeprefix("localhost")
             call.report_files(path)
-        download = Download(url, prints and call.frame.is_visible, call.argv, place)
-        call.walker.report(download)
-        if prints and call.frame.is_captured:
-            call.walker.captured.append(download)
+        download = Download(url, prints and call.walk.is_visible, call.argv, place)
+        call.walk.report(download)
+        if prints and call.walk.is_captured:
+            call.walk.findings.captured.append(download)
     if not prints:
         for target in _targets(call, urls):
             call.state.files[call.state.resolve(target)] = marks.FETCHED

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from base.wordlist import read_rows, words
+from base.wordlist import words
 from policy import marks
 from policy.paths import resolve
 from policy.shell.call import ProgramCall, index_of
-from policy.shell.options import Parsed, parse
-from policy.shell.redirections import STDIN_PATHS, file_text
+from policy.shell.file_texts import STDIN_PATHS, file_text
+from policy.shell.options import TABLES, Parsed, by_name, parse
 from policy.shell.syntax import unescape
 
 _SED_SUBSTITUTE = re.compile(
@@ -159,7 +159,7 @@ def _own_scripts(call: ProgramCall) -> Iterator[str]:
     """Yield the script texts on the command line: option values, else the first operand."""
     given = list(call.parsed.values(("e", "expression", "source")))
     for path in call.parsed.values(("f", "file")):
-        text = file_text(path, call.state, call.frame)
+        text = file_text(call.walk, path)
         given += [text] if marks.is_known(text) else []
     if given or call.parsed.has("f", "file"):
         yield from given
@@ -182,7 +182,7 @@ def run_tee(call: ProgramCall) -> str | None:
     """Store text that is copied to a file, which can be run later."""
     for path in call.operands():
         resolved = call.state.resolve(path)
-        call.state.files[resolved] = call.frame.stdin or marks.LIST
+        call.state.files[resolved] = call.walk.stdin or marks.LIST
     return None
 
 
@@ -191,9 +191,9 @@ def run_dd(call: ProgramCall) -> str | None:
     given = dict(word.partition("=")[::2] for word in call.operands())
     call.report_files(given.get("if"))
     call.report_files(given.get("of"), is_write=True)
-    text = call.frame.stdin or marks.LIST
+    text = call.walk.stdin or marks.LIST
     if "if" in given:
-        text = file_text(given["if"], call.state, call.frame)
+        text = file_text(call.walk, given["if"])
     if "of" in given:
         call.state.files[call.state.resolve(given["of"])] = text
     return text if "of" not in given else ""
@@ -205,7 +205,7 @@ def run_ln(call: ProgramCall) -> str | None:
     if len(operands) >= 2:
         link = call.state.resolve(operands[-1])
         if operands[0] in STDIN_PATHS:
-            call.state.files[link] = call.frame.stdin or marks.LIST
+            call.state.files[link] = call.walk.stdin or marks.LIST
             return None
         for operand in operands[:-1]:
             target = call.state.resolve(operand)
@@ -230,22 +230,14 @@ def run_jq(call: ProgramCall) -> str | None:
 _STRING = r"\s*[(]?\s*\[?\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')"
 
 
-def _gather_fields(fields: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    found = dict.fromkeys(
-        ("code", "runs", "reads", "writes", "operands", "embeds"), tuple[str, ...]()
-    )
-    for field in fields:
-        name, value = field.split(" ", 1)
-        found[name] += (value.replace("<text>", _STRING),)
-    return found
-
-
-LANGUAGES = {
-    name: _gather_fields(fields)
-    for names, *fields in read_rows(__file__, "embedded_languages.txt")
-    for name in names.split()
-}
-"""The fields of each program's language, as `embedded_languages.txt` explains them."""
+LANGUAGES = by_name(TABLES["languages"])
+"""The language of each program. `code` options carry program text; after a `-` those that are words
+after one dash. The first filled group of each pattern is a command that it `runs`, or a file that
+it `reads` or `writes`: without one, those that are open. The first of `reads` opens the file.
+<text> is an argument in quotes. The first of the `operands` is a `script`, which is usual, or all
+are program `text`, or files: with `files` stdin is not program text, with `open` it is. One that
+`embeds` others has commands that take their code.
+"""
 
 # A command whose argument is code in another language, as of gdb and vim.
 _EMBEDDED = r"(?m)^[ \t:]*(lua|py|python|ruby|perl|script)\d?\s+(.*)"
@@ -254,7 +246,7 @@ _EMBEDDED = r"(?m)^[ \t:]*(lua|py|python|ruby|perl|script)\d?\s+(.*)"
 def run_language(call: ProgramCall) -> str | None:
     """Run and report what the program text starts and opens."""
     known = LANGUAGES[call.name]
-    code = " ".join(known["code"])
+    code, reads = known.get("code", ""), known.get("reads", ())
     names = tuple(name.lstrip("-") for name in words(code))
     long = [name for name in names if len(name) > 1]
     parsed = parse(
@@ -263,18 +255,18 @@ def run_language(call: ProgramCall) -> str | None:
         [*long, *words(call.program.long)],
         long_with_one_dash=call.program.long_with_one_dash or code[:1] == "-",
     )
-    sources = list(_sources(call, "".join(known["operands"]) or "script", parsed, names))
+    sources = list(_sources(call, known.get("operands", "script"), parsed, names))
     files = [word for _, word in parsed.operands if word[:1] != "+"]
-    opened = [name for source in sources for name in _find(known["reads"][:1], source)]
+    opened = [name for source in sources for name in _find(reads[:1], source)]
     for source in sources:
-        call.report_files(*_find(known["reads"], source))
-        for text in _find(known["runs"], source):
+        call.report_files(*_find(reads, source))
+        for text in _find(known.get("runs", ()), source):
             call.run_text(text.replace('\\"', '"'), f"{call.name} code")
-        for name in _find(known["writes"], source):
+        for name in _find(known.get("writes", ()), source):
             call.report_files(*([name] if name else [*files, *opened]), is_write=True)
-        for name, code in re.findall(_EMBEDDED, source) if known["embeds"] else ():
+        for name, code in re.findall(_EMBEDDED, source) if "embeds" in known else ():
             language = name if name in ("lua", "ruby", "perl") else "python"
-            call.walker.run_code(language, code, call.state.copy(), call.inside())
+            call.inside().run_code(language, code)
     if (index := index_of(call.argv, "--args", "-args")) is not None:
         call.run(call.argv[index + 1 :])
     return None
@@ -288,15 +280,15 @@ def _sources(call: ProgramCall, kind: str, parsed: Parsed, names: tuple[str, ...
     if kind == "text":
         given += operands
     elif kind == "script" and operands and not given:
-        given.append(file_text(operands[0], call.state, call.frame))
+        given.append(file_text(call.walk, operands[0]))
     takes_stdin = kind in ("text", "open") or (kind == "script" and not given)
     yield from given
-    if takes_stdin and call.frame.stdin is not None:
-        yield call.frame.stdin
+    if takes_stdin and call.walk.stdin is not None:
+        yield call.walk.stdin
 
 
-def _find(patterns: tuple[str, ...], source: str) -> Iterator[str]:
+def _find(patterns: Sequence[str], source: str) -> Iterator[str]:
     """Yield the first filled group of every match, "" if none is."""
     for pattern in patterns:
-        for match in re.finditer(pattern, source):
+        for match in re.finditer(pattern.replace("<text>", _STRING), source):
             yield next((group for group in match.groups() if group), "")

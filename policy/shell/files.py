@@ -12,19 +12,12 @@ from policy import marks
 from policy.paths import lies_in
 from policy.shell import guesses
 from policy.shell.fields import mark_active
+from policy.shell.options import TABLES, by_name
 
 if TYPE_CHECKING:
     from policy.shell.call import ProgramCall
 
-# The options that make a program descend into folders; "" where it always does.
-_ROWS = {
-    "grep egrep fgrep diff": "r R recursive dereference-recursive",
-    "rgrep rg ag ack mv 7z": "",
-    "cp rsync": "r R a recursive archive",
-    "rm chmod chown chgrp setfacl scp zip": "r R recursive recurse-paths",
-    "tar bsdtar": "c create r append u update",
-}
-_DESCENDS = {name: row for names, row in _ROWS.items() for name in names.split()}
+_DESCENDS = by_name(TABLES["descends"])
 _EXCLUDES = ("exclude", "exclude-dir", "ignore", "ignore-dir", "x")
 _GLOBS = ("glob", "iglob", "g")
 _SEARCHES = word_set("grep egrep fgrep rgrep")
@@ -94,34 +87,12 @@ def find_written_trees(call: ProgramCall) -> frozenset[str] | None:
     return frozenset(operands[:-1]) - {operands[-1]} if len(operands) > 1 else None
 
 
-# The options with which a program writes the files it reads, none if it always does; those that
-# prevent that have a `!`.
-_REWRITES = {
-    "sed gsed perl ruby": "i in-place", "yq tomlq xq": "i inplace in-place", "prettier": "w write",
-    "eslint stylelint tslint standard xo oxlint ruff": "fix fix-only add-noqa",
-    "autopep8 yapf autoflake docformatter clang-format cmake-format": "i in-place",
-    "gofmt goimports gofumpt shfmt buf buildifier": "w write mode",
-    "biome rome": "write apply fix apply-unsafe unsafe",
-    "rubocop standardrb": "a A autocorrect auto-correct autocorrect-all x fix-layout",
-    "tidy sops xmlstarlet": "m modify i in-place L inplace", "crudini": "set del merge",
-    "dasel": "w write",
-    "black rustfmt pyupgrade dos2unix unix2dos gdformat nixfmt alejandra add-trailing-comma "
-    "sort-package-json yamlfmt": "",
-    "isort": "!c", "sd": "!p",
-}  # fmt: skip
 _DRY = ("check", "check-only", "diff", "dry-run", "preview", "write=false")
 _COPIERS = INTO | {"install", "ln"}
 _VERBS = ("fmt", "format", "fix", "encrypt", "decrypt", "rekey")
-REWRITERS = {name: row.split() for names, row in _REWRITES.items() for name in names.split()}
+REWRITERS = {name: row.split() for name, row in by_name(TABLES["rewrites"]).items()}
 
-# Options of archivers that extract ("" for one that always does), that only list, and that name
-# the folder; how many operands come before the members.
-_TAR = ("x extract get", "t list", "C directory", 0)
-ARCHIVERS = {
-    "tar": _TAR, "gtar": _TAR, "bsdtar": _TAR, "7z": ("", "", "o", 2),
-    "zip": ("-", "sf", "b", 1), "unzip": ("", "l p t v z Z", "d", 1),
-    "cpio": ("i extract", "t list", "D", 0),
-}  # fmt: skip
+ARCHIVERS = by_name(TABLES["archivers"])
 
 
 def is_rewriter(call: ProgramCall) -> bool:
@@ -244,19 +215,17 @@ def _report(call: ProgramCall, paths: Iterable[str], *, is_write: bool) -> None:
     for path in paths:
         if path in ("-", ""):
             continue
-        access = call.walker.file_access(
-            path, call.state, call.frame, is_write=is_write, argv=call.argv
-        )
+        access = call.walk.file_access(path, is_write=is_write, argv=call.argv)
         if excluded is not None and (sources is None or path in sources):
             names = find_included(call) if call.program.reads == "after-pattern" else ()
             access = access._replace(is_tree=True, excluded=excluded, included=names)
-        call.walker.report(access)
+        call.walk.report(access)
 
 
 def _searches_folder(call: ProgramCall) -> bool:
     """Return whether a search that names no file is one of its current folder."""
     shows_names = call.parsed.has("files", "type-list", "version", "help", "V")
-    is_piped = call.frame.stdin is not None and call.name in ("rg", "ag", "ack")
+    is_piped = call.walk.stdin is not None and call.name in ("rg", "ag", "ack")
     return find_excluded(call) is not None and not shows_names and not is_piped
 
 

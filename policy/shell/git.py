@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from base.wordlist import read_fields, words
+from base.wordlist import words
 from policy import marks
 from policy.shell.files import report_diffs
-from policy.shell.options import outer_values, parse
+from policy.shell.options import TABLES, by_name, outer_values, parse
 from policy.shell.outputs import quote
 from policy.shell.state import ShellState
 
@@ -27,14 +27,10 @@ _COMMAND_SETTING = (
 )
 
 # Long options of subcommands whose value is a command.
-_RUNS = words(
-    "exec upload-pack receive-pack extcmd open-files-in-pager setup env-filter tree-filter "
-    "index-filter parent-filter msg-filter commit-filter tag-name-filter sendmail-cmd to-cmd "
-    "cc-cmd header-cmd"
-)
+_RUNS = words(TABLES["sets"]["git_commands"])
 
 
-SUBCOMMANDS = read_fields(__file__, "git.txt", dict)
+SUBCOMMANDS = by_name(TABLES["git"])
 
 _HAVE_DRY_RUNS = ("add", "stage", "mv", "rm")
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from base.wordlist import word_set
 from policy import marks
 from policy.shell.call import ProgramCall
-from policy.shell.options import PROGRAMS, interpreter, outer_values, parse
-from policy.shell.script_files import only_certain_effects
+from policy.shell.file_texts import only_certain_effects
+from policy.shell.options import PROGRAMS, TABLES, by_name, interpreter, outer_values, parse
 
 _FILE_OPTION = (
     r"--?[\w.-]*(file|config|env|input|from|path|key|cert|secret|vars|dir|directory)|-[fk]"
@@ -26,22 +26,7 @@ _COMMAND_OPTION = (
 )
 _BARE_WORD = r"[\w-]+"  # rather a subcommand or a target than a file
 _RUNS = word_set("exec run do cmd cmd.run shell ssh exec-env exec-file command kubectl dev:exec")
-_VERBS = {
-    name: word_set(verbs)
-    for names, verbs in {
-        "direnv bundle pnpm yarn nvm rbenv pyenv deno turbo npm bun": "exec x dlx explore",
-        "cargo": "watch",
-        "nix": "run shell develop",
-        "pipenv poetry pdm rye uv conda mamba micromamba op doppler devbox mise rtx asdf hatch "
-        "pipx rustup pixi fnm": "run exec x shell tool",
-        "docker podman nerdctl kubectl oc lxc incus machinectl distrobox crictl docker-compose "
-        "podman-compose": "exec run rsh shell debug create enter",
-        "tmux byobu": "new-session new new-window neww split-window splitw respawn-pane respawnp "
-        "respawn-window run-shell run if-shell if pipe-pane pipep send-keys send display-popup "
-        "popup",
-    }.items()
-    for name in names.split()
-}
+_VERBS = by_name({names: word_set(verbs) for names, verbs in TABLES["verbs"].items()})
 _SETS = word_set("set unset")
 _COPIES = word_set("cp copy copyto mv move moveto sync")
 _FIRST_WORDS = 4  # among which the subcommand stands
@@ -104,15 +89,15 @@ def run_guess(call: ProgramCall) -> str | None:
     """Run `aws-vault exec name -- cmd`, `nodemon --exec 'cmd'`, `poetry run cmd`."""
     is_known = call.name in PROGRAMS
     for words in _commands(call):
-        call.walker.is_partial |= not is_known
+        call.walk.report_partial(not is_known)
         _run_likely(call, words, is_command=is_known)
     return None
 
 
 def run_container(call: ProgramCall) -> str | None:
     """Run `docker run image cmd`, `kubectl exec pod -- cmd` in an unknown environment."""
-    hidden = call._replace(frame=call.frame._replace(is_visible=False))
-    return run_guess(hidden._replace(state=call.state_elsewhere()))
+    hidden = call.walk._replace(is_visible=False, state=call.state_elsewhere())
+    return run_guess(call._replace(walk=hidden))
 
 
 def _commands(call: ProgramCall) -> Iterator[Sequence[str]]:
@@ -160,9 +145,9 @@ def _run_likely(call: ProgramCall, argv: Sequence[str], *, is_command: bool = Tr
     ]
     known = [words for words in likely if words[0].rsplit("/", 1)[-1] in PROGRAMS]
     unknown = [at for at, word in enumerate(argv) if marks.has_hole(word) and word[0] != "-"]
-    call.walker.is_partial |= len(likely) != 1
+    call.walk.report_partial(len(likely) != 1)
     for words in (known or [list(argv[at:]) for at in unknown[:1]]) if is_command else ():
         call.run(words)
-    with only_certain_effects(call.walker):
+    with only_certain_effects(call.walk):
         for words in likely:
             call.run_text(words[0]) if " " in words[0] else call.run(words)

@@ -1,11 +1,50 @@
 """Command lines split into options and operands, by a program's own conventions."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from base.wordlist import read_fields, read_rows, word_set
+from base.wordlist import word_set
 from policy import marks
+
+with open(os.path.join(os.path.dirname(__file__), "programs.json"), encoding="utf-8") as _file:
+    TABLES: dict[str, dict[str, Any]] = json.load(_file)
+"""Facts on programs, by their names. To add one, add a row. Sources: the programs' own
+manuals, and for those that can run others, the GTFOBins catalogue.
+
+- `programs`: the fields of `CliRow`.
+- `interpreters`: `code` options carry program text in the `language`; `values` are other options
+  with a value. Options in `modules` name an installed module, so no operand is a script. A
+  subcommand takes code (`eval`) or only comes before a script (`run`).
+- `versioned`: the interpreters whose names may carry a version, and the row of each.
+- `consoles`: programs of frameworks: the language of their console, and what comes before code.
+- `option_names`: spellings of options that mean the same, by program or subcommand, in groups that
+  are named by the first; `D=d+f` means that one option is two others together. Long names that only
+  share a prefix are there too, so that shortened spellings resolve as the program would.
+- `outer_options`: those before the subcommand that take a value. An option that is missing is read
+  both ways, its following word as its value and as the subcommand.
+- `same_commands`: commands with another name that rules may use.
+- `git`: its subcommands. `short` and `long` options take a value, of those in `runs` a command.
+  Operands are files that it `reads` or `writes`; with `shows` only if one of these is given.
+- `languages`: those of programs, as `embedded_languages.LANGUAGES` explains them.
+- `sets_up_shells`: programs that print settings for `eval "$(program verb)"`, as their manuals
+  advise; the output sets variables and functions. If verbs are named, only one of those does.
+- `descends`: the options that make a program descend into folders; "" if it always does.
+- `rewrites`: the options with which a program writes the files it reads, none if it always does;
+  those that prevent that have a `!`.
+- `archivers`: options that extract ("" if it always does), that only list, and that name the
+  folder; how many operands come before the members.
+- `verbs`: the words before a command that a program runs.
+- `project_files`: programs that run targets of a project's file, by the module that reads it;
+  those in `needs_word` do only if one of these words is given.
+"""
+
+
+def by_name(table: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a table by each of the names that share one."""
+    return {name: value for names, value in table.items() for name in names.split()}
 
 
 class Parsed(NamedTuple):
@@ -106,14 +145,9 @@ OptionNames = tuple[dict[str, tuple[str, ...]], dict[str, str]]
 
 
 @functools.cache
-def _option_rows() -> dict[str, str]:
-    return dict(read_rows(__file__, "option_names.txt"))
-
-
-@functools.cache
 def option_names(program: str, subcommand: str | None) -> OptionNames:
     """Return the known spellings of a program's options, or of one subcommand's."""
-    rows = _option_rows()
+    rows = TABLES["option_names"]
     row = rows.get(f"{program} {subcommand}") or rows.get(program, "")
     canonical: dict[str, tuple[str, ...]] = {}
     operand_marks: dict[str, str] = {}
@@ -141,29 +175,7 @@ def canonical_names(canonical: Mapping[str, tuple[str, ...]], name: str) -> tupl
     return tuple(groups) or (name,)
 
 
-# To add a program, add a row to `programs.txt`. Sources: the programs' own manuals, and for
-# programs that can run others, the GTFOBins catalogue.
-
-# From the programs' manuals. An option that is missing here is read both ways, its following
-# word as its value and as the subcommand; a row settles which.
-
-# Long options that take a value wherever they are known.
-_COMMON = (
-    "account address as cache-dir cluster config configuration context cwd directory endpoint-url "
-    "env env-file exclude file format hostname kubeconfig log-level loglevel manifest-path "
-    "namespace output profile project project-directory project-name region registry repo server "
-    "stack stage subscription target-dir timeout token verbosity workdir workspace"
-)
-# Those of them that take shortened long options.
-SHORTENS = word_set("git aws gcloud gsutil npm pip pip3 conda ansible ansible-playbook hg make")
-_BY_PROGRAM = {
-    name: row for names, row in read_rows(__file__, "outer_options.txt") for name in names.split()
-}
-
-
-# Commands with another name that rules may use.
-_SAME: dict[str, str] = dict(read_rows(__file__, "same_commands.txt"))
-_RENAMED = frozenset(name.split()[0] for name in _SAME)
+_RENAMED = frozenset(name.split()[0] for name in TABLES["same_commands"])
 
 
 def same_command(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -175,18 +187,23 @@ def same_command(words: tuple[str, ...]) -> tuple[str, ...]:
     option = " -destroy" if "-destroy" in words else ""
     for end in (start + 2, start + 1, start):
         name = " ".join((words[0], *words[start:end]))
-        if same := _SAME.get(name + option) or _SAME.get(name):
+        if same := TABLES["same_commands"].get(name + option) or TABLES["same_commands"].get(name):
             return (*same.split(), *words[end:])
     return ()
+
+
+# Programs that take shortened long options.
+SHORTENS = word_set(TABLES["sets"]["shortens"])
+_OUTER = by_name(TABLES["outer_options"])
 
 
 @functools.lru_cache(maxsize=1024)
 def outer_values(program: str) -> tuple[str, tuple[str, ...]] | None:
     """Return the letters and long names of options with a value; None without a row."""
-    row = _BY_PROGRAM.get(program)
+    row = _OUTER.get(program)
     if row is None:
         return None
-    names = f"{row} {_COMMON}".split()
+    names = f"{row} {TABLES['sets']['common_options']}".split()
     letters = "".join(name for name in names if len(name) == 1)
     return letters, tuple(name for name in names if len(name) > 1)
 
@@ -194,19 +211,9 @@ def outer_values(program: str) -> tuple[str, tuple[str, ...]] | None:
 SHELLS = word_set("sh bash zsh dash ksh")
 
 
-INTERPRETERS = read_fields(__file__, "interpreters.txt", dict)
-
-# Programs of frameworks: the language of their console, and what comes before code for it.
-CONSOLES = {
-    "rails": ("ruby", "runner", "r"), "artisan": ("php", "--execute"), "wp": ("php", "eval"),
-    "manage.py": ("python", "-c", "--command"), "drush": ("php", "php:eval", "ev", "eval"),
-    "mix": ("elixir", "-e", "--eval"), "iex": ("elixir", "-e", "--eval"),
-}  # fmt: skip
-
-# Those whose names may carry a version, and the row of each.
-_VERSIONED = {"pypy": "python", "ipython": "python", "nodejs": "node", "zx": "node"} | {
-    name: name for name in ("python", "ruby", "perl", "php", "lua", "node")
-}
+INTERPRETERS = by_name(TABLES["interpreters"])
+CONSOLES = by_name(TABLES["consoles"])
+_VERSIONED = by_name(TABLES["versioned"])
 
 
 @functools.lru_cache(maxsize=1024)
@@ -239,39 +246,18 @@ class CliRow(NamedTuple):
     files_known: bool = True  # if not, its operands are taken for files
 
 
-def _row(given: dict[str, str]) -> CliRow:
-    types: dict[str, Callable[[str], Any]] = {"skip": int}
-    types |= dict.fromkeys(("long_with_one_dash", "files_known"), "yes".__eq__)
-    return CliRow(**{name: types.get(name, str)(value) for name, value in given.items()})
-
-
-PROGRAMS = read_fields(__file__, "programs.txt", _row)
-
+PROGRAMS = by_name({names: CliRow(**row) for names, row in TABLES["programs"].items()})
 UNKNOWN_PROGRAM = CliRow(runs="guess", files_known=False)
 
 # Wrappers whose name may stand for `command -v name` and similar: asking, not running.
 QUERY_OPTIONS = {"command": frozenset("vV"), "hash": frozenset("lrdt"), "sudo": frozenset("lvkKV")}
 
 # Variables whose value a program run later takes for a command line.
-COMMAND_VARIABLES = word_set(
-    """PAGER MANPAGER GIT_PAGER GH_PAGER SYSTEMD_PAGER BAT_PAGER DELTA_PAGER PSQL_PAGER
-    EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR SUDO_EDITOR FCEDIT HGEDITOR SVN_EDITOR
-    KUBE_EDITOR BROWSER GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_ASKPASS SSH_ASKPASS
-    SUDO_ASKPASS GIT_PROXY_COMMAND RSYNC_RSH CVS_RSH SVN_SSH BORG_RSH LESSOPEN LESSCLOSE
-    PROMPT_COMMAND FZF_DEFAULT_COMMAND
-    RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER TERMINAL
-    AWS_PAGER LESSEDIT TEXEDIT MERGE_TOOL DIFFPROG CCACHE_PREFIX
-    CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER
-    CC CXX CPP LD AR AS RANLIB STRIP HOSTCC RUSTC RUSTDOC
-    PERL5DB PYTHONBREAKPOINT """
-)
+COMMAND_VARIABLES = word_set(TABLES["sets"]["command_variables"])
 
 # Variables that name a file the shell reads commands from, and those it expands as a prompt.
 STARTUP_VARIABLES = word_set("BASH_ENV ENV")
 PROMPT_VARIABLES = word_set("PS0 PS1 PS2 PS4")
 
 # Consumers at the end of a pipe that show no part of their input.
-SILENT_SINKS = word_set(
-    "tar bsdtar gpg sponge dd docker podman apt-key cpio unzip patch wc md5sum sha1sum sha256sum "
-    "sha512sum shasum cksum sh bash dash zsh ksh git kubectl psql mysql sqlite3 xclip pbcopy"
-)
+SILENT_SINKS = word_set(TABLES["sets"]["silent_sinks"])

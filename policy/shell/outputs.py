@@ -10,7 +10,7 @@ from base.globs import CLASSES
 from base.wordlist import word_set, words
 from policy import marks
 from policy.shell.fields import mark_active
-from policy.shell.options import parse
+from policy.shell.options import TABLES, by_name, parse
 from policy.shell.syntax import unescape
 
 _AS_SOURCE = str.maketrans(
@@ -35,7 +35,7 @@ def quote(word: str) -> str:
 def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader) -> str:
     """Return the text a program prints, unknown if nothing is known about it. `read` returns the
     text of a file the program itself made, or a hole."""
-    verbs = SHELL_SETUP.get(name)
+    verbs = _SETS_UP_SHELLS.get(name)
     if verbs == "" or (verbs and not set(words(verbs)).isdisjoint(argv[1:3])):
         return ""
     producer = _PRODUCERS.get(name)
@@ -51,31 +51,8 @@ def output_of(name: str, argv: tuple[str, ...], stdin: str | None, read: Reader)
 
 Reader = Callable[[str], str]
 
-# Programs that print settings for `eval "$(program verb)"`, as their manuals advise; the output
-# sets variables and functions. If verbs are named, only one of those does.
-SHELL_SETUP = {
-    "apt-config": "shell", "ssh-agent": "", "gpg-agent": "", "keychain": "", "dircolors": "",
-    "lesspipe": "", "lesspipe.sh": "", "resize": "", "tset": "", "register-python-argcomplete": "",
-    "direnv": "hook export", "pyenv": "init virtualenv-init", "rbenv": "init", "nodenv": "init",
-    "goenv": "init", "jenv": "init", "plenv": "init", "phpenv": "init", "luaenv": "init",
-    "opam": "env config", "brew": "shellenv", "mise": "activate env hook-env",
-    "rtx": "activate env", "fnm": "env", "starship": "init", "zoxide": "init", "atuin": "init",
-    "oh-my-posh": "init", "mcfly": "init", "thefuck": "--alias -a", "fzf": "--bash --zsh",
-    "conda": "shell.bash shell.posix shell.zsh", "mamba": "shell", "micromamba": "shell",
-    "luarocks": "path", "minikube": "docker-env podman-env", "docker-machine": "env",
-    "devbox": "shellenv", "nix": "print-dev-env", "proto": "activate", "pip": "completion",
-    "pip3": "completion", "npm": "completion", "kubectl": "completion", "helm": "completion",
-    "gh": "completion", "docker": "completion", "rustup": "completions", "poetry": "completions",
-    "hub": "alias", "stack": "--bash-completion-script",
-    "uv": "generate-shell-completion", "chezmoi": "completion", "just": "--completions",
-}  # fmt: skip
-
-
-_FETCHERS = word_set("curl wget http https httpie xh aria2c fetch lynx w3m")
-_SILENT = word_set(
-    ": true false cd mkdir rmdir rm mv ln touch chmod chown test [ export readonly unset set shift "
-    "shopt trap wait sleep umask ulimit kill read source alias local declare typeset"
-)
+_SETS_UP_SHELLS = by_name(TABLES["sets_up_shells"])
+_FETCHERS = word_set(TABLES["sets"]["fetchers"])
 
 
 def _echo(argv: tuple[str, ...]) -> str:
@@ -203,7 +180,7 @@ def _which(argv: tuple[str, ...]) -> str:
 
 
 _PRODUCERS: dict[str, Callable[[tuple[str, ...]], str]] = {
-    **dict.fromkeys(_SILENT, lambda argv: ""),
+    **dict.fromkeys(words(TABLES["sets"]["silent"]), lambda argv: ""),
     **dict.fromkeys(word_set("fd seq nproc mktemp pwd date"), lambda argv: marks.PATHS),
     "echo": _echo, "printf": _printf, "find": _find, "ls": _list, "git": _git,
     "which": _which, "type": _which, "command": _which, "dirname": _folder_of,

@@ -1,4 +1,4 @@
-"""Effects of programs other than builtins: chosen by a row in the table of programs."""
+"""Effects of commands: builtins, functions, and programs by their rows in the table."""
 
 from __future__ import annotations
 
@@ -11,30 +11,93 @@ from typing import TYPE_CHECKING
 
 from base.wordlist import words
 from policy import marks
-from policy.model import program_name
-from policy.shell import files
+from policy.model import Command, program_name
+from policy.shell import builtins, files
 from policy.shell.call import ProgramCall, Runner
+from policy.shell.fields import FIELD_BREAK
+from policy.shell.file_texts import file_text, only_certain_effects, run_script_text, text_on_disk
 from policy.shell.files import REWRITERS
-from policy.shell.options import CONSOLES, PROGRAMS, UNKNOWN_PROGRAM, interpreter, parse
+from policy.shell.options import (
+    CONSOLES,
+    PROGRAMS,
+    TABLES,
+    UNKNOWN_PROGRAM,
+    by_name,
+    interpreter,
+    parse,
+)
 from policy.shell.outputs import output_of
-from policy.shell.redirections import file_text
-from policy.shell.script_files import only_certain_effects, run_script_text, text_on_disk
-from policy.shell.state import ShellState
 
 if TYPE_CHECKING:
-    from policy.shell.state import Frame
-    from policy.shell.walk import Walker
+    from policy.shell.state import ShellState
+    from policy.shell.syntax import Statement
+    from policy.shell.walk import Walk
 
+RECURSION_MAX = 3  # calls of one function inside itself before its arguments count as unknown
 # The dynamic loader runs the program it is given.
 _LOADER = r"ld-(linux|musl)[\w.-]*\.so[.\d]*|ld\.so[.\d]*"
 
 
-def run_program(walker: Walker, argv: tuple[str, ...], state: ShellState, frame: Frame) -> str:
+def run_command(walk: Walk, argv: tuple[str, ...]) -> str:
+    """Run a command: a function, a builtin or a program; return what it would print."""
+    state = walk.state
+    if marks.DECODED_KNOWN in "".join(argv):
+        argv = (walk.untrace(argv[0]), *map(marks.untrace, argv[1:]))
+    if state.links and "/" in argv[0]:
+        argv = (state.resolve(argv[0]), *argv[1:])
+    shown = argv
+    if argv[0] in ("echo", "printf") and walk.is_visible and marks.FETCHED in "".join(argv):
+        for download in walk.findings.captured:
+            walk.report(download._replace(reaches_output=True))
+    if argv[0] in builtins.DECLARES:
+        shown = tuple(word.replace(FIELD_BREAK, " ") for word in argv)
+    walk.report(Command(shown, walk.here(), walk.is_syntactic))
+    if program_name(argv[0]) is None:
+        builtins.run_after_unknown(walk, argv)
+    if argv[0] in state.aliases:
+        builtins.run_alias(walk, argv)
+    if function := state.functions.get(argv[0]):
+        return _call(walk, function, argv)
+    if handler := builtins.BUILTINS.get(argv[0]):
+        output = handler(walk, argv)
+        if output is not None:
+            return output
+    return run_program(walk, argv)
+
+
+def _call(walk: Walk, function: tuple[Statement, str], argv: tuple[str, ...]) -> str:
+    depth = walk.calls.count(argv[0])
+    if depth > RECURSION_MAX:
+        return marks.LIST
+    body, source = function
+    state, called = walk.state, walk.findings.called
+    parameters = argv[1:] if depth < RECURSION_MAX else (marks.LIST,)
+    key = (argv[0], parameters, id(body), state.fingerprint(), walk.stdin, walk.is_visible)
+    if key in called:
+        output, result, _ = called[key]
+        state.take(result)
+        return output
+    walk.spend(1 + len(state.variables) // 8)
+    outer, state.parameters = state.parameters, parameters
+    in_place = walk.depth == 0 and source is walk.findings.program
+    inner = walk._replace(
+        source=source,
+        span=None if in_place else walk.span,
+        calls=(*walk.calls, argv[0]),
+        nesting=(*walk.nesting, f"{argv[0]}()"),
+    )
+    output = inner.follow(body)
+    state.parameters = outer
+    called[key] = (output, state.copy(), body)
+    return output
+
+
+def run_program(walk: Walk, argv: tuple[str, ...]) -> str:
     """Run a program other than a builtin; return what it would print."""
-    name = _name_of(argv[0], state)
+    name = _name_of(argv[0], walk.state)
     program = PROGRAMS.get(name, UNKNOWN_PROGRAM)
     if program is _PLAIN and "/" not in argv[0]:
-        return output_of(name, argv, frame.stdin, lambda path: file_text(path, state, frame))
+        return output_of(name, argv, walk.stdin, lambda path: file_text(walk, path))
     stops_early = program.runs in _STOPS_AT_OPERAND
     if name in ("tar", "gtar", "bsdtar") and len(argv) > 1 and re.fullmatch(r"[A-Za-z]+", argv[1]):
         argv = (argv[0], f"-{argv[1]}", *argv[2:])  # the old style, without the dash
@@ -47,15 +110,15 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: ShellState, frame:
         permutes=not stops_early,
         long_with_one_dash=program.long_with_one_dash,
     )
-    call = ProgramCall(walker, name, argv, program, parsed, state, frame)
+    call = ProgramCall(walk, name, argv, program, parsed)
     if program.runs_options:
         for value in parsed.values(words(program.runs_options)):
             call.run_text(value, f"{name} option")
     files.report(call)
     known = interpreter(name)
     where = PROJECT_FILES.get("-m" if known and "modules" in known and "-m" in argv else name)
-    is_asked = name not in _NEEDS_WORD or not _NEEDS_WORD[name].isdisjoint(argv)
-    if where and is_asked and (walker.scripts is not None or state.files):
+    is_asked = name not in _NEEDS_WORD or not set(words(_NEEDS_WORD[name])).isdisjoint(argv)
+    if where and is_asked and (walk.findings.read_text is not None or walk.state.files):
         from policy.shell.project_files import run_targets  # noqa: PLC0415 - few have targets
 
         run_targets(call, where)
@@ -71,7 +134,7 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: ShellState, frame:
         return marks.LIST
     if output is not None:
         return output
-    return output_of(name, argv, frame.stdin, lambda path: file_text(path, state, frame))
+    return output_of(name, argv, walk.stdin, lambda path: file_text(walk, path))
 
 
 def _name_of(word: str, state: ShellState) -> str:
@@ -88,17 +151,17 @@ def _name_of(word: str, state: ShellState) -> str:
 def _run_by_path(call: ProgramCall, *, is_known: bool) -> bool:
     """Run a script by its path; return False if it has no text, as with `/bin/sh`. The effects of
     its name count in addition: a script `bin/docker` passes on its arguments."""
-    word, walker, state = call.argv[0], call.walker, call.state
+    word, findings, state = call.argv[0], call.walk.findings, call.state
     is_known = is_known or call.name in PROGRAMS
-    was_partial = walker.is_partial
-    if walker.scripts is None and state.resolve(word) not in state.files:
-        walker.is_partial |= not is_known
+    was_partial = findings.is_partial
+    if findings.read_text is None and state.resolve(word) not in state.files:
+        findings.is_partial |= not is_known
         return False
-    is_script = run_script_text(walker, word, call.argv[1:], state.copy(), call.inside())
+    is_script = run_script_text(call.inside(), word, call.argv[1:])
     if is_known and not is_script:
-        walker.is_partial = was_partial
+        findings.is_partial = was_partial
     else:
-        walker.report_file(word, state, call.inside(), is_write=False)
+        call.inside().report_file(word)
     return is_script
 
 
@@ -111,8 +174,7 @@ def _run_interpreter(call: ProgramCall, known: dict[str, str]) -> str | None:
         [name for name in names if len(name) > 1],
         permutes=False,
     )
-    walker, state = call.walker, call.state.copy()
-    frame = call.inside()._replace(is_syntactic=False)
+    walk = call.inside()._replace(is_syntactic=False)
     operands = [word for _, word in parsed.operands]
     codes = list(parsed.values(code_names))
     if operands and known.get("eval") == operands[0]:
@@ -124,22 +186,23 @@ def _run_interpreter(call: ProgramCall, known: dict[str, str]) -> str | None:
         if call.name.startswith("ipython"):
             for escaped in re.finditer(r"(?m)^\s*!+(.*)", code):
                 call.run_text(escaped[1], "ipython !")
-        state.parameters = tuple(operands)
-        walker.run_code(known["language"], code, state, frame)
+        walk.state.parameters = tuple(operands)
+        walk.run_code(known["language"], code)
     _run_named(call, operands, modules)
     if codes or modules:
-        return marks.DECODED if codes and call.frame.stdin is None else marks.LIST
+        return marks.DECODED if codes and call.walk.stdin is None else marks.LIST
     if operands and known.get("run") == operands[0]:
         operands = operands[1:]
-    path = operands[0] if operands else "-" if call.frame.stdin is not None else None
+    path = operands[0] if operands else "-" if call.walk.stdin is not None else None
     if path is None or parsed.has("version", "help", "h", "V") or call.name == "R":
         return None
-    text, state.name = file_text(path, state, call.frame), path
+    text = file_text(call.walk, path)
+    walk.state.name = path
     if path in ("-", "/dev/stdin") or path.startswith("/dev/fd/") or text != marks.LIST:
-        walker.run_code(known["language"], text, state, frame)
-    elif (on_disk := text_on_disk(walker, path, state)) is not None:
-        with only_certain_effects(walker):
-            walker.run_code(known["language"], on_disk, state, frame)
+        walk.run_code(known["language"], text)
+    elif (on_disk := text_on_disk(walk, path)) is not None:
+        with only_certain_effects(walk):
+            walk.run_code(known["language"], on_disk)
     return marks.LIST
 
 
@@ -156,12 +219,12 @@ def _run_named(call: ProgramCall, operands: list[str], modules: list[str]) -> No
 def _run_console(call: ProgramCall) -> None:
     """Run `rails runner code`, `python manage.py shell -c code`: code for a framework's console."""
     names = [word.rpartition("/")[2] for word in call.argv[:2]]
-    for known in [CONSOLES[name] for name in names if name in CONSOLES]:
+    for language, *before in [CONSOLES[name].split() for name in names if name in CONSOLES]:
         for option, following in pairwise((*call.argv, "")):
             name, is_joined, value = option.partition("=")
-            if name in known[1:]:
+            if name in before:
                 code = value if is_joined else following
-                call.walker.run_code(known[0], code, call.state.copy(), call.inside())
+                call.inside().run_code(language, code)
 
 
 def _read_timed_code(argv: tuple[str, ...]) -> Iterator[str]:
@@ -187,31 +250,9 @@ RUNNERS: dict[str, str] = {
 }
 
 # Programs whose settings are a program.
-CONFIGURED = words("webpack vite rollup jest vitest mocha playwright karma cypress wdio tsup "
-                   "esbuild postcss tailwindcss babel metro next nuxt astro")  # fmt: skip
-
-# Programs that run targets of a project's file, by the module of `project_files` that reads it.
-PROJECT_FILES: dict[str, str] = {
-    name: module
-    for module, names in {
-        "package_json": "npm yarn pnpm bun npx bunx pnpx node",
-        "tasks": "composer deno just task go-task pdm hatch poe rye uv poetry uvx pipx pipenv "
-        "pixi mise foreman honcho overmind hivemind goreman pre-commit prek nr nodemon "
-        "tox docker podman docker-compose podman-compose turbo nx lerna "
-        "run-s run-p npm-run-all start-server-and-test start-test makers air lefthook lint-staged "
-        "dvc goreleaser",
-        "code_files": "-m nox inv invoke fab rake grunt gulp doit gradle gradlew go cmake cargo "
-        "pytest py.test mage fastlane snakemake ansible-playbook terraform tofu pip pip3 "
-        + " ".join(CONFIGURED),
-    }.items()
-    for name in names.split()
-}
-
-# Those that run one only if a certain word is given.
-_NEEDS_WORD = dict.fromkeys(("docker", "podman"), frozenset(("compose",))) | {
-    "go": frozenset(("run", "generate", "test")), "node": frozenset(("--run", ".")),
-    **dict.fromkeys(("terraform", "tofu"), frozenset(("apply", "destroy"))),
-}  # fmt: skip
+CONFIGURED = words(TABLES["sets"]["configured"])
+PROJECT_FILES = by_name(TABLES["project_files"])
+_NEEDS_WORD = by_name(TABLES["needs_word"])
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The known state while a program is walked, and the place of the walk."""
+"""The known state while a program is walked, and what is found."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
-from policy.model import Span
+from policy.model import Download, Effect
 from policy.paths import resolve
-from policy.shell.syntax import ShellSyntaxError, Statement
+from policy.project_file import HiddenError
+from policy.shell.syntax import Statement, Token
 
 if TYPE_CHECKING:
-    from policy.shell.walk import Walker
+    from policy.shell.walk import Walk
+
+    ReadText = Callable[[str], str | None]
+
+    Screen = Callable[[Walk, str, str], None]
+    """Reports the effects of code in a language."""
 
 ALTERNATIVES_MAX = 12  # values a variable may have at one point before it counts as unknown
+WORK_PER_BYTE = 200
+SCRIPTS_MAX = 32  # files on the disk that one evaluation reads
+LOOKS_MAX = 256  # places on the disk where it looks for them
 VALUE_MAX = 1 << 16  # characters of one value before it counts as unknown
 
 
@@ -40,20 +49,60 @@ class Variable(NamedTuple):
         return Variable(values if is_known else (marks.LIST,), None, exported)
 
 
-class WorkBudget:
-    """Counts work: statements visited plus words and texts expanded."""
+class Findings:
+    """Findings about one program, shared by all walks through it: its effects, how much was
+    understood, and the work that is left."""
 
-    __slots__ = ("limit", "spent")
-
-    def __init__(self, limit: int) -> None:
+    def __init__(
+        self, program: str, limit: int, screen: Screen, read_text: ReadText | None
+    ) -> None:
+        self.program = program
         self.limit = limit
         self.spent = 0
+        self.screen = screen
+        self.read_text = read_text  # of files on the disk, if they may be read
+        self.texts: dict[str, str | None] = {}  # of those that were looked for, each once
+        self.read_count = 0
+        self.seen = set[str]()  # those that were run
+        self.hidden = set[str]()  # what programs may not read, so that no verdict shows it
+        self.effects: dict[Effect, None] = {}
+        self.is_partial = False  # something was guessed, or could not be read
+        self.captured: list[Download] = []  # those whose answer a variable holds
+        self.steps: set[object] = set()  # of project files, already followed
+        self.built: dict[int, tuple[Statement, tuple[Token, ...]]] = {}
+        # Calls already followed; the body is stored so that its identity stays its own.
+        self.called: dict[object, tuple[str, ShellState, Statement]] = {}
+        self.walk: Walk  # the innermost, for what ends the evaluation
 
     def spend(self, amount: int = 1) -> None:
-        """Count work; raises BudgetExceededError when the allowance is used up."""
+        """Count work: statements visited plus words and texts expanded.
+
+        Raises:
+            BudgetExceededError: the allowance is used up.
+        """
         self.spent += amount
         if self.spent > self.limit:
             raise BudgetExceededError(f"it takes more than {self.limit} steps to follow")
+
+    def read(self, path: str) -> str | None:
+        """Return the text of a file on the disk, or the names in a folder whose path ends in a
+        slash. Each is read once, and adds to the work that is allowed."""
+        if path in self.texts or self.read_text is None:
+            return self.texts.get(path)
+        is_too_many = len(self.texts) >= LOOKS_MAX or self.read_count >= SCRIPTS_MAX
+        if is_too_many or not marks.is_known(path):
+            self.is_partial = True
+            return None
+        text = None
+        try:
+            text = self.read_text(path)
+        except HiddenError:
+            self.hidden.add(path)
+        if text is not None and path[-1:] != "/":
+            self.read_count += 1
+            self.limit += WORK_PER_BYTE * len(text)
+        self.texts[path] = None if text is None else marks.scrub(text)
+        return self.texts[path]
 
 
 class ShellState:
@@ -156,47 +205,3 @@ def _join(first: Variable | None, second: Variable) -> Variable:
     if first is None:
         return Variable(("", *second.values), second.items, second.is_exported)
     return first.merge(second)
-
-
-RUN_DEPTH_MAX = 16  # programs that run programs, texts inside texts
-
-
-class Frame(NamedTuple):
-    """The place where the walk is.
-
-    Attributes:
-        span: where everything is placed inside text that is not the subject's own, such as the
-            argument of `bash -c`; else None.
-    """
-
-    source: str
-    span: Span | None = None
-    nesting: tuple[str, ...] = ()
-    is_syntactic: bool = True
-    is_visible: bool = True  # True if stdout reaches the caller
-    stdin: str | None = None  # what commands can read; None: the terminal, or unknown to matter
-    depth: int = 0
-    calls: tuple[str, ...] = ()
-    text: str = ""
-    is_captured: bool = False  # whether a variable holds stdout
-
-    def at(self, span: Span, text: str) -> Frame:
-        """Return the frame of a command in this one's text."""
-        return Frame(
-            self.source, span, self.nesting, self.is_syntactic, self.is_visible, self.stdin,
-            self.depth, self.calls, text, self.is_captured,
-        )  # fmt: skip
-
-    def inside(self, what: str, span: Span | None = None, text: str | None = None) -> Frame:
-        """Return the frame of a program or text that this one runs; too deep is an error."""
-        if self.depth >= RUN_DEPTH_MAX:
-            raise ShellSyntaxError(f"programs that run programs, {RUN_DEPTH_MAX} deep")
-        return self._replace(
-            span=span or self.span or (0, 0),
-            nesting=(*self.nesting, what),
-            depth=self.depth + 1,
-            text=self.text if text is None else text,
-        )
-
-
-Screen = Callable[["Walker", str, str, ShellState, Frame], None]

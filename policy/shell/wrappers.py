@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 from policy import marks
-from policy.shell.assignments import consider_variable
+from policy.shell.builtins import consider_variable
 from policy.shell.call import ProgramCall, index_of
+from policy.shell.file_texts import STDIN_PATHS, file_text, run_script_file
 from policy.shell.options import QUERY_OPTIONS, parse
 from policy.shell.outputs import output_of, quote
-from policy.shell.redirections import STDIN_PATHS, file_text
-from policy.shell.script_files import run_script_file
 from policy.shell.syntax import unescape
 
 
@@ -24,7 +23,7 @@ def _stdin_words(call: ProgramCall) -> tuple[str, ...]:
 def _input(call: ProgramCall) -> str | None:
     """Return xargs' input: stdin, or the file that `-a` names."""
     path = next(call.parsed.values(("a", "arg-file")), None)
-    return call.frame.stdin if path is None else call.text_of(path)
+    return call.walk.stdin if path is None else call.text_of(path)
 
 
 def _split_words(text: str, call: ProgramCall) -> tuple[str, ...]:
@@ -49,16 +48,16 @@ def run_xargs(call: ProgramCall) -> str | None:
     words = _stdin_words(call)
     default = "{}" if parsed.has("i", "replace") else None
     placeholder = next(parsed.values(("I", "replace")), default)
-    frame = call.inside()._replace(stdin=None)
+    inside = call.inside()._replace(stdin=None)
     if parsed.options:
-        frame = frame._replace(is_syntactic=False)
+        inside = inside._replace(is_syntactic=False)
     if placeholder is None:
         argv = (*(inner or ["echo"]), *words)
-        return call.walker.command(argv, call.state.copy(), frame)
+        return inside.command(argv)
     output = ""
     for item in _lines(_input(call)):
         argv = tuple(word.replace(placeholder, item) for word in inner)
-        output = call.walker.command(argv, call.state.copy(), frame)
+        output = inside.apart().command(argv)
     return output
 
 
@@ -78,7 +77,7 @@ def run_parallel(call: ProgramCall) -> str | None:
         groups.append([]) if word[:3] == ":::" else groups[-1].append(word)
     head = argv[:separator] if separator is not None else argv
     words = call.words(("", *head))
-    for item in groups[0] if separator is not None else _lines(call.frame.stdin):
+    for item in groups[0] if separator is not None else _lines(call.walk.stdin):
         command = " ".join(words)
         for number, group in enumerate([[item], *groups[1:]], 1):
             command = command.replace(f"{{{number}}}", group[0] if group else item)
@@ -150,7 +149,8 @@ def run_env(call: ProgramCall) -> str | None:
     """Run variables first, then a command; `env -S` splits one string into both."""
     for folder in call.parsed.values(("chdir", "C" if call.name == "env" else "D")):
         call = call.inside_folder(folder)
-    state = call.state.copy()
+    inner = call.inside()
+    state = inner.state
     if call.parsed.has(*QUERY_OPTIONS.get(call.name, frozenset())):
         return None
     words = list(call.operands())
@@ -165,16 +165,15 @@ def run_env(call: ProgramCall) -> str | None:
     if call.parsed.has("i", "ignore-environment") or words[:1] == ["-"]:
         state.env = {}
     words = words[1:] if words[:1] == ["-"] else words
-    inner = call.inside()
     while words and re.match(r"[A-Za-z_]\w*=", words[0]):
         name, _, value = words.pop(0).partition("=")
         state.assign(name, (value,))
         state.export(name)
-        consider_variable(call.walker, name, state, inner)
+        consider_variable(inner, name)
     if words:
-        return call.run(words, state)
-    if call.parsed.has("s", "i", "login") and call.name == "sudo" and call.frame.stdin:
-        call.run_text(call.frame.stdin, "sudo -s")
+        return inner.command(tuple(words))
+    if call.parsed.has("s", "i", "login") and call.name == "sudo" and call.walk.stdin:
+        call.run_text(call.walk.stdin, "sudo -s")
     return None
 
 
@@ -191,12 +190,13 @@ def run_remote(call: ProgramCall) -> str | None:
         return None
     words = [word for _, word in parsed.operands][1:]
     words = words[1:] if words[:1] == ["--"] else words
-    state = call.state_elsewhere()
-    inner = call.inside()._replace(is_visible=False, is_syntactic=False)
+    inner = call.inside()._replace(
+        state=call.state_elsewhere(), is_visible=False, is_syntactic=False
+    )
     if words:
-        return call.walker.run_text(" ".join(words), state, inner)
-    if call.frame.stdin is not None and not parsed.has("N"):
-        call.walker.run_text(call.frame.stdin, state, inner._replace(stdin=None))
+        return inner.run_text(" ".join(words))
+    if call.walk.stdin is not None and not parsed.has("N"):
+        inner._replace(stdin=None).run_text(call.walk.stdin)
     return None
 
 
@@ -207,11 +207,11 @@ def run_shell(call: ProgramCall) -> str | None:
     operands = tuple(word for _, word in parsed.operands)
     if parsed.has("n"):  # the syntax is checked, and nothing runs
         return ""
-    state = call.state.copy()
-    state.functions, state.aliases = dict(call.state.functions), {}
     inner = call.inside(f"{call.name} -c")._replace(is_syntactic=False)
+    state = inner.state
+    state.functions, state.aliases = dict(call.state.functions), {}
     for startup in parsed.values(("rcfile", "init-file")):
-        run_script_file(call.walker, startup, (), state.copy(), inner)
+        run_script_file(inner.apart(), startup, ())
     text = next(parsed.values(("command",)), None)
     if text is None and parsed.has("c") and operands:
         text, *rest = operands
@@ -219,18 +219,18 @@ def run_shell(call: ProgramCall) -> str | None:
     if text is not None:
         state.name = operands[0] if operands else call.name
         state.parameters = operands[1:]
-        return call.walker.run_text(text, state, inner)
+        return inner.run_text(text)
     if operands and not parsed.has("s"):
         path, *parameters = operands
         if path in STDIN_PATHS or path.startswith("/dev/fd/"):
-            text = file_text(path, state, call.frame)
-            return call.walker.run_text(text, state, call.inside())
-        run_script_file(call.walker, path, tuple(parameters), state, call.inside())
+            text = file_text(call.walk, path)
+            return call.inside()._replace(state=state).run_text(text)
+        run_script_file(call.inside()._replace(state=state), path, tuple(parameters))
         return marks.LIST
-    if call.frame.stdin is None:
+    if call.walk.stdin is None:
         return None
     state.parameters = operands
-    return call.walker.run_text(call.frame.stdin, state, call.inside()._replace(stdin=None))
+    return call.inside()._replace(state=state, stdin=None).run_text(call.walk.stdin)
 
 
 def _without_plus(argv: tuple[str, ...]) -> tuple[str, ...]:

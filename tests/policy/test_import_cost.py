@@ -10,7 +10,7 @@ import pytest
 # What takes a millisecond and more to load, or to make classes with.
 SLOW = "dataclasses inspect pathlib ipaddress urllib.parse base64 shlex subprocess logging"
 # Of the shell's conventions those that no plain command needs.
-SPECIAL = "braces downloads embedded_languages wrappers"
+SPECIAL = "downloads embedded_languages wrappers"
 
 
 def test_importing_the_policy_loads_no_grammar_and_nothing_heavy() -> None:

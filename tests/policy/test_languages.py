@@ -11,9 +11,10 @@ import pytest
 from policy import grammars
 from policy.analysis import analyse
 from policy.host.language import _by_name, load_language, parse_recipes
-from policy.host.transforms import _TRANSFORMS, Known, apply
+from policy.host.transforms import _TRANSFORMS, apply
 from policy.host.tree import read_tree
 from policy.model import Command, FileAccess, Subject
+from policy.shell.state import ShellState
 
 STARTED_BY = {
     "python": "import os\nos.system('tool x')",
@@ -169,4 +170,4 @@ def test_a_name_has_one_recipe_and_alternatives_only_at_its_end() -> None:
 @pytest.mark.parametrize("operation", _TRANSFORMS)
 def test_an_operation_without_arguments_gives_something(operation: str) -> None:
     """A program may call `strrev()` with nothing in it."""
-    assert isinstance(apply(operation, (), Known("/h", "/w", {})), str | tuple)
+    assert isinstance(apply(operation, (), ShellState({}, "/h", "/w")), str | tuple)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from policy import (
     load_rules,
 )
 from policy.decide import evaluate
-from policy.load import main_checkout
+from policy.load import CurrentRules, Disk, main_checkout
 from policy.model import Surface
 
 
@@ -501,7 +502,7 @@ def test_a_worktree_keeps_to_the_local_settings_of_its_main_checkout(
 @pytest.mark.parametrize("text", ["", "gitdir: ../.git/modules/x", "gitdir: relative", "\0"])
 def test_a_project_that_is_no_worktree_has_no_main_checkout(project: Path, text: str) -> None:
     (project / ".git").write_text(text)
-    assert main_checkout(str(project)) is None
+    assert main_checkout(str(project), Disk()) is None
 
 
 def test_rules_of_a_project_around_this_one_are_seen_from_there(home: Path) -> None:
@@ -515,3 +516,104 @@ def test_rules_of_a_project_around_this_one_are_seen_from_there(home: Path) -> N
     assert {evaluate_write(str(path), rules).decision for path in denied} == {Decision.DENY}
     assert evaluate_write(str(inner / "a"), rules).allowed
     assert evaluate_write(str(home / ".env"), rules).allowed
+
+
+@pytest.fixture
+def current(home: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> CurrentRules:
+    """Rules that are kept at once; `real` is a folder that a rule names by a link."""
+    monkeypatch.setattr(load, "SETTLED_NS", 0)
+    monkeypatch.setattr(load, "MANAGED", home.parent / "etc" / "managed-settings.json")
+    (home.parent / "etc" / "managed-settings.d").mkdir(parents=True)
+    (home / "real").mkdir()
+    (home / "other").mkdir()
+    (home / "link").symlink_to(home / "real")
+    (home / ".config" / "ctxmode").mkdir(parents=True)
+    settings(home / ".claude" / "settings.json", deny=["Bash(a *)", f"Read(/{home}/link/**)"])
+    (project / ".claude" / "settings.local.json").symlink_to(project / "target")
+    return CurrentRules(project, home, home / ".config", home / ".claude")
+
+
+def _change_settings(home: Path, project: Path) -> None:
+    settings(home / ".claude" / "settings.json", deny=["Bash(a *)"])
+
+
+def _change_a_link_in_a_rule(home: Path, project: Path) -> None:
+    (home / "link").unlink()
+    (home / "link").symlink_to(home / "other")
+
+
+def _make_what_a_link_names(home: Path, project: Path) -> None:
+    settings(project / "target", deny=["Bash(b *)"])
+
+
+def _make_managed_settings(home: Path, project: Path) -> None:
+    settings(home.parent / "etc" / "managed-settings.d" / "x.json", deny=["Bash(c *)"])
+
+
+def _make_users_rules(home: Path, project: Path) -> None:
+    rule = '[[rule]]\nid = "x"\ndecision = "deny"\nreason = "r"\ncommands = ["git push *"]\n'
+    (home / ".config" / "ctxmode" / "policy.toml").write_text(rule)
+
+
+def _make_a_projects_settings(home: Path, project: Path) -> None:
+    settings(project / ".claude" / "settings.json", ask=["Bash(d *)"])
+
+
+def _become_a_worktree(home: Path, project: Path) -> None:
+    main = home.parent / "main"
+    (main / ".claude").mkdir(parents=True)
+    settings(main / ".claude" / "settings.local.json", deny=["Bash(e *)"])
+    (project / ".git").write_text(f"gitdir: {main}/.git/worktrees/project\n")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _change_settings,
+        _change_a_link_in_a_rule,
+        _make_what_a_link_names,
+        _make_managed_settings,
+        _make_users_rules,
+        _make_a_projects_settings,
+        _become_a_worktree,
+    ],
+)
+def test_rules_are_kept_until_a_file_or_link_that_decides_them_changes(
+    home: Path, project: Path, current: CurrentRules, change: Callable[[Path, Path], None]
+) -> None:
+    before = current.load()
+    assert current.load() is before
+    change(home, project)
+    after = current.load()
+    assert after == load_rules(
+        project, home=home, config_home=home / ".config", claude_home=home / ".claude"
+    )
+    assert after != before
+
+
+def test_rules_around_a_project_are_found_when_they_come(
+    home: Path, project: Path, current: CurrentRules
+) -> None:
+    inner = project / "inner"
+    inner.mkdir()
+    kept = CurrentRules(inner, home, home / ".config", home / ".claude")
+    assert kept.load() is kept.load()
+    settings(project / ".claude" / "settings.json", deny=["Bash(f *)"])
+    assert decision("f x", kept.load()) is Decision.DENY
+
+
+def test_rules_that_cannot_be_read_are_not_kept(
+    home: Path, project: Path, current: CurrentRules
+) -> None:
+    current.load()
+    (home / ".claude" / "settings.json").write_text("{")
+    for _ in range(2):
+        with pytest.raises(RuleFileError):
+            current.load()
+
+
+def test_rules_that_changed_just_now_are_read_again(
+    home: Path, project: Path, current: CurrentRules, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "SETTLED_NS", 10**12)
+    assert current.load() is not current.load()

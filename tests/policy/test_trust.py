@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from policy import load
+from policy.load import Disk
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def home(tmp_path: Path) -> Path:
 def test_trust_goes_as_far_as_it_was_given(
     home: Path, project: str, folders: list[str], expected: bool
 ) -> None:
-    assert load.is_in_trusted(str(home / project), folders, str(home)) is expected
+    assert load.is_in_trusted(str(home / project), folders, str(home), Disk()) is expected
 
 
 @pytest.mark.parametrize("target", [".", "..", "../..", "../mine"])
@@ -49,29 +50,29 @@ def test_a_project_can_not_lead_a_trusted_name_to_itself(home: Path, target: str
     part.rmdir()
     part.symlink_to(target)
     project = str(home / "src/mine")
-    assert not load.is_in_trusted(project, ["~/src/mine/sub"], str(home))
-    assert load.is_in_trusted(project, ["~/src/mine"], str(home))  # the control
+    assert not load.is_in_trusted(project, ["~/src/mine/sub"], str(home), Disk())
+    assert load.is_in_trusted(project, ["~/src/mine"], str(home), Disk())  # the control
 
 
 def test_a_link_in_a_trusted_folder_makes_nothing_trusted(home: Path) -> None:
     (home / "src/alias").symlink_to(home / "elsewhere")
     real = str((home / "src/alias").resolve())
-    assert not load.is_in_trusted(real, ["~/src"], str(home))
-    assert load.is_in_trusted(real, ["~/src/alias"], str(home))  # a person named it so
+    assert not load.is_in_trusted(real, ["~/src"], str(home), Disk())
+    assert load.is_in_trusted(real, ["~/src/alias"], str(home), Disk())  # a person named it so
 
 
 def test_the_projects_around_one_are_found_below_the_home_folder(home: Path) -> None:
     (home / ".git").mkdir()
     inner = home / "src/mine/vendor/theirs"
-    assert load.outer_projects(str(inner), str(home)) == [str(home / "src/mine")]
-    assert load.outer_projects(str(home / "src/mine"), str(home)) == []
-    assert load.outer_projects(str(home), str(home)) == []
+    assert load.outer_projects(str(inner), str(home), Disk()) == [str(home / "src/mine")]
+    assert load.outer_projects(str(home / "src/mine"), str(home), Disk()) == []
+    assert load.outer_projects(str(home), str(home), Disk()) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not applicable: only root can give files away")
 def test_what_another_user_made_around_a_project_says_nothing_of_it(home: Path) -> None:
     inner = str(home / "src/mine/vendor/theirs")
     mark = home / "src/mine/.git"
-    assert load.outer_projects(inner, str(home))  # the control
+    assert load.outer_projects(inner, str(home), Disk())  # the control
     os.chown(mark, 65431, 65431)
-    assert load.outer_projects(inner, str(home)) == []
+    assert load.outer_projects(inner, str(home), Disk()) == []

@@ -7,6 +7,8 @@ names, and of its dependencies. Other targets of the file do not count.
 from __future__ import annotations
 
 import importlib
+import json
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any, NamedTuple
@@ -16,12 +18,55 @@ from base.wordlist import word_set
 from policy import marks
 from policy.paths import resolve
 from policy.shell.call import ProgramCall
+from policy.shell.file_texts import only_certain_effects, run_with_shebang
+from policy.shell.options import by_name
 from policy.shell.outputs import quote
-from policy.shell.script_files import only_certain_effects, run_with_shebang
 
 _NAME_TARGETS = word_set("make gmake just task go-task nox inv invoke fab rake grunt gulp doit")
 _NAME_SCRIPTS = word_set("npm pnpm yarn bun composer")
 LEVELS_MAX = 12  # folders above the current one in which a file is looked for
+
+
+class Runner(NamedTuple):
+    """A runner's row: where the targets of its files are, and their names on its command line.
+
+    Targets are tasks at `places` of a file of data, or else pieces of a program. `takes` is what
+    names tasks: the first operand, after which all is passed on (`one`), or the tool's options may
+    follow too (`loose`); every operand, with options between them (`all`) or not (`each`); no
+    operand (`none`).
+
+    Attributes:
+        instead: the tasks that a word stands for without a verb.
+    """
+
+    files: str  # names of its file; empty: the targets are files
+    places: str = ""  # each is a path of keys, or `*` and text to compute
+    values: str = ""  # options with a value
+    option: str = ""  # those of `values` that name a target
+    default: str = ""  # the target if none is named: of tasks `*` all, `first` the first
+    # Tasks
+    verbs: str = ""  # before a task's name; `-` means that none may be
+    takes: str = "one"
+    before: str = ""  # put before each line
+    stages: str = "{}"  # the tasks around one, which is `{}`
+    instead: dict[str, str] = {}  # noqa: RUF012 - read, never written
+    scripts: str = ""  # folders of tasks
+    # Programs
+    language: str = ""
+    context: str = ""  # given to a target as its first parameter
+    more: str = ""  # files that are read as well
+    prefix: str = ""  # before a target's name
+    commands: str = ""  # a pattern of what in a target is shell text, or commands in quotes
+    are_words: bool = False  # whether the texts in quotes are the words of one command
+
+
+def _row(fields: dict[str, Any]) -> Runner:
+    """Build the row of a table's fields; words of `instead` with one meaning share a text."""
+    return Runner(**fields | {"instead": by_name(fields.get("instead", {}))})
+
+
+with open(os.path.join(os.path.dirname(__file__), "runners.json"), encoding="utf-8") as _file:
+    RUNNERS = by_name({names: _row(fields) for names, fields in json.load(_file).items()})
 
 
 class TargetStep(NamedTuple):
@@ -42,17 +87,15 @@ class ProjectFiles:
 
     def read(self, name: str, folder: str = "") -> str:
         """Return a file's text, or the names in a folder (`name/`); empty if unreadable."""
-        walker, state = self.call.walker, self.call.state
+        findings, state = self.call.walk.findings, self.call.state
         path = resolve(name, folder or self.folder, state.links)
         made = state.files.get(path)
         if made is not None and not marks.is_only_hole(made):
             self.is_made = True
             return made
         path = f"{path}/" if name[-1:] == "/" else path
-        if walker.scripts is None:
-            return ""
-        text = walker.scripts.read(walker, path)
-        if path in walker.scripts.hidden:
+        text = findings.read(path)
+        if path in findings.hidden:
             self.call.report_files(path)  # the runner would read it, which a rule may deny
         return text or ""
 
@@ -70,7 +113,7 @@ class ProjectFiles:
 
     def find(self, names: str, folder: str = "", *, is_upwards: bool = True) -> tuple[str, str]:
         """Find the folder and text of the first file of these names, here or above."""
-        if self.call.walker.scripts is None and not self.call.state.files:
+        if self.call.walk.findings.read_text is None and not self.call.state.files:
             return "", ""
         folder = resolve(folder or ".", self.folder)
         for _ in range(LEVELS_MAX if is_upwards and folder else 1):
@@ -88,24 +131,24 @@ class ProjectFiles:
 def run_targets(call: ProgramCall, where: str) -> None:
     """Run the targets that a command names; unknown parts of a file are not suspicious."""
     module = importlib.import_module(f"policy.shell.project_files.{where}")
-    project, walker = ProjectFiles(call), call.walker
+    project, steps_done = ProjectFiles(call), call.walk.findings.steps
     steps: list[TargetStep] = [step for step in module.steps_of(project) if step.text.strip()]
     is_script = call.name in _NAME_SCRIPTS and "run" in call.argv
     names_target = is_script or call.name in _NAME_TARGETS
-    walker.is_partial |= names_target and not steps
+    call.walk.report_partial(names_target and not steps)
     for step in steps:
-        state = call.state.copy()
+        walk = call.inside(f"{call.name} target")
+        state = walk.state
         state.cwd, state.parameters, state.functions, state.aliases = step.folder, (), {}, {}
-        key = (step, state.fingerprint(), call.frame.stdin, call.frame.is_visible)
-        if key in walker.steps:
+        key = (step, state.fingerprint(), walk.stdin, walk.is_visible)
+        if key in steps_done:
             continue
-        walker.steps.add(key)
-        frame = call.inside(f"{call.name} target")
-        with nullcontext() if project.is_made else only_certain_effects(walker):
+        steps_done.add(key)
+        with nullcontext() if project.is_made else only_certain_effects(walk):
             if step.language == "shell":
-                run_with_shebang(walker, step.text, state, frame)
+                run_with_shebang(walk, step.text)
             else:
-                walker.run_code(step.language, step.text, state, frame)
+                walk.run_code(step.language, step.text)
 
 
 def command_line(words: Iterable[str]) -> str:

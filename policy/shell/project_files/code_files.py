@@ -3,37 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from base.wordlist import words
 from policy.shell.options import parse
-from policy.shell.project_files import ProjectFiles, TargetStep, command_line, tasks
-from policy.shell.project_files.code_pieces import pieces_for
+from policy.shell.project_files import RUNNERS, ProjectFiles, TargetStep, command_line, tasks
+from policy.shell.project_files.data_files import pieces_for
 from policy.shell.run import CONFIGURED, PROJECT_FILES
 
-
-class Row(NamedTuple):
-    """A runner whose targets are pieces of a program."""
-
-    files: str  # names of its file; empty: the targets are files
-    language: str = ""
-    values: str = ""  # its options with a value
-    option: str = ""  # those of `values` that name a target
-    context: str = ""  # given to a target as its first parameter
-    more: str = ""  # files that are read as well
-    prefix: str = ""  # before a target's name
-    default: str = "default"  # the target if none is named; empty: all
-    commands: str = ""  # a pattern of what in a target is shell text, or commands in quotes
-    are_words: bool = False  # whether the texts in quotes are the words of one command
-
-
-with open(f"{os.path.splitext(__file__)[0]}.json", encoding="utf-8") as _file:
-    ROWS = {
-        name: Row(**fields) for names, fields in json.load(_file).items() for name in names.split()
-    }
 _SHOWS = frozenset(words("l list T tasks n dry-run dryrun check syntax-check list-tasks"))
 _TESTS = r"^(?:async )?(?:def|class) ([tT]est\w*)"
 _HOOKS = r"^def (pytest_\w+)|autouse=True.*\n(?:async )?def (\w+)"
@@ -41,7 +19,7 @@ _HOOKS = r"^def (pytest_\w+)|autouse=True.*\n(?:async )?def (\w+)"
 
 def _program(project: ProjectFiles) -> Iterator[TargetStep]:
     """Yield the steps of `nox -s x`, `inv x`, `rake x`, `gulp x`, `cmake -P file` and so on."""
-    row, argv = ROWS[project.call.name], project.call.argv
+    row, argv = RUNNERS[project.call.name], project.call.argv
     passed: list[str] = []
     if row.option and "--" in argv:
         passed = list(argv[argv.index("--") + 1 :])
@@ -158,8 +136,8 @@ def _cargo(project: ProjectFiles) -> Iterator[TargetStep]:
         yield TargetStep(text, project.folder, "rust")
 
 
-_STEPS = {"go": _go, "cargo": _cargo, "pytest": _tests, "py.test": _tests}
-_STEPS |= dict.fromkeys(ROWS, _program) | dict.fromkeys(CONFIGURED, _config)
+_STEPS = dict.fromkeys(RUNNERS, _program) | dict.fromkeys(CONFIGURED, _config)
+_STEPS |= {"go": _go, "cargo": _cargo, "pytest": _tests, "py.test": _tests}
 _STEPS |= dict.fromkeys(("pip", "pip3"), _setup)
 
 

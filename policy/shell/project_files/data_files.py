@@ -1,4 +1,4 @@
-"""A project's data files, read within bounds; empty if unreadable."""
+"""A project's files, read within bounds: data, empty if unreadable, programs, and packages."""
 
 from __future__ import annotations
 
@@ -13,95 +13,6 @@ from policy.shell.project_files import ProjectFiles, table, texts
 
 if TYPE_CHECKING:
     from policy.shell.project_files.tasks import TaskCall
-
-# Tags, anchors and aliases are skipped; every value is a text.
-
-DEPTH_MAX = 64
-FLOW_LINES_MAX = 64  # lines over which a list or a table in brackets may continue
-_KEY = re.compile(
-    r"""(?:"([^"]*+)"|'([^']*+)'|([^"'\[{#&*!|>@`\s](?>[^:]*(?::(?!\s|$)[^:]*)*)))\s*+:(?=\s|$)"""
-)
-_TAG = re.compile(r"\s*(?:[&!]\S*\s*)*")
-_QUOTED = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*+)"|'((?:[^']|'')*+)')""")
-_FLOW = re.compile(
-    r"""("(?:[^"\\]|\\.?)*+(?:"|\Z)|[\[\]{},]|\s+)|'((?:[^']|'')*+)(?:'|\Z)|(:)(?=\s)|"""
-    r"""((?>(?:[^\[\]{},:\s"']++|:(?!\s)|[ \t]+(?![\[\]{},:\s]))+))"""
-)
-Lines = list[tuple[int, str]]  # indentation and text, the next one last
-
-
-def read_yaml(text: str) -> Any:  # noqa: ANN401 - YAML is anything
-    """Return the value of a text. Raises ValueError if it is nested too deep."""
-    rows = [line.expandtabs() for line in text.splitlines()]
-    return _block([(len(row) - len(row.lstrip()), row.strip()) for row in rows][::-1], 0, 0)
-
-
-def _next(lines: Lines) -> int:
-    """Return the indentation of the next line with content; -1 at the end."""
-    while lines and (not lines[-1][1] or lines[-1][1][0] in "#%" or lines[-1][1] == "---"):
-        lines.pop()
-    return lines[-1][0] if lines else -1
-
-
-def _block(lines: Lines, least: int, depth: int) -> Any:  # noqa: ANN401
-    """Return the list, the table or the text that begins at the next line."""
-    indent = _next(lines)
-    if depth > DEPTH_MAX:
-        raise ValueError("nested too deep")
-    items: list[Any] = []
-    found: dict[str, Any] = {}
-    while indent >= least and _next(lines) == indent:
-        line = lines.pop()[1]
-        if line[:2] in ("-", "- "):
-            rest = line[1:].lstrip()
-            lines.append((indent + len(line) - len(rest), rest))
-            items.append(_block(lines, indent + 1, depth + 1))
-        elif key := _KEY.match(line):
-            name = key[1] or key[2] or (key[3] or "").rstrip()
-            found[name] = _value(line[key.end() :], lines, indent, depth)
-        else:
-            return items or found or _value(line, lines, indent - 1, depth)
-    return items or found or ""
-
-
-def _value(text: str, lines: Lines, indent: int, depth: int) -> Any:  # noqa: ANN401
-    """Return the value after a key, which may continue in the lines below."""
-    text = text[_TAG.match(text).end() :]  # type: ignore[union-attr]
-    if text[:1] in ("|", ">"):
-        return _below(lines, indent, "\n" if text[0] == "|" else " ")
-    if not text or text[0] == "#":
-        is_list = _next(lines) == indent >= 0 and lines[-1][1][0] == "-"
-        return _block(lines, indent if is_list else indent + 1, depth + 1)
-    if text[0] not in "[{":
-        return _scalar(f"{text} {_below(lines, indent, ' ')}")
-    for _ in range(FLOW_LINES_MAX):
-        if lines and sum(map(text.count, "[{")) > sum(map(text.count, "]}")):
-            text = f"{text} {lines.pop()[1]}"
-    try:
-        return json.loads(re.sub(r",\s*(?=[\]}])", "", _FLOW.sub(_as_json, text)))
-    except ValueError:
-        return ""
-
-
-def _as_json(piece: re.Match[str]) -> str:
-    return piece[1] or piece[3] or json.dumps(piece[4] or (piece[2] or "").replace("''", "'"))
-
-
-def _below(lines: Lines, indent: int, between: str) -> str:
-    """Return the lines that are indented deeper, as one text."""
-    taken: list[tuple[int, str]] = []
-    while lines and (lines[-1][0] > indent or not lines[-1][1]):
-        taken.append(lines.pop())
-    first = next((depth for depth, line in taken if line), 0)
-    return between.join(" " * max(0, depth - first) + line for depth, line in taken).strip()
-
-
-def _scalar(text: str) -> str:
-    quoted = _QUOTED.match(text)
-    if quoted and quoted[1] is not None:
-        return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), quoted[1])
-    return quoted[2].replace("''", "'") if quoted else re.split(r"(?:^|\s)#", text)[0].strip()
-
 
 # A text of JSON, or else a comment or a comma at an end, as `.jsonc` files have them.
 _JSON_PIECE = r'("(?:[^"\\]|\\.?)*+(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=\s*+[}\]])'
@@ -120,7 +31,7 @@ def read_data(name: str, text: str) -> dict[str, Any]:
             plain = piece.sub(lambda found: found[1] or "", text.removeprefix("\ufeff"))
             found = json.loads(plain, parse_int=str)
         elif name.endswith((".yml", ".yaml")):
-            found = read_yaml(text)
+            found = _yaml(text)
         elif name.endswith((".ini", ".cfg")):
             found = _ini(text)
         elif name.lower().endswith("justfile") or name.endswith(".just"):
@@ -134,6 +45,20 @@ def read_data(name: str, text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _yaml(text: str) -> Any:  # noqa: ANN401 - YAML is anything
+    """Return the value of a text, in which every scalar is a text; raises ValueError."""
+    import yaml  # noqa: PLC0415
+
+    class Texts(yaml.CBaseLoader):  # type: ignore[misc] # it limits how deep a text is nested
+        def construct_scalar(self, node: yaml.ScalarNode) -> str:
+            return str(node.value).strip()
+
+    try:
+        return yaml.load(text, Loader=Texts)  # noqa: S506 - it makes texts, lists and tables alone
+    except yaml.YAMLError as error:
+        raise ValueError("not YAML") from error
 
 
 def _ini(text: str) -> dict[str, Any]:
@@ -195,6 +120,41 @@ def _set(data: dict[str, Any], kind: str | None, name: str, value: str) -> None:
             data["dotenv"] = [".env" if name == "dotenv-load" else path]
     else:
         data["vars"][name] = {"sh": value[1:-1]} if value[:1] == "`" else f"{{{{{value}}}}}"
+
+
+_DEFINES = (
+    r"""(?m)^(?:async[ ]|export[ ])*(?:(?:def|class|func|function|(?:multi)?task|file|namespace|"""
+    r"""rule|(?:private_)?lane|const|let|var|val)\b[\s(:'"]*|exports\.|add_custom_target\(\s*|"""
+    r"""\w+\.(?:task|registerTask|create|register(?:<\w+>)?)\(\s*['"])([\w-]+)|\bname=["']([\w-]+)"""
+)
+# Lines that begin something new: not inside, not closing, and not after a decorator.
+_BEGINS = r"(?m)(?<![^\n])(?=[^\s)\]}#])(?!(?:end|el|except|finally|rescue|ensure)\b)"
+
+
+def pieces_for(text: str, wanted: set[str], context: str = "") -> str:
+    """Return the pieces that the wanted targets reach, and those that define nothing."""
+    pieces: list[tuple[str, set[str]]] = []
+    defining: dict[str, list[int]] = {}  # the pieces that define a name
+    one = re.sub(r"(?m)^(@.*|\))\n(?=@|def |async )", r"\1\r", text)  # with its decorators
+    for part in re.split(_BEGINS, one):
+        piece = part.replace("\r", "\n")
+        if context and (parameter := re.search(r"def \w+\(\s*(\w+)", piece)):
+            piece = re.sub(rf"\b{parameter[1]}\.", context, piece)
+        names = {a or b for a, b in re.findall(_DEFINES, piece)}
+        for name in names:
+            defining.setdefault(name, []).append(len(pieces))
+        pieces.append((piece, names))
+    said = re.search(r"nox\.options\.sessions\s*=(.*)", text)
+    if "" in wanted and said:  # no target named: those of the file's default, else all
+        wanted = set(re.findall(r"[\w-]+", said[1]))
+    waiting = [at for at, (_, n) in enumerate(pieces) if not n or "" in wanted or n & wanted]
+    kept: dict[int, str] = {}
+    for at in waiting:
+        if at not in kept:
+            kept[at], names = pieces[at]
+            for name in re.findall(r"[\w-]+" if names else r"(?<![\w-])[\w-]++(?=\()", kept[at]):
+                waiting += defining.pop(name, ())
+    return "".join(kept[at] for at in sorted(kept))
 
 
 _OF_ALL = words("workspaces ws r recursive")

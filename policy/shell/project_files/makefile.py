@@ -95,7 +95,7 @@ class Makefile:
 
     def fill(self, text: str, depth: int = 0, own: dict[str, str] | None = None) -> str:
         """Return a text with its variables and calls computed; unknown parts stay unknown."""
-        self.project.call.walker.budget.spend()
+        self.project.call.walk.spend()
 
         def value(found: re.Match[str]) -> str:
             return "$" if found[2] == "$" else self.value(found[1] or found[2] or "", depth, own)
@@ -128,7 +128,7 @@ class Makefile:
         if target in seen:
             return
         seen.add(target)
-        self.project.call.walker.budget.spend(1 + len(self.patterns))
+        self.project.call.walk.spend(1 + len(self.patterns))
         named = [(rule, "") for rule in self.rules.get(target, ())]
         if depth < PATTERNS_MAX and not any(lines for (_, lines), _ in named):
             for head, tail, rule in self.patterns:
@@ -166,7 +166,7 @@ def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
     own = list(parsed.values(("eval", "E")))
     for name in list(parsed.values(("f", "file", "makefile"))) or [""]:
         if name in ("-", "/dev/stdin"):
-            own.append(project.call.frame.stdin or "")
+            own.append(project.call.walk.stdin or "")
         else:
             text = project.find(name or "GNUmakefile makefile Makefile", is_upwards=False)[1]
             if text:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policy.shell.project_files import ProjectFiles, TargetStep, command_line, table, tasks, texts
+from policy.shell.project_files import (
+    RUNNERS,
+    ProjectFiles,
+    TargetStep,
+    command_line,
+    table,
+    tasks,
+    texts,
+)
 from policy.shell.project_files.data_files import read_data
-from policy.shell.project_files.task_rows import ROWS
 from policy.shell.run import PROJECT_FILES
 
 
 def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
     """Yield the steps of `npm run x`, `npx x`, `node .`: a script, or a program of a package."""
     call = project.call
-    yield from tasks.steps_of(project) if call.name in ROWS else ()
+    yield from tasks.steps_of(project) if call.name in RUNNERS else ()
     name, *arguments = call.words(call.argv) or [""]
     folder, text = project.find("package.json")
     data = read_data("package.json", text)

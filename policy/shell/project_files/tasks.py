@@ -11,10 +11,16 @@ from base.wordlist import words
 from policy import marks
 from policy.paths import resolve
 from policy.shell.options import Parsed, parse
-from policy.shell.project_files import ProjectFiles, TargetStep, command_line, table, texts
-from policy.shell.project_files.code_pieces import pieces_for
-from policy.shell.project_files.data_files import packages, read_data
-from policy.shell.project_files.task_rows import ROWS, SAME, TaskFile
+from policy.shell.project_files import (
+    RUNNERS,
+    ProjectFiles,
+    Runner,
+    TargetStep,
+    command_line,
+    table,
+    texts,
+)
+from policy.shell.project_files.data_files import packages, pieces_for, read_data
 
 _SHOWS = words("l list list-all show evaluate summary dry dry-run n help h")
 _COMMANDS = words(
@@ -38,7 +44,7 @@ class TaskCall(NamedTuple):
     variables: dict[str, str]
 
 
-def read_command(row: TaskFile, argv: tuple[str, ...]) -> TaskCall | None:
+def read_command(row: Runner, argv: tuple[str, ...]) -> TaskCall | None:
     """Read the request of a command line; None if it runs no task."""
     values = words(row.values)
     short = "".join(name for name in values if len(name) == 1)
@@ -72,7 +78,7 @@ class Tasks(NamedTuple):
     """The tasks of a file, with the command line's other words."""
 
     project: ProjectFiles
-    row: TaskFile
+    row: Runner
     folder: str
     by_name: dict[str, Any]
     variables: dict[str, Any]
@@ -105,6 +111,7 @@ class Tasks(NamedTuple):
 
     def follow(self, value: Any) -> Iterator[TargetStep]:  # noqa: ANN401
         """Yield the steps of a value: a line, several of them, or a table with prerequisites."""
+        self.project.call.walk.spend()
         if isinstance(value, list):
             for item in [command_line(texts(value))] if self.row.before else value:
                 yield from self.follow(item)
@@ -148,12 +155,12 @@ class Tasks(NamedTuple):
         else:
             line = self.row.before + self.fill(re.sub(r"^@(php|composer)\b", r"\1", text))
             is_whole = self.row.takes in ("all", "each", "none") or _HOLDER.search(text)
-            is_passed = self.row.files == ROWS["yarn"].files or not is_whole
+            is_passed = self.row.files == RUNNERS["yarn"].files or not is_whole
             yield TargetStep(f"{line} {self.arguments}" if is_passed else line, self.folder)
 
     def fill(self, text: str, depth: int = 0) -> str:
         """Return a text with its variables and expressions computed; unknown parts stay unknown."""
-        self.project.call.walker.budget.spend()
+        self.project.call.walk.spend()
         known = dict.fromkeys(("args", "posargs", "CLI_ARGS"), self.arguments)
         known |= {"toxinidir": self.folder} | self.variables
 
@@ -185,13 +192,13 @@ def _needs(value: object) -> Iterator[list[str]]:
                 yield [name.lstrip("^").rpartition("#")[2].split()[0], *given.get("arguments", ())]
 
 
-def _read_request(row: TaskFile, name: str, argv: tuple[str, ...]) -> TaskCall | None:
+def _read_request(row: Runner, name: str, argv: tuple[str, ...]) -> TaskCall | None:
     """Read the request of a command line, with the tasks that its first word may stand for."""
     if name in ("docker", "podman"):
         argv = argv[argv.index("compose") :] if "compose" in argv else argv[:1]
-    elif row.files == ROWS["yarn"].files and argv[1:2] == ("workspace",):  # of yarn
+    elif row.files == RUNNERS["yarn"].files and argv[1:2] == ("workspace",):  # of yarn
         argv = (name, "--filter", *argv[2:])
-    elif row.files == ROWS["yarn"].files and argv[1:2] == ("workspaces",):
+    elif row.files == RUNNERS["yarn"].files and argv[1:2] == ("workspaces",):
         argv = (name, "-r", *argv[-2:])
     asked = read_command(row, argv)
     if asked is None or asked.verb or not row.instead:
@@ -211,7 +218,7 @@ def _is_quiet(argv: tuple[str, ...]) -> bool:
 def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
     """Yield the steps of the tasks that a command line names, in one or more packages."""
     name = project.call.name
-    row = ROWS[SAME.get(name, name)]
+    row = RUNNERS[name]
     asked = _read_request(row, name, project.call.argv)
     if asked is None:
         return
@@ -220,18 +227,18 @@ def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
     for name in asked.names[:1]:
         for place in words(row.scripts):
             yield TargetStep(project.find(f"{place}/{name.replace(':', '/')}")[1], project.folder)
-        if row.files == ROWS["uv"].files and name.endswith(".py"):
+        if row.files == RUNNERS["uv"].files and name.endswith(".py"):
             yield TargetStep(command_line(["python", name, *asked.words]), project.folder)
     option = words("cwd C prefix d dir directory working-dir project root")
     folder = next(asked.options.values(option), "")
-    if row.files.startswith(ROWS["yarn"].files):
+    if row.files.startswith(RUNNERS["yarn"].files):
         for where, names in packages(project, folder, asked):
             yield from _run(project, row, asked._replace(names=names), where)
     else:
         yield from _run(project, row, asked, folder)
 
 
-def _run(project: ProjectFiles, row: TaskFile, call: TaskCall, folder: str) -> Iterator[TargetStep]:
+def _run(project: ProjectFiles, row: Runner, call: TaskCall, folder: str) -> Iterator[TargetStep]:
     options = {*words("f file config c conf t taskfile justfile procfile")} - {*words(row.option)}
     for file in next(call.options.values([*options]), row.files).split():
         where, text = project.find(file, folder)
@@ -259,7 +266,7 @@ def _run(project: ProjectFiles, row: TaskFile, call: TaskCall, folder: str) -> I
 
 
 def _entries(
-    project: ProjectFiles, row: TaskFile, data: dict[str, Any], folder: str, depth: int = 0
+    project: ProjectFiles, row: Runner, data: dict[str, Any], folder: str, depth: int = 0
 ) -> dict[str, Any]:
     """Return the tasks of a file by their names, with those of the files that it includes."""
     found: dict[str, Any] = {}
