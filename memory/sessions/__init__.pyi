@@ -39,7 +39,6 @@ from .reading import find_session as find_session
 from .reading import list_sessions as list_sessions
 from .reading import sum_tokens_by_day as sum_tokens_by_day
 from .records import TOKEN_KINDS as TOKEN_KINDS
-from .records import CompactionRecord as CompactionRecord
 from .records import MessageRecord as MessageRecord
 from .records import Record as Record
 from .records import SessionRecord as SessionRecord

@@ -13,15 +13,14 @@ from typing import Any
 
 from memory.sessions.events import COMMANDS, Event
 from memory.sessions.model import Message, Session
-from memory.texts import cut_bytes
-
-USER_BYTES_MAX = 2048
-ANSWER_BYTES_MAX = 4096
-TURNS_MAX = 500
-TURNS_DROPPED = 100
-"""Oldest turns dropped at once if there are more than `TURNS_MAX`."""
-
-BUFFER_CAP = "buffer_cap"
+from memory.texts import (
+    ANSWER_BYTES_MAX,
+    BUFFER_CAP,
+    TURNS_DROPPED,
+    TURNS_MAX,
+    USER_BYTES_MAX,
+    cut_bytes,
+)
 
 RESUME_BYTES = 8192
 RESUME_BYTES_MIN = 512

@@ -1,7 +1,8 @@
-"""Texts of a session without stored messages, from its host's transcript if that still exists.
+"""Reading of transcripts into a store in memory: cleaned, and not written to the session's store.
 
-The transcript is read again into a store in memory, cleaned, and not written to the store. Messages
-are matched by key, so that sequence numbers are those of the store.
+That gives the texts of a session without stored messages, matched by key, so that sequence numbers
+are those of the store; and the events of a transcript's end, if its unread part is too large to
+import in time.
 """
 
 from __future__ import annotations
@@ -10,26 +11,32 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from base.plain_files import open_plain
-from memory.sessions.importers.importer import Importer, State
+from memory.sessions.events import Event
+from memory.sessions.importers.importer import Importer, State, Transcript
 from memory.sessions.importing import Importing
-from memory.sessions.line_reader import read_lines
+from memory.sessions.line_reader import find_line_start, read_lines
 from memory.sessions.model import Message, Session
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.reading import read_messages
 from memory.sessions.records import Record, SessionRecord
+from memory.sessions.schema import create_tables
+from memory.sessions.session_news import read_events
 from memory.sessions.sources import EXPECTED_ERRORS
-from memory.sessions.tail_events import write_in_memory
+from memory.sessions.writing import Writer
 from memory.texts import unpack
 
 TRANSCRIPT_BYTES_MAX = 256 << 20
 """Larger transcripts are not read: they would not fit in memory."""
 
+TAIL_HEAD_BYTES = 65_536
+"""Size of the beginning that is read with the end of a transcript."""
 
 _Text = tuple[str | None, bool, Any]
 """The text of a message, or None; whether it is cut; and a call's arguments, or None."""
@@ -121,3 +128,48 @@ def _read_records(importer: Importer, session: Session, preparer: Preparer) -> I
         for _, _, data in read_lines(file, 0, size, is_complete=True):
             with suppress(*EXPECTED_ERRORS, RecursionError):
                 yield from list(importer.parse_line(json.loads(data or b""), state))
+
+
+@contextmanager
+def write_in_memory(
+    importing: Importing, importer: Importer, prepared: Iterable[Prepared]
+) -> Iterator[sqlite3.Connection]:
+    """Write a host's records into tables that exist only within the block."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        create_tables(db)
+        writer = Writer(
+            db,
+            importer.agent,
+            now=0.0,
+            home=importing.home,
+            keys_are_global=importer.keys_are_global,
+        )
+        writer.write(prepared)
+        writer.finish()
+        yield db
+
+
+def read_tail_events(
+    importing: Importing, importer: Importer, found: Transcript, tail_bytes: int, session_id: str
+) -> list[Event]:
+    """Read the events of a transcript's last bytes, through a store in memory. Its beginning is
+    parsed, too, since some hosts name the session only there."""
+    preparer, state = importing.make_preparer(), State()
+    prepared: list[Prepared] = []
+    if importer.parse_line is None:
+        return []
+    with open_plain(found.path, follow=False) as file:
+        size = os.fstat(file.fileno()).st_size
+        head = min(TAIL_HEAD_BYTES, max(size - tail_bytes, 0))
+        lines = chain(
+            read_lines(file, 0, head) if head else (),
+            read_lines(file, find_line_start(file, max(size - tail_bytes, 0)), size),
+        )
+        if found.session_id:
+            prepared.append(preparer.prepare(SessionRecord(found.session_id)))
+        for _, _, data in lines:
+            with suppress(*EXPECTED_ERRORS, RecursionError):
+                value = json.loads(data or b"")
+                prepared += map(preparer.prepare, importer.parse_line(value, state))
+    with write_in_memory(importing, importer, prepared) as db:
+        return read_events(db, session_id)

@@ -17,7 +17,7 @@ from memory.errors import StoreUnavailableError
 from memory.gate import FindSecrets, Gate
 from memory.sessions import session_news
 from memory.sessions.events import ParseCall
-from memory.sessions.importers.importer import Ground, Importer, Transcript, find_importer
+from memory.sessions.importers.importer import Ground, Importer, Transcript
 from memory.sessions.importing import Imported, Importing, import_source
 from memory.sessions.preparing import Preparer
 from memory.sessions.records import Record
@@ -218,18 +218,21 @@ class SessionStore(OpenStore):
             session_ids = frozenset(writer.session_ids)
         return Imported(session_id, writer.messages, session_ids=session_ids)
 
-    def read_full_messages(self, importer: Importer | None, session: Session) -> list[Message]:
+    def read_full_messages(
+        self, find_importer: Callable[[str], Importer | None], session: Session
+    ) -> list[Message]:
         """Read a session's messages with their texts, from the host's transcript or the user's
-        imported file if they are not stored; without an importer, only stored texts."""
+        imported file if they are not stored. `find_importer` finds a row by the name of an agent or
+        form; without one, only stored texts are read."""
         from memory.sessions.full_text import read_full_messages  # noqa: PLC0415
 
         importing = self._importing._replace(
             make_preparer=lambda: Preparer(self._gate, self._parse_call, keep_messages=True)
         )
         with self.database.reading() as db:
-            if form := find_form(db, session.source_path):
-                row = find_importer(form)
-                importer = row._replace(agent=session.agent) if row else importer
+            form = find_form(db, session.source_path)
+            row = find_importer(form) if form else None
+            importer = row._replace(agent=session.agent) if row else find_importer(session.agent)
             return list(read_full_messages(db, importing, importer, session))
 
     def save_summary(self, session_id: str, summary: Summary) -> None:
@@ -268,7 +271,7 @@ class SessionStore(OpenStore):
     ) -> str:
         """Build a snapshot from stored events and the last bytes of a transcript whose unread part
         is too large to be imported now. Nothing is stored."""
-        from memory.sessions.tail_events import read_tail_events  # noqa: PLC0415
+        from memory.sessions.full_text import read_tail_events  # noqa: PLC0415
 
         with self.database.reading() as db:
             kept = read_events(db, session_id)

@@ -1,7 +1,7 @@
 """The agents' hosts that are driven, one row each: where each comes from, how it runs one prompt
 without a person, and how it is pointed at an endpoint.
 
-Sources: each package's own `--help`, and the pages that `ctxmode/hosts/setup/hosts.py` names.
+Sources: each package's own `--help`, and the pages that `ctxmode/hosts/*/row.toml` name.
 """
 
 from __future__ import annotations

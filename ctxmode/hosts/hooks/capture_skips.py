@@ -10,24 +10,10 @@ import io
 import os
 import sys
 
+HOSTS_FOLDER = os.path.dirname(os.path.dirname(__file__))
 DRAFTS = ".contexo"
-STOP = ("userpromptsubmit", "stop")
-EVENTS = {
-    "claude-code": STOP,
-    "cline": ("userpromptsubmit", "taskcomplete"),
-    "codebuddy": STOP,
-    "codex": STOP,
-    "droid": STOP,
-    "gemini-cli": ("afteragent",),
-    "kiro": STOP,
-    "opencode": ("session.idle",),
-    "qoder": STOP,
-    "qwen-code": STOP,
-    "tabnine": ("beforeagent", "afteragent"),
-    "vscode-copilot": ("stop",),
-    "windsurf": ("pre_user_prompt", "post_cascade_response"),
-}
-"""Events of each host, in lower case, that only serve the capture of turns and get no answer."""
+ALONE = ("asked", "answered")
+"""Purposes of events that only serve the capture of turns."""
 
 FOLDER_ENDINGS = ("_PROJECT_DIR", "_CWD")
 """Endings of all variables in which hosts pass a folder to their hooks."""
@@ -40,7 +26,7 @@ BLANKS = b" \t\r\n"
 
 def has_nothing_to_do(arguments: list[str]) -> bool:
     """Return whether an event needs no action. The text of stdin stays readable."""
-    if len(arguments) != 2 or arguments[1].lower() not in EVENTS.get(arguments[0], ()):
+    if len(arguments) != 2 or arguments[1].lower() not in list_silent(arguments[0]):
         return False
     try:
         text = sys.stdin.buffer.read()
@@ -54,6 +40,19 @@ def has_nothing_to_do(arguments: list[str]) -> bool:
         return folders is not None and not any(map(_is_below_drafts, folders))
     except (OSError, ValueError):
         return False
+
+
+def list_silent(host: str) -> list[str]:
+    """List a host's events, in lower case, that only serve the capture of turns and get no
+    answer."""
+    name = host.replace("-", "_")
+    if not (name.isidentifier() and os.path.exists(f"{HOSTS_FOLDER}/{name}/row.toml")):
+        return []
+    row = __import__(f"ctxmode.hosts.{name}", fromlist=("EVENTS",))
+    events = (
+        getattr(row, "EVENTS", {}) if "always_answers" not in getattr(row, "TRAITS", ()) else {}
+    )
+    return [event.lower() for event, purpose in events.items() if purpose in ALONE]
 
 
 def list_folders(text: bytes) -> list[str] | None:

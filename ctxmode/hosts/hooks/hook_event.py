@@ -25,10 +25,6 @@ else:
     except ImportError:
         import signal
 
-HOOK_RECORDED = ("cursor",)
-"""Hosts whose sessions `capture` records from hooks, since their transcripts lack times and
-results. They get the snapshot with a tool's result, too."""
-
 LOG_BYTES_MAX = 256 * 1024
 """Limit for the log and its predecessor together."""
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from ctxmode.hosts.adapters import find_adapter, list_events
 from ctxmode.hosts.hooks import capture_skips
 from ctxmode.hosts.hooks.hook_types import (
     PASS,
@@ -20,12 +19,13 @@ from ctxmode.hosts.hooks.hook_types import (
     ToolCall,
     read_json,
 )
+from ctxmode.hosts.registry import find_adapter, has_trait, list_events
 from policy.deadline import HOOK_SECONDS, pause_limit, results_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ctxmode.hosts.adapters import Adapter
     from ctxmode.hosts.hooks.hook_event import Event
+    from ctxmode.hosts.registry import Adapter
 
 # Only the child loads the policy: a shared memory page is copied when one process changes it.
 
@@ -169,11 +169,10 @@ def _attend(
 
 def _answer_sessions(hook: Event, event_name: str) -> tuple[str, Log]:
     """Return the text from recorded sessions for the agent, and a function that records more."""
-    from ctxmode.hosts.hooks.hook_event import HOOK_RECORDED  # noqa: PLC0415 - not for verdicts
-    from ctxmode.hosts.hooks.session_hooks import answer_hook  # noqa: PLC0415
+    from ctxmode.hosts.hooks.session_hooks import answer_hook  # noqa: PLC0415 - not for verdicts
 
     said = answer_hook(hook)
-    if hook.host not in HOOK_RECORDED:
+    if not has_trait(hook.host, "recorded_by_hooks"):
         return said, _nothing
     from ctxmode.hosts.hooks.capture import capture  # noqa: PLC0415
 
@@ -198,9 +197,9 @@ def _read_hook(
     project = _project(folder, home, environ)
     if purpose in CAPTURED_ALONE and not _is_captured(project, environ):
         return None
-    from ctxmode.hosts.hooks.hook_event import HOOK_RECORDED, Event  # noqa: PLC0415 - not for verdicts
+    from ctxmode.hosts.hooks.hook_event import Event  # noqa: PLC0415 - not for verdicts
 
-    if purpose in ("turn", "act") and host not in HOOK_RECORDED:
+    if purpose in ("turn", "act") and not has_trait(host, "recorded_by_hooks"):
         return None
     return Event(host, purpose, event, project, home, data_dir(environ), environ)
 

@@ -20,8 +20,8 @@ from ctxmode.config.file_names import (
     USER_FACTS,
     name_stores,
 )
-from ctxmode.hosts.agents import AGENTS
-from ctxmode.hosts.hooks.hook_event import HOOK_RECORDED, Event, TimeUpError, limit_time, log
+from ctxmode.hosts.hooks.hook_event import Event, TimeUpError, limit_time, log
+from ctxmode.hosts.registry import find_agent, has_trait
 
 TOKENS_MAX = 400
 WAIT_S = 0.1
@@ -70,13 +70,6 @@ if TYPE_CHECKING:
     from memory.sessions import Imported, SessionStore
     from memory.sessions.importers import Importer, Transcript
 
-ANNOUNCED_COMPACTION = ("vscode-copilot", "cursor")
-"""Hosts with an event before a compaction, so that a prompt only needs to check the mark."""
-
-COMPACTING_WHEN_RESUMED = ("gemini-cli",)
-"""Hosts that compact a resumed session with its first prompt, after all events: they get the
-snapshot before."""
-
 DEADLINES_S: Mapping[Purpose, float] = {
     "open": 0.4,
     "compact": 1.0,
@@ -107,8 +100,8 @@ RESUMED_BYTES_MAX = 512
 
 def answer_hook(hook: Event) -> str:
     """Handle an event; return the text for the agent, or an empty text."""
-    agent = AGENTS.get(hook.host)
-    if agent is None or not hook.session or hook.purpose not in DEADLINES_S or hook.is_from_cursor:
+    agent = find_agent(hook.host)
+    if not agent or not hook.session or hook.purpose not in DEADLINES_S or hook.is_from_cursor:
         return ""
     text = _answer_session(hook, agent)
     pinned = _find_pinned(hook) if hook.purpose == "open" else ""
@@ -120,7 +113,7 @@ def _answer_session(hook: Event, agent: str) -> str:
     store_path = sessions_path(hook)
     if hook.purpose in ("open", "prompt", "act") and not os.path.exists(store_path):
         return ""
-    is_announced = hook.host in ANNOUNCED_COMPACTION
+    is_announced = has_trait(hook.host, "announces_compaction")
     mark = _waiting_mark(store_path, hook.session)
     if hook.purpose in ("prompt", "act") and is_announced and not os.path.exists(mark):
         return ""
@@ -180,7 +173,7 @@ def _answer_sessions(hook: Event, agent: str, store_path: str, ends_at: float) -
     if importer is None:
         return ""
     found = find_transcript(hook, importer, recording.choice(agent))
-    if found is None and hook.host not in HOOK_RECORDED:
+    if found is None and not has_trait(hook.host, "recorded_by_hooks"):
         return ""
     with open_session_store(
         store_path,
@@ -225,7 +218,8 @@ def _compact(
 def _is_after_compaction(hook: Event) -> bool:
     """Return whether a conversation begins because it was, or will be, compacted."""
     source = hook.text("source", "trigger")
-    return source == "compact" or (source == "resume" and hook.host in COMPACTING_WHEN_RESUMED)
+    compacts_late = source == "resume" and has_trait(hook.host, "compacts_when_resumed")
+    return source == "compact" or compacts_late
 
 
 def _read_opening(hook: Event, agent: str, store_path: str) -> str:
@@ -282,7 +276,8 @@ def _end(
     from memory.sessions import SessionRecord  # noqa: PLC0415
 
     done = _import(store, importer, found, ends_at - SNAPSHOT_S / 3)
-    if (done.session_id or hook.host in HOOK_RECORDED) and not done.elsewhere:
+    is_known = bool(done.session_id) or has_trait(hook.host, "recorded_by_hooks")
+    if is_known and not done.elsewhere:
         reason = hook.text("reason")
         ended = SessionRecord(hook.session, ended_at=time.time(), end_reason=reason)
         store.record(importer.agent, [ended], is_new=False)

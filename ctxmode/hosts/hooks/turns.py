@@ -10,46 +10,8 @@ import json
 import os
 import time
 
-from base.host_homes import find_place
 from base.named_tuples import NamedTuple
 from ctxmode.config.file_names import DRAFTS_FOLDER
-from ctxmode.hosts.hooks.hook_types import read_json
-
-# Cline 3.0.65 has no prompt event for the first prompt of a run, and its event at the end of a turn
-# has only the answer. By then Cline's own record has the prompt. Source: the repository
-# cline/cline, sdk/packages/shared/src/storage/paths.ts.
-
-RECORD_BYTES_MAX = 16 << 20
-FOLDER = "~/.cline/data/sessions"
-
-
-def read_texts(hook: Event) -> Iterator[str]:
-    """Yield the user's texts in an event's session, last first. Results of tools count as messages
-    of the user, too."""
-    from base.plain_files import open_plain  # noqa: PLC0415
-
-    context = hook.event.get("sessionContext")
-    session = context.get("rootSessionId") if isinstance(context, dict) else None
-    if not isinstance(session, str) or not session.replace("_", "").replace("-", "").isalnum():
-        return
-    folder = find_place(FOLDER, hook.home, hook.environ)
-    path = os.path.join(folder, session, f"{session}.messages.json")
-    try:
-        with open_plain(path, follow=False) as file:
-            record = file.read(RECORD_BYTES_MAX + 1)
-        kept = read_json(record) if len(record) <= RECORD_BYTES_MAX else None
-    except (OSError, ValueError, RecursionError):
-        return
-    messages = kept.get("messages") if isinstance(kept, dict) else None
-    for message in reversed(messages if isinstance(messages, list) else []):
-        if not isinstance(message, dict) or message.get("role") != "user":
-            continue
-        content = message.get("content")
-        for part in content if isinstance(content, list) else [{"text": content}]:
-            text = part.get("text") if isinstance(part, dict) else None
-            if isinstance(text, str):
-                yield text
-
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,6 +100,8 @@ def _capture(hook: Event, told: Turn) -> None:
     if hook.purpose == "answered" and not told.answer:
         told = _read_transcript(hook, told, buffers.find_prompted_at(told.session))
     if hook.purpose == "answered" and not told.prompt and "sessionContext" in hook.event:
+        from ctxmode.hosts.cline.events import read_texts  # noqa: PLC0415 - only Cline's
+
         typed = (unwrap_prompt(text) for text in read_texts(hook) if INPUT_BEGIN in text)
         told = told._replace(prompt=next(filter(None, typed), ""))
     buffers.append(
@@ -196,11 +160,10 @@ def _read_transcript(hook: Event, told: Turn, asked_at: float) -> Turn:
     Copilot CLI writes the answer, and even the file, shortly after the turn ends, so this waits for
     both. Answers older than `asked_at` do not belong to the prompt that was noted then.
     """
-    from ctxmode.hosts.agents import AGENTS  # noqa: PLC0415
-    from memory.sessions.importers import find_importer  # noqa: PLC0415 - few events need it
+    from ctxmode.hosts.registry import find_agent, find_importer  # noqa: PLC0415 - few need it
 
     path = hook.text("transcript_path", "transcriptPath")
-    importer = find_importer(AGENTS[hook.host]) if hook.host in AGENTS else None
+    importer = find_importer(agent) if (agent := find_agent(hook.host)) else None
     if importer is None or importer.parse_line is None or not os.path.isabs(path):
         return told
     until = time.monotonic() + ANSWER_WAIT_S

@@ -1,4 +1,12 @@
-"""Table of hosts from `hosts.toml`, and functions that write their entries and files."""
+"""Table of hosts from the `row.toml` of their folders, and functions that write their entries and
+files.
+
+In a row, paths of the user's files begin with `~/`; others are relative to the project. `entry` is
+our server's entry, and `entry` in `hooks` that of an event, with COMMAND, ARGUMENTS, WORDS (both as
+one list), LINE and TOOLS in places of values; a key without a value is left out. `tools` is a
+pattern of the tools for which the host calls our hooks; `tools_of` and `hooks_of` name another host
+with the same. A plug-in's `text` names a function in TEXTS. The classes describe the other fields.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from ctxmode.hosts.adapters import find_adapter
 from ctxmode.hosts.hooks.hook_types import Purpose
 from ctxmode.hosts.instructions import SKILL_NAME
+from ctxmode.hosts.registry import FOLDER, find_adapter, list_folders
 
 
 class WriteText(Protocol):
@@ -84,6 +92,8 @@ class Host:
     outdated: Mapping[str, Any] = field(default_factory=dict[str, Any])
     spoken: str = ""  # the adapter that answers its hooks, if not named as the host
     extension: str = ""  # a file that exists if our extension is installed
+    # Paths of the manifest and of the file of servers in an exported extension, and `more` fields.
+    export: Mapping[str, Any] = field(default_factory=dict[str, Any])
     source: str = ""  # documents about the host
     # Date of the last check, and the version that was run; without one, documents were read.
     known: Mapping[str, str] = field(default_factory=lambda: {"date": "2026-11"})
@@ -124,7 +134,7 @@ class Host:
         return {n: its for n, its in spoken.EVENTS.items() if n not in self.hooks.left_out}
 
 
-SOURCE = Path(__file__).parent.parent / "hooks" / "opencode_plugin.ts"
+SOURCE = Path(FOLDER) / "opencode" / "plugin.ts"
 _COMMAND = 'const COMMAND: string[] = ["context-mode"];'
 _SESSIONS = "const RECORDS_SESSIONS = true;"
 _KILO = '\nexport default { id: "context-mode", server: ContextMode };\n'
@@ -173,83 +183,28 @@ SERVER_NAME = "context-mode"
 SKILL = f"skills/{SKILL_NAME}/SKILL.md"
 
 
-def _words(command: Command) -> dict[str, Any]:
-    return {"command": command[0], "args": list(command[1:])}
+def fill_entry(entry: object, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - of TOML
+    """Put values in their places in an entry. A key with an empty text is left out."""
+    if isinstance(entry, dict):
+        made = {name: fill_entry(value, values) for name, value in entry.items()}
+        return {name: value for name, value in made.items() if value != ""}
+    if isinstance(entry, list):
+        return [fill_entry(one, values) for one in entry]
+    return values.get(entry, entry) if isinstance(entry, str) else entry
 
 
-def _stdio(command: Command) -> dict[str, Any]:
-    return {"type": "stdio", **_words(command)}
+def _server_entry(entry: Mapping[str, Any]) -> Callable[[Command], Mapping[str, Any]]:
+    def fill(command: Command) -> Mapping[str, Any]:
+        words = {"COMMAND": command[0], "ARGUMENTS": list(command[1:]), "WORDS": list(command)}
+        return {**fill_entry(entry, words)}
+
+    return fill
 
 
-def _copilot_cli(command: Command) -> dict[str, Any]:
-    return {"type": "local", **_words(command), "tools": ["*"]}
+def _hook_entry(entry: Mapping[str, Any]) -> Callable[[str, str], Mapping[str, Any]]:
+    return lambda line, tools: {**fill_entry(entry, {"LINE": line, "TOOLS": tools})}
 
 
-def _opencode(command: Command) -> dict[str, Any]:
-    return {"type": "local", "command": list(command), "enabled": True}
-
-
-CALL_SECONDS = 3600
-"""Time limit of a call in seconds, for hosts that have one. Runs have their own limits; some hosts
-accept no larger value."""
-
-
-def _codex(command: Command) -> dict[str, Any]:
-    """Build Codex's entry. Codex waits for a required server before its first turn, and does not
-    start without it. Without a timeout, it ends a call after a minute."""
-    times = {"startup_timeout_sec": 30, "tool_timeout_sec": CALL_SECONDS}
-    return {**_words(command), "required": True, **times}
-
-
-def _with_seconds(command: Command) -> dict[str, Any]:
-    """Build an entry with a timeout in seconds. Without it, a call ends after a minute, and Cline
-    does not wait for the first call while we start."""
-    return {**_words(command), "timeout": CALL_SECONDS}
-
-
-def _zed(command: Command) -> dict[str, Any]:
-    return {"source": "custom", **_words(command), "env": {}}
-
-
-def _group(line: str, tools: str) -> Mapping[str, Any]:
-    """Build an entry in Claude Code's form, also used by others: a matcher and commands."""
-    return {**_match_tools(tools), "hooks": [{"type": "command", "command": line}]}
-
-
-def _plain(line: str, tools: str) -> Mapping[str, Any]:
-    return {**_match_tools(tools), "command": line}
-
-
-def _show_output(line: str, tools: str) -> Mapping[str, Any]:
-    del tools
-    return {"command": line, "show_output": True}
-
-
-def _match_tools(tools: str) -> Mapping[str, Any]:
-    return {"matcher": tools} if tools else {}
-
-
-def _for_copilots(line: str, tools: str) -> Mapping[str, Any]:
-    """Build an entry for VS Code, which reads `command`, and Copilot CLI, which reads `bash`."""
-    del tools
-    return {"type": "command", "command": line, "bash": line}
-
-
-ENTRIES: Mapping[str, Callable[[Command], Mapping[str, Any]]] = {
-    "words": _words,
-    "stdio": _stdio,
-    "copilot cli": _copilot_cli,
-    "opencode": _opencode,
-    "codex": _codex,
-    "with seconds": _with_seconds,
-    "zed": _zed,
-}
-HOOK_ENTRIES: Mapping[str, Callable[[str, str], Mapping[str, Any]]] = {
-    "group": _group,
-    "plain": _plain,
-    "show output": _show_output,
-    "copilots": _for_copilots,
-}
 TEXTS: Mapping[str, WriteText] = {
     "opencode": plugin_text,
     "kilo": kilo_plugin_text,
@@ -257,33 +212,40 @@ TEXTS: Mapping[str, WriteText] = {
 }
 
 
+WORDS = {"command": "COMMAND", "args": "ARGUMENTS"}
+
+
 def _read_hosts() -> tuple[Host, ...]:
-    data = tomllib.loads(Path(__file__).with_name("hosts.toml").read_text("utf-8"))
-    files: dict[str, Hooks] = {}
-    made = []
-    for name, row in data["hosts"].items():
-        hooks = row.get("hooks")
-        if isinstance(hooks, dict):
-            files[name] = _make_hooks(hooks, data["tools"])
-        given: dict[str, Any] = {
-            "key": tuple(row.get("key", ("mcpServers", SERVER_NAME))),
-            "entry": ENTRIES[row.get("entry", "words")],
-            "plugins": tuple(_make_file(name, one) for one in row.get("plugins", ())),
-            "hooks": files[hooks if isinstance(hooks, str) else name] if hooks else None,
-        }
-        given |= {part: row[part] for part in ("servers", "rules", "known") if part in row}
-        if skills := row.get("skills"):
-            given["skill"] = {scope: f"{place}/{SKILL}" for scope, place in skills.items()}
-        same = ("title", "outdated", "spoken", "extension", "source", "note")
-        made.append(Host(name, **given, **{part: row[part] for part in same if part in row}))
-    return tuple(made)
+    rows = {
+        name.replace("_", "-"): tomllib.loads((Path(FOLDER) / name / "row.toml").read_text("utf-8"))
+        for name in list_folders("row.toml")
+    }
+    hooks = {name: _make_hooks(row["hooks"], rows) for name, row in rows.items() if "hooks" in row}
+    return tuple(_make_host(name, row, hooks) for name, row in rows.items())
 
 
-def _make_hooks(row: Mapping[str, Any], tools: Mapping[str, str]) -> Hooks:
+def _make_host(name: str, row: Mapping[str, Any], hooks: Mapping[str, Hooks]) -> Host:
+    given: dict[str, Any] = {
+        "key": tuple(row.get("key", ("mcpServers", SERVER_NAME))),
+        "entry": _server_entry(row.get("entry", WORDS)),
+        "plugins": tuple(_make_file(name, one) for one in row.get("plugins", ())),
+        "hooks": hooks.get(row.get("hooks_of", name)),
+    }
+    if skills := row.get("skills"):
+        given["skill"] = {scope: f"{place}/{SKILL}" for scope, place in skills.items()}
+    same = (
+        *("title", "servers", "rules", "known", "outdated", "spoken", "extension", "export"),
+        *("source", "note"),
+    )
+    return Host(name, **given, **{part: row[part] for part in same if part in row})
+
+
+def _make_hooks(row: Mapping[str, Any], rows: Mapping[str, Mapping[str, Any]]) -> Hooks:
+    tools_of = rows[row["tools_of"]]["hooks"] if "tools_of" in row else row
     return Hooks(
         row["places"],
-        HOOK_ENTRIES[row["entry"]],
-        tools[row["tools"]] if "tools" in row else "",
+        _hook_entry(row["entry"]),
+        tools_of.get("tools", ""),
         row.get("base"),
         tuple(row.get("left_out", ())),
     )

@@ -298,17 +298,8 @@ does not.
 HOOKS = "hooks/hooks.json"
 
 
-FORMS: Mapping[str, tuple[str, str]] = {
-    "claude-code": (".claude-plugin/plugin.json", ".mcp.json"),
-    "gemini-cli": ("gemini-extension.json", "gemini-extension.json"),
-    "qwen-code": ("qwen-extension.json", "qwen-extension.json"),
-}
-"""Paths of each host's manifest and file of servers."""
-
-MORE: Mapping[str, dict[str, Any]] = {
-    "claude-code": {"author": {"name": SERVER_NAME}, "license": "Apache-2.0"}
-}
-"""Other fields of manifests."""
+FORMS = tuple(host.name for host in HOSTS if host.export)
+"""The hosts that read an extension."""
 
 
 def plan_export(name: str, folder: Path, command: Command) -> tuple[FileChange, ...]:
@@ -321,7 +312,7 @@ def plan_export(name: str, folder: Path, command: Command) -> tuple[FileChange, 
     if name not in FORMS:
         raise UsageError(f"no export format for {name}", f"Choose from: {', '.join(FORMS)}.")
     texts = dict(_files(BY_NAME[name], command))
-    _check_folder(folder, FORMS[name][0], texts)
+    _check_folder(folder, BY_NAME[name].export["manifest"], texts)
     changes = (
         FileChange(folder / place, read_host_file(folder / place, folder), text, folder)
         for place, text in texts.items()
@@ -330,14 +321,14 @@ def plan_export(name: str, folder: Path, command: Command) -> tuple[FileChange, 
 
 
 def _files(host: Host, command: Command) -> Iterator[tuple[str, str]]:
-    manifest, beside = FORMS[host.name]
+    manifest, beside = host.export["manifest"], host.export["servers"]
     about: dict[str, Any] = {
         "name": SERVER_NAME,
         "version": __version__,
         "description": DESCRIPTION,
     }
     servers = {"mcpServers": {SERVER_NAME: host.entry([*command, "serve"])}}
-    files = {manifest: about | MORE.get(host.name, {})}
+    files = {manifest: about | host.export.get("more", {})}
     files[beside] = files.get(beside, {}) | servers
     for place, value in files.items():
         yield place, _to_text(value)

@@ -11,7 +11,7 @@ from base.host_homes import find_place
 from base.plain_files import read_plain
 from base.strict_data import load_toml
 from ctxmode.errors import ContextModeError, why
-from ctxmode.hosts.agents import AGENTS
+from ctxmode.hosts.registry import find_agent
 from ctxmode.hosts.setup.hosts import HOSTS, SCOPES, SERVER_NAME, Command, Host, Scope
 from ctxmode.hosts.setup.json_edits import find_value, parse
 from policy import real_path
@@ -125,7 +125,7 @@ def find_registered(
     found: Registered = "none"
     name = ""
     for host in HOSTS:
-        if AGENTS.get(host.adapter) != agent or not (host.hooks or host.plugins):
+        if find_agent(host.adapter) != agent or not (host.hooks or host.plugins):
             continue
         name = name or host.name
         for scope in SCOPES:

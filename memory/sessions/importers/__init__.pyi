@@ -1,19 +1,14 @@
 # The names of this room, each loaded at its first use.
-from . import cursor as cursor
 from . import own as own
-from . import own_lines as own_lines
-from . import untrusted_json as untrusted_json
 from .detecting import Contents as Contents
 from .detecting import detect_form as detect_form
 from .detecting import keep_sessions as keep_sessions
 from .detecting import list_contents as list_contents
 from .importer import FORMS as FORMS
-from .importer import MODULES as MODULES
 from .importer import Ground as Ground
 from .importer import Importer as Importer
 from .importer import State as State
 from .importer import Transcript as Transcript
-from .importer import find_importer as find_importer
-from .importer import list_importers as list_importers
+from .importer import find_form as find_form
 from .whole_json import RefusedError as RefusedError
 from .whole_json import read_members as read_members

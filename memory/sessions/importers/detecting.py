@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 
 from base.plain_files import open_plain
 from memory.sessions.importers.archive import is_archive, list_names
 from memory.sessions.importers.chatgpt import MEMBERS
-from memory.sessions.importers.importer import FORMS, MODULES, Importer, State, find_importer
+from memory.sessions.importers.importer import FORMS, Importer, State, find_form
 from memory.sessions.importers.own import FORMAT
 from memory.sessions.importers.whole_json import (
     RefusedError,
@@ -36,8 +36,8 @@ Contents = tuple[tuple[SessionRecord, ...], bool]
 """The content of a file: the beginnings of its sessions, and whether messages come before any."""
 
 
-def detect_form(path: str) -> str:
-    """Return the name of the row that reads a file; empty if none does.
+def detect_form(path: str, hosts: Iterable[Importer]) -> str:
+    """Return the name of the row that reads a file, of a form or of a host; empty if none does.
 
     Raises:
         OSError: it cannot be read, or is a link.
@@ -52,8 +52,8 @@ def detect_form(path: str) -> str:
     if first == b"[":
         return _detect_array(path)
     if first == b"{":
-        return _detect_object(path) or _detect_lines(path)
-    return _detect_whole(path)
+        return _detect_object(path) or _detect_lines(path, hosts)
+    return _detect_whole(path, hosts)
 
 
 def _detect_array(path: str) -> str:
@@ -84,14 +84,14 @@ def _detect_object(path: str) -> str:
     return ""
 
 
-def _detect_lines(path: str) -> str:
+def _detect_lines(path: str, hosts: Iterable[Importer]) -> str:
     """Try the rows that read lines; return the one that reads most of them."""
     values = _read_values(path)
     if any(one.get("type") == "session" and one.get("id") for one in values[:1]):
         return "own_lines"
     scores = {}
-    for name in (*MODULES, *FORMS):
-        row = find_importer(name)
+    rows = {one.agent: one for one in hosts} | {name: find_form(name) for name in FORMS}
+    for name, row in rows.items():
         if row is not None and row.parse_line is not None:
             scores[name] = sum(map(_says_something, _parse_all(row, values)))
     best = max(scores, key=scores.__getitem__, default="")
@@ -122,16 +122,15 @@ def _says_something(record: Record) -> bool:
     return isinstance(record, MessageRecord) and bool(record.text or record.params or record.tool)
 
 
-def _detect_whole(path: str) -> str:
+def _detect_whole(path: str, hosts: Iterable[Importer]) -> str:
     """Try the hosts whose files are not text, such as databases."""
-    for name in MODULES:
-        row = find_importer(name)
-        if row is None or row.read_file is None:
+    for row in hosts:
+        if row.read_file is None:
             continue
         with suppress(OSError, sqlite3.Error, *_EXPECTED_ERRORS):
             records = islice(row.read_file(path, {}), LOOKED_AT_RECORDS)
             if any(map(_says_something, records)):
-                return name
+                return row.agent
     return ""
 
 

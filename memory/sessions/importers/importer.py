@@ -83,38 +83,19 @@ class Importer(NamedTuple):
     find_folder: Callable[[Transcript, BinaryIO], str] | None = None
 
 
-MODULES: Mapping[str, str] = {
-    "claude_code": "claude_code",
-    "codex": "codex",
-    "gemini": "gemini_cli",
-    "qwen_code": "qwen_code",
-    "copilot_cli": "copilot_cli",
-    "opencode": "opencode",
-    "cursor": "cursor",
-    "windsurf": "windsurf",
+FORMS: Mapping[str, tuple[str, str]] = {
+    "own": ("own", "IMPORTER"),
+    "own_lines": ("own", "LINES"),
+    "chatgpt": ("chatgpt", "IMPORTER"),
 }
-"""The module of each agent; it has the agent's row, `IMPORTER`."""
-
-FORMS: Mapping[str, str] = {
-    "own": "own",
-    "own_lines": "own_lines",
-    "chatgpt": "chatgpt",
-    "gemini_export": "gemini_export",
-}
-"""The modules of forms that are only read from files named by the user."""
+"""Forms that are only read from files named by the user: the module and the name of each row. Rows
+of hosts are given by the caller."""
 
 
-def find_importer(agent: str) -> Importer | None:
-    """Return the row of an agent, or of a form; None if unknown."""
-    module = MODULES.get(agent) or FORMS.get(agent)
-    if module is None:
+def find_form(name: str) -> Importer | None:
+    """Return the row of a form; None if unknown."""
+    if name not in FORMS:
         return None
-    row: Importer = importlib.import_module(f"memory.sessions.importers.{module}").IMPORTER
-    return row
-
-
-def list_importers() -> Iterator[Importer]:
-    """Yield the rows of hosts, whose transcripts are found."""
-    for agent in MODULES:
-        if (importer := find_importer(agent)) is not None:
-            yield importer
+    module, row = FORMS[name]
+    found: Importer = getattr(importlib.import_module(f"memory.sessions.importers.{module}"), row)
+    return found

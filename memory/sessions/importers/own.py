@@ -1,8 +1,13 @@
 """Own form: `messages.json` from `sessions export`, one JSON object per session.
 
 It has a `format` and a `version`, the `session`, the `usage` of its responses, and its `messages`,
-which are read one at a time. docs/sessions-data.md describes the fields. `own_lines` reads
-lines of the same messages.
+which are read one at a time. docs/sessions-data.md describes the fields.
+
+Agents may also write it as lines while they work, one JSON object each. A line with `"type":
+"session"` begins a session, or adds to it: `id`, `agent`, `title`, `working_directory` and the
+other fields of an exported session. Every other line is a message, as in `messages.json`; the
+minimum is `{"role": "user", "content": "…"}`. A message with an `id` is recognised when repeated.
+`session` names the session of a message, if several are written at once.
 """
 
 from __future__ import annotations
@@ -250,4 +255,31 @@ def no_roots(ground: Ground) -> Iterator[str]:
     yield from ()
 
 
+def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
+    """Read one line.
+
+    Raises:
+        ValueError: it is neither a session nor a message.
+    """
+    if value.get("type") == "session":
+        session = session_record(value)
+        if session is None:
+            raise ValueError("a session without an id")
+        state["of"] = session.id
+        yield session
+        return
+    number = state["lines"] = state.get("lines", 0) + 1
+    key = f"{text(state.get('run'))}{number}:{digest_value(value)}"
+    message = message_record(value, f"{value.get('sequence')}", key=key)
+    if message is None:
+        raise ValueError("no message")
+    if (of := text(value.get("session"))) and of != state.get("of"):
+        state["of"] = of
+        yield SessionRecord(of)
+    yield message
+    if tokens := tokens_of(value, message):
+        yield tokens
+
+
 IMPORTER = Importer("own", "An exported session", no_roots, never_found, read_file=read_export)
+LINES = Importer("own", "Lines of messages", no_roots, never_found, parse_line)

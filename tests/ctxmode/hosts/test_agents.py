@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmode.hosts.agents import AGENTS, HOST_AGENTS, NAME_CHARS_MAX, find_host, name_agent
+from ctxmode.hosts.registry import NAME_CHARS_MAX, find_agent, find_host, list_clients, name_agent
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_any_other_client_is_an_agent_of_its_own_name(client, agent):
 
 
 def test_every_row_is_found_by_its_words_and_its_adapter():
-    for agent, adapter, words in HOST_AGENTS:
+    for agent, adapter, words in list_clients():
         assert find_host("-".join(words)) == agent
-        assert AGENTS[adapter] == agent
-    assert len(AGENTS) == len({agent for agent, _, _ in HOST_AGENTS}) == len(HOST_AGENTS)
+        assert find_agent(adapter) == agent
+    assert len({agent for agent, _, _ in list_clients()}) == len(list(list_clients())) == 7

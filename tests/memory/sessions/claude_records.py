@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from base.secrets import find_secrets
+from ctxmode.hosts.claude_code.transcript import IMPORTER
 from ctxmode.operations.session_store import parse_call
 from memory.sessions import maintenance
-from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Transcript
 from memory.sessions.session_news import read_events
 from memory.sessions.store import SessionStore

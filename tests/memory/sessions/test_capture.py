@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ctxmode.hosts.claude_code.transcript import IMPORTER
 from memory.sessions.digesting import capture_turns
-from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.maintenance import Summary, read_summary
 from memory.sessions.reading import find_session
 from memory.sessions.session_news import read_prompts
@@ -22,7 +22,7 @@ def captured(tmp_path, records) -> list[dict]:
         bring_in(store, path)
         with store.database.reading() as db:
             session = find_session(db, OWN)
-        return capture_turns(store.read_full_messages(IMPORTER, session), {})
+        return capture_turns(store.read_full_messages(lambda _: IMPORTER, session), {})
 
 
 def test_a_turn_has_its_prompt_its_answers_and_its_tools_once(tmp_path):
@@ -90,5 +90,5 @@ def test_of_a_text_that_is_gone_what_the_event_has_stands_in(tmp_path):
         path.unlink()
         with store.database.reading() as db:
             session, prompts = find_session(db, OWN), read_prompts(db, OWN)
-        (turn,) = capture_turns(store.read_full_messages(IMPORTER, session), prompts)
+        (turn,) = capture_turns(store.read_full_messages(lambda _: IMPORTER, session), prompts)
     assert (turn["user"], "assistant" in turn) == ("First?", False)

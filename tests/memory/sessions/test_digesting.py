@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ctxmode.hosts.claude_code.transcript import IMPORTER
 from memory.sessions.digesting import DIGEST_BYTES_MAX, SHARES, build_digest
-from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.reading import find_session, read_compactions
 from memory.sessions.session_news import read_events
 from tests.memory.sessions.claude_records import SESSION, Maker, bring_in, open_store, write
@@ -18,7 +18,9 @@ def digest_of(tmp_path, records) -> str:
         with store.database.reading() as db:
             session = find_session(db, SESSION)
             events, points = read_events(db, session.id), read_compactions(db, session.id)
-        return build_digest(session, events, points, store.read_full_messages(IMPORTER, session))
+        return build_digest(
+            session, events, points, store.read_full_messages(lambda _: IMPORTER, session)
+        )
 
 
 @pytest.mark.parametrize("times", [1, 40, 4000])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from ctxmode.hosts.registry import find_importer
 from memory.sessions.events import EVENTS_OF_CALL_MAX
-from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Transcript
 from memory.sessions.records import MessageRecord, SessionRecord
+from tests.ctxmode.hosts.transcripts.test_driven_hosts import HERE
 from tests.memory.sessions.claude_records import dump, open_store, problems_of, rows
-from tests.memory.sessions.importers.test_driven_hosts import HERE
 
 BEGIN = SessionRecord("s", working_directory="/p")
 EDIT = {"file_path": "/p/a.py"}

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ctxmode.hosts.registry import find_importer
 from memory.sessions.exporting import build_export, write_export, write_summary, write_transcript
-from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Transcript
 from memory.sessions.importers.own import IMPORTER
 from memory.sessions.maintenance import Summary, set_status
@@ -33,7 +33,7 @@ OF_PLACE = ("source_path",)
 def export(store, session_id, path):
     with store.database.reading() as db:
         session = find_session(db, session_id)
-    messages = store.read_full_messages(find_importer(session.agent), session)
+    messages = store.read_full_messages(find_importer, session)
     with store.database.reading() as db:
         made = build_export(db, session, messages)
     path.write_bytes(b"".join(write_export(*made)))
@@ -251,7 +251,7 @@ def export_all(store):
     with store.database.reading() as db:
         sessions = list_sessions(db, limit=None)
     for session in sessions[:EXPORTED_MAX]:
-        messages = store.read_full_messages(find_importer(session.agent), session)
+        messages = store.read_full_messages(find_importer, session)
         with store.database.reading() as db:
             made = b"".join(write_export(*build_export(db, session, messages)))
             parts.append(repr(json.loads(made)))
@@ -311,7 +311,7 @@ def test_hostile_texts_do_nothing_in_markdown(tmp_path):
         store.save_summary("bot:s", Summary(HOSTILE_TEXT, decisions=(HOSTILE_TEXT,)))
         with store.database.reading() as db:
             session, points = find_session(db, "s"), read_compactions(db, "bot:s")
-        messages = store.read_full_messages(None, session)
+        messages = store.read_full_messages(find_importer, session)
     for text in (write_summary(session, points), "".join(write_transcript(session, messages))):
         outside, mark = [], ""
         for line in text.splitlines():

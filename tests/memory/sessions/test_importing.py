@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ctxmode.hosts.claude_code.transcript import IMPORTER
 from memory.errors import MemoryRoomError
-from memory.sessions import importing, line_reader, maintenance, sources, tail_events
-from memory.sessions.importers.claude_code import IMPORTER
+from memory.sessions import full_text, importing, line_reader, maintenance, sources
 from memory.sessions.importers.importer import Transcript
 from memory.sessions.reading import read_sources
 from memory.sessions.sources import DRIFT, needs_reading
@@ -402,7 +402,7 @@ def test_a_folder_that_cannot_be_one_is_another_projects(folder, tmp_path):
         assert bring_in(store, path).elsewhere
 
 
-@pytest.mark.parametrize("times", [[None] * 3, ["no time"] * 3, [5, {}, []], ["0001-01-01"] * 3])
+@pytest.mark.parametrize("times", [[None] * 3, ["no time"] * 3, [{}, [], {}], ["0001-01-01"] * 3])
 def test_a_transcript_without_times_has_those_of_its_file(times, tmp_path):
     make = Maker()
     path = write(tmp_path / "t.jsonl", [make.prompt(f"a {t}", timestamp=t) for t in times[:2]])
@@ -577,7 +577,7 @@ def test_the_events_of_a_tail_are_the_last_ones(tail_bytes, tmp_path):
     path = write(tmp_path / "t.jsonl", long_session())
     found = Transcript(str(path), SESSION)
     with open_store(tmp_path / "s.sqlite3") as store:
-        events = tail_events.read_tail_events(
+        events = full_text.read_tail_events(
             store._importing, IMPORTER, found, tail_bytes, f"claude_code:{SESSION}"
         )
         bring_in(store, path)

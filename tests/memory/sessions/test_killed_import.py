@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from ctxmode.hosts.registry import find_importer
 from memory.sessions import importing
-from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Transcript
 from tests.memory.sessions.claude_records import dump, open_store, problems_of
 from tests.memory.sessions.importers.test_chatgpt import CHAT, conversation

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from base.secrets import find_secrets
+from ctxmode.hosts.claude_code.transcript import IMPORTER
 from memory.sessions import maintenance
 from memory.sessions.cues import CUES, find_bindings
 from memory.sessions.event_writing import evict_events
 from memory.sessions.events import PRIORITIES, Event
-from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Transcript
 from memory.sessions.reading import list_sessions
 from memory.sessions.records import MessageRecord, SessionRecord

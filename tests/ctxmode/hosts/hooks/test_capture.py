@@ -17,8 +17,8 @@ import pytest
 
 from base.locks import take_place
 from ctxmode.config.locations import Config
+from ctxmode.hosts.cursor.transcript import encode_path
 from ctxmode.hosts.hooks.capture import QUEUE_FILE
-from memory.sessions.importers.cursor import encode_path
 from memory.sessions.snapshot import HEAD
 
 ID = "c0ffee00-0000-4000-8000-000000000001"

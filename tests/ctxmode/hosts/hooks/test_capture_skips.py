@@ -13,10 +13,10 @@ import pytest
 
 from ctxmode.config import file_names
 from ctxmode.config.file_names import name_capture_mark
-from ctxmode.hosts.adapters import HOSTS, find_adapter
 from ctxmode.hosts.hooks import capture_skips
-from ctxmode.hosts.hooks.capture_skips import EVENTS, FOLDER_ENDINGS, has_nothing_to_do
+from ctxmode.hosts.hooks.capture_skips import FOLDER_ENDINGS, has_nothing_to_do, list_silent
 from ctxmode.hosts.hooks.hook_types import PASS
+from ctxmode.hosts.registry import HOSTS, find_adapter
 from memory.pages import model
 
 STOP = ["claude-code", "Stop"]
@@ -80,7 +80,8 @@ def test_the_table_has_the_events_that_adapters_have_for_turns_alone():
         )
         if silent:
             expected[host] = silent
-    assert expected == EVENTS
+    found = {host: tuple(list_silent(host)) for host in HOSTS}
+    assert expected == {host: events for host, events in found.items() if events}
     assert all(name.endswith(FOLDER_ENDINGS) for name in folders)
 
 
@@ -131,8 +132,8 @@ def test_a_hook_with_nothing_to_capture_loads_nothing(place):
         )  # fmt: skip
         loaded[is_captured] = done.stdout.decode()
     assert loaded[False].strip() == str(
-        ["__future__", "ctxmode", "ctxmode.cli", "ctxmode.hosts", "ctxmode.hosts.hooks",
-         "ctxmode.hosts.hooks.capture_skips"]
+        ["__future__", "ctxmode", "ctxmode.cli", "ctxmode.hosts", "ctxmode.hosts.claude_code",
+         "ctxmode.hosts.hooks", "ctxmode.hosts.hooks.capture_skips"]
     )  # fmt: skip
     assert "json" in loaded[True]
 

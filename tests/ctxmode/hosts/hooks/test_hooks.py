@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from ctxmode.config.locations import load_config
-from ctxmode.hosts.adapters import HOSTS, find_adapter, list_events
 from ctxmode.hosts.hooks import run, verdicts
 from ctxmode.hosts.hooks.hook_types import Refusal
 from ctxmode.hosts.hooks.tool_names import begins_prompt, tool_call
 from ctxmode.hosts.instructions import read_routing
+from ctxmode.hosts.registry import HOSTS, find_adapter, list_events
 from ctxmode.hosts.setup.target import is_registered
 from ctxmode.mcp.tools import NAMES
 from ctxmode.operations import audit
@@ -147,7 +147,8 @@ def shell_event(host: str, command: str, cwd: Path) -> tuple[str, dict]:
             },
         }  # fmt: skip
         return "PreToolUse", event
-    names = dict.fromkeys(("gemini-cli", "qwen-code", "tabnine"), "run_shell_command")
+    hosts = ("gemini-cli", "qwen-code", "tabnine", "iflow")
+    names = dict.fromkeys(hosts, "run_shell_command")
     names |= {"crush": "bash", "kiro": "shell", "droid": "Execute"}
     name = names.get(host, "Bash")
     return judged_event(host), claude(name, {"command": command}, cwd, turn_id="1", model="m")
@@ -449,6 +450,9 @@ OTHER_TOOLS = (
     ("kiro", "execute_bash", {"command": "git push x"}),
     ("kiro", "@other/drop", {"table": "t"}),
     ("tabnine", "write_file", {"file_path": "secret.txt", "content": "x"}),
+    ("iflow", "run_shell_command", {"command": "git push x"}),
+    ("iflow", "multi_edit", {"file_path": "{cwd}/secret.txt", "edits": []}),
+    ("iflow", "mcp__other__drop", {"table": "t"}),
     ("crush", "mcp_other_drop", {"table": "t"}),
     ("opencode", "other_drop", {"table": "t"}),
     ("vscode-copilot", "other-drop", {"table": "t"}),

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from ctxmode.config.locations import Config
-from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.hooks import hook_event, session_hooks
 from ctxmode.hosts.hooks.hook_event import LOG_FILE, Event
 from ctxmode.hosts.hooks.session_hooks import answer_hook
+from ctxmode.hosts.registry import list_agents, list_clients
 from ctxmode.hosts.setup.hosts import BY_NAME
 from ctxmode.hosts.setup.plan import plan, write
 from ctxmode.hosts.setup.target import Target
 from memory.errors import MemoryRoomError
 from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX
-from tests.memory.sessions.importers.opencode_database import Host, tool
+from tests.ctxmode.hosts.transcripts.opencode_database import Host, tool
 
 SESSION = "0b8f7c9e-1111-4222-8333-444455556666"
 RULE = "The API must stay compatible with version 2."
@@ -302,9 +302,7 @@ def test_setup_without_sessions_registers_no_bell_and_takes_out_what_was(tmp_pat
 
 
 def test_every_agent_that_rings_has_an_importer():
-    from memory.sessions.importers import MODULES
-
-    assert set(AGENTS.values()) <= set(MODULES)
+    assert {agent for agent, _, _ in list_clients()} <= set(list_agents())
 
 
 def test_a_database_is_read_of_the_session_that_rings_alone(place, tmp_path):

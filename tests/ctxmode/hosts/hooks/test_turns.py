@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from ctxmode.config.file_names import name_capture_mark
-from ctxmode.hosts.adapters import HOSTS as ADAPTERS
-from ctxmode.hosts.adapters import find_adapter
 from ctxmode.hosts.hooks import run, turns
+from ctxmode.hosts.registry import HOSTS as ADAPTERS
+from ctxmode.hosts.registry import find_adapter
 from ctxmode.hosts.setup.hosts import BY_NAME as HOST_ROWS_BY_NAME
 from ctxmode.hosts.setup.hosts import HOSTS as HOST_ROWS
 from memory.pages.buffer_files import TurnRecord

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ctxmode.hosts.codex.review import describe_review
 from ctxmode.hosts.setup import plan
-from ctxmode.hosts.setup.codex_review import describe_review
 from ctxmode.hosts.setup.hosts import BY_NAME
 from ctxmode.hosts.setup.target import Target
 

@@ -40,9 +40,9 @@ def test_an_export_has_a_manifest_the_server_hooks_and_the_skill(host, tmp_path)
     assert export(host, tmp_path / "context-mode") == 0
     files = files_in(tmp_path / "context-mode")
     assert set(files) == FILES[host] | SHARED
-    manifest = json.loads(files[FORMS[host][0]])
+    manifest = json.loads(files[BY_NAME[host].export["manifest"]])
     assert (manifest["name"], manifest["version"]) == ("context-mode", __version__)
-    servers = json.loads(files[FORMS[host][1]])["mcpServers"]
+    servers = json.loads(files[BY_NAME[host].export["servers"]])["mcpServers"]
     assert servers["context-mode"]["command"] == "context-mode"
     assert servers["context-mode"]["args"] == ["serve"]
     hooks = json.loads(files["hooks/hooks.json"])["hooks"]

@@ -15,9 +15,9 @@ import pytest
 from base.whole_files import replace_file
 from ctxmode import cli, exit_codes
 from ctxmode.errors import ContextModeError
-from ctxmode.hosts.adapters import HOSTS as HOOK_HOSTS
-from ctxmode.hosts.adapters import find_adapter
 from ctxmode.hosts.instructions import read_routing
+from ctxmode.hosts.registry import HOSTS as HOOK_HOSTS
+from ctxmode.hosts.registry import find_adapter
 from ctxmode.hosts.setup import hook_edits
 from ctxmode.hosts.setup import plan as setup_plan
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host
