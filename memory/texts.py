@@ -1,6 +1,23 @@
-"""Storage forms of texts: compressed or cut; paths relative to the session's folder."""
+"""Storage forms of texts: compressed or cut; times; paths relative to the session's folder."""
 
 from __future__ import annotations
+
+import time
+
+USER_BYTES_MAX = 2048
+ANSWER_BYTES_MAX = 4096
+TURNS_MAX = 500
+TURNS_DROPPED = 100
+"""Limits of captured turns: bytes of the request and of the answer, turns of a session, and the
+oldest dropped at once if there are more."""
+
+BUFFER_CAP = "buffer_cap"
+"""The reason in the mark for dropped turns."""
+
+
+def write_time(at: float) -> str:
+    """Return a time in the form of pages and turns."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
 def pack(text: str | None) -> bytes | None:

@@ -1,6 +1,5 @@
 # The names of this room, each loaded at its first use.
 from . import history as history
-from .buffer_files import TURNS_MAX as TURNS_MAX
 from .buffer_files import Buffer as Buffer
 from .buffer_files import TurnRecord as TurnRecord
 from .buffer_files import make_record as make_record
@@ -14,21 +13,21 @@ from .history import LogEntry as LogEntry
 from .model import DRAFTS_FOLDER as DRAFTS_FOLDER
 from .model import PAGE_TYPES as PAGE_TYPES
 from .model import Commit as Commit
+from .model import Forgotten as Forgotten
 from .model import GitError as GitError
+from .model import PageRow as PageRow
+from .model import PagesStatus as PagesStatus
 from .model import PageType as PageType
+from .model import PulledPages as PulledPages
+from .model import Pushed as Pushed
+from .model import PushRequest as PushRequest
+from .model import ReadPage as ReadPage
 from .model import SectionChange as SectionChange
 from .model import SectionDiff as SectionDiff
+from .model import Version as Version
+from .model import Written as Written
 from .model import page_path as page_path
 from .model import slug_of as slug_of
-from .page_answers import Forgotten as Forgotten
-from .page_answers import PageRow as PageRow
-from .page_answers import PagesStatus as PagesStatus
-from .page_answers import PulledPages as PulledPages
-from .page_answers import Pushed as Pushed
-from .page_answers import PushRequest as PushRequest
-from .page_answers import ReadPage as ReadPage
-from .page_answers import Version as Version
-from .page_answers import Written as Written
 from .reading import compare_all as compare_all
 from .repository import Repository as Repository
 from .section_diff import diff_json as diff_json

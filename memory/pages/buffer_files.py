@@ -16,7 +16,14 @@ from base.clock import is_confirmed
 from base.named_tuples import NamedTuple
 from base.plain_files import open_plain
 from base.whole_files import replace_file
-from memory.texts import cut_bytes
+from memory.texts import (
+    ANSWER_BYTES_MAX,
+    BUFFER_CAP,
+    TURNS_DROPPED,
+    TURNS_MAX,
+    USER_BYTES_MAX,
+    cut_bytes,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,15 +34,12 @@ if TYPE_CHECKING:
     from base.plain_files import StrPath
     from memory.gate import Gate
 
-USER_BYTES_MAX = 2048
-ANSWER_BYTES_MAX = 4096
 TOOLS_MAX = 64
 TOOL_CHARS = 100
 LOOKED_AT = 4
 """Multiple of a text's limit that is cleaned: redaction makes it shorter."""
 
 TURN_MAX = 1 << 53
-BUFFER_CAP = "buffer_cap"
 
 PROMPT, TOOLS = ".prompt", ".tools"
 SUFFIXES = (PROMPT, TOOLS)
@@ -43,8 +47,6 @@ NOTE_BYTES_MAX = 1 << 16
 TOOLS_BYTES_MAX = 8192
 KEY_CHARS_MAX = 200
 
-TURNS_MAX = 500
-TURNS_DROPPED = 100
 KEPT_S = 30 * 86_400.0
 FILE_BYTES_MAX = 16 << 20
 """Size from which only the end of a file is read: it was not written by these hooks alone."""

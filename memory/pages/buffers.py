@@ -2,7 +2,7 @@
 
 Hooks append when a turn ends; a push that asks for distilling reads them, then archives the
 distilled turns. Files are opened below folders that are not links, so nothing is written elsewhere.
-A line in the repository's own exclude file keeps buffers out of the user's commits.
+A file `.gitignore` next to them keeps them out of the user's commits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 from base.locks import hold_lock
 from base.named_tuples import NamedTuple
-from base.plain_files import open_plain, read_plain
+from base.whole_files import replace_file
 from memory.gate import Gate
 from memory.pages.buffer_files import (
     ARCHIVE,
@@ -40,6 +40,7 @@ from memory.pages.buffer_files import (
     write_buffer,
     write_note,
 )
+from memory.texts import write_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,74 +49,13 @@ if TYPE_CHECKING:
     from base.plain_files import StrPath
     from memory.gate import FindSecrets
 
-PATTERN = "**/.contexo/raw/sessions/_pending/"
-BYTES_MAX = 1 << 20
-
 FRESH_S = 6 * 3600.0
 """Age from which nothing asks to distil a buffer: its work is over."""
 
 LOCK_WAIT_S = 5.0
 PENDING = ("raw", "sessions", "_pending")
 LOCK = ".lock"
-
-
-def exclude_from_git(drafts: StrPath) -> bool:
-    """Add the buffers to `info/exclude` of the repository around a folder of drafts; return whether
-    they are listed. A worktree uses the file of the main repository.
-
-    Raises:
-        OSError: the file is a link, not a plain file, or cannot be written.
-    """
-    common = _find_common(os.path.abspath(drafts))
-    if not common:
-        return False
-    info = os.path.join(common, "info")
-    if os.path.islink(info):
-        return False
-    os.makedirs(info, exist_ok=True)
-    path = os.path.join(info, "exclude")
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o644)
-    try:
-        with open_plain(path, follow=False) as file:
-            there = file.read(BYTES_MAX)
-        if PATTERN.encode() not in there.splitlines():
-            begin = b"" if not there or there.endswith(b"\n") else b"\n"
-            os.write(descriptor, begin + PATTERN.encode() + b"\n")
-    finally:
-        os.close(descriptor)
-    return True
-
-
-def _find_common(drafts: str) -> str:
-    """Find the repository folder that worktrees share; empty if there is no repository."""
-    folder = os.path.dirname(drafts)
-    while True:
-        entry = os.path.join(folder, ".git")
-        if os.path.isdir(entry):
-            return entry if _is_repository(entry) else ""
-        if os.path.isfile(entry):
-            return _follow(folder, entry)
-        if folder == (folder := os.path.dirname(folder)):
-            return ""
-
-
-def _follow(folder: str, entry: str) -> str:
-    """Follow a worktree's or a submodule's file to its repository."""
-    try:
-        said = read_plain(entry, 4096).decode().removeprefix("gitdir:").strip()
-        own = os.path.join(folder, said)
-        common = os.path.join(own, "commondir")
-        is_shared = os.path.exists(common)
-        found = os.path.join(own, read_plain(common, 4096).decode().strip()) if is_shared else own
-        return found if _is_repository(found) else ""
-    except (OSError, ValueError):
-        return ""
-
-
-def _is_repository(folder: str) -> bool:
-    head, objects = os.path.join(folder, "HEAD"), os.path.join(folder, "objects")
-    return os.path.isfile(head) and os.path.isdir(objects)
+IGNORE, IGNORED = ".gitignore", b"*\n"
 
 
 class BufferStatus(NamedTuple):
@@ -330,13 +270,13 @@ class Buffers:
     def _make_folders(self) -> None:
         base, name = os.path.split(os.path.abspath(self._drafts))
         with enter_folder(base, name) as drafts:
-            if os.path.isdir("/".join((drafts, *PENDING))):
+            if os.path.lexists("/".join((drafts, *PENDING, IGNORE))):
                 return
             for depth in range(len(PENDING)):
                 with enter_folder(drafts, *PENDING[:depth]) as folder:
                     make_folder(folder, PENDING[depth])
-        with suppress(OSError):
-            exclude_from_git(self._drafts)
+            with enter_folder(drafts, *PENDING) as folder:
+                replace_file(f"{folder}/{IGNORE}", IGNORED)
 
 
 def _was_told(
@@ -368,8 +308,3 @@ def _amend(folder: str, name: str, read: Buffer, record: TurnRecord) -> bool:
 
 def _is_fresh(at: float, now: float) -> bool:
     return now - at < FRESH_S
-
-
-def write_time(at: float) -> str:
-    """Return a time in the form of pages and turns."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

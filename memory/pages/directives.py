@@ -319,7 +319,7 @@ def _merge(
             lines.append("Further conflicts are not shown.\n")
             break
         lines += block
-    lines.append("Everything else is merged; a section in conflict has both sides:\n")
+    lines.append("Everything else is merged; lines in conflict have both sides:\n")
     left = bytes_max - sum(map(size_bytes, lines))
     lines.append(framer.quote(text, left - 256))
     if size_bytes(text) > left - 256:

@@ -19,8 +19,7 @@ from memory.errors import BadInputError, StoreUnavailableError
 from memory.gate import Gate
 from memory.pages.git import message_of
 from memory.pages.history import add_rewritten
-from memory.pages.model import GitError, slug_of
-from memory.pages.page_answers import Forgotten
+from memory.pages.model import Forgotten, GitError, slug_of
 from memory.pages.page_index import CACHE, INDEX, TAGS, make_index_pages
 from memory.pages.reading import find_page
 from memory.pages.repository import Repository

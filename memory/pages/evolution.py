@@ -2,55 +2,62 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory.errors import BadInputError
 from memory.pages.frontmatter import try_parse
-from memory.pages.model import Commit, SectionChange, SectionDiff, slug_of
-from memory.pages.page_answers import Version
+from memory.pages.model import Commit, SectionChange, SectionDiff, Version, slug_of
 from memory.pages.reading import find_page
-from memory.pages.section_diff import compare_texts, core_of, flow_of, read_version
+from memory.pages.section_diff import (
+    add_hunks,
+    compare_sections,
+    compare_texts,
+    core_of,
+    flow_of,
+    read_version,
+)
 from memory.pages.sections import Section, name_of, pair_sections, split_sections
 
 if TYPE_CHECKING:
     from memory.pages.store import Pages
 
 EVOLUTION_MAX = 20
-_CACHE_MAX = 4096
-_SECTIONS_CACHED_MAX = 200
+
+Blamed = tuple[SectionChange, ...]
+"""The sections of a version with their authors."""
 
 
-def blame_sections(versions: Sequence[tuple[Commit, str]]) -> tuple[SectionChange, ...]:
-    """Return the sections of the last version with their authors; the oldest version comes first.
-    White space does not count. Versions with unreadable fields are skipped."""
-    known: tuple[SectionChange, ...] = ()
+def blame_sections(versions: Sequence[tuple[Commit, str]]) -> list[Blamed]:
+    """Return the sections of each version with their authors; the oldest version comes first. White
+    space does not count. A version with unreadable fields has those of the one before."""
+    found: list[Blamed] = []
+    known: Blamed = ()
     before: tuple[Section, ...] = ()
     for commit, text in versions:
         fields, body = read_version(text)
-        if fields is None:
-            continue
-        _, sections = split_sections(body)
-        partners = _partners(before, sections)
-        known = tuple(
-            _carry_on(known[partner] if partner >= 0 else None, section, commit)
-            for partner, section in zip(partners, sections, strict=True)
-        )
-        before = sections
-    return known
+        if fields is not None:
+            _, sections = split_sections(body)
+            partners = {at: known[place] for place, at in pair_sections(before, sections)}
+            known = tuple(
+                _carry_on(partners.get(at), section, commit) for at, section in enumerate(sections)
+            )
+            before = sections
+        found.append(known)
+    return found
 
 
 def with_blame(diff: SectionDiff, versions: Sequence[tuple[Commit, str]]) -> SectionDiff:
     """Return a difference with the authors of its sections. Sections of the new side are looked up
     in its commit. If the new side is a draft, the authors come from the old side."""
     at = {commit.sha: place for place, (commit, _) in enumerate(versions)}
-    from_at = at.get(diff.from_sha, len(versions) - 1 if not diff.from_sha else -1)
-    to_at = at.get(diff.to_sha, -1)
-    after = list(blame_sections(versions[: to_at + 1])) if to_at >= 0 else []
-    before = list(blame_sections(versions[: from_at + 1])) if from_at >= 0 else []
+    blamed = blame_sections(versions)
+    from_at = at.get(diff.from_sha) if diff.from_sha else len(versions) - 1
+    to_at = at.get(diff.to_sha)
+    before, after = (
+        [*blamed[one]] if one is not None and blamed else [] for one in (from_at, to_at)
+    )
     return replace(diff, sections=tuple(_annotate(one, before, after) for one in diff.sections))
 
 
@@ -101,33 +108,6 @@ def _carry_on(known: SectionChange | None, section: Section, commit: Commit) -> 
         heading_since=commit if is_renamed else known.heading_since,
         changed_by=commit if is_changed else known.changed_by,
     )
-
-
-_CACHE: OrderedDict[bytes, tuple[int, ...]] = OrderedDict()
-"""Recent matches by the digests of both versions: their texts would take too much memory."""
-
-
-def _partners(old: Sequence[Section], new: Sequence[Section]) -> tuple[int, ...]:
-    """Return, for each section of the new version, its place in the old one, or -1."""
-    key = _digest(old) + _digest(new)
-    found = _CACHE.get(key)
-    if found is None:
-        partners = {at: before for before, at in pair_sections(old, new)}
-        found = tuple(partners.get(at, -1) for at in range(len(new)))
-        if len(found) <= _SECTIONS_CACHED_MAX:
-            _CACHE[key] = found
-            if len(_CACHE) > _CACHE_MAX:
-                _CACHE.popitem(last=False)
-    return found
-
-
-def _digest(sections: Sequence[Section]) -> bytes:
-    digest = hashlib.sha256()
-    for one in sections:
-        for part in (one.heading, one.body):
-            data = part.encode("utf-8", "surrogatepass")
-            digest.update(len(data).to_bytes(8, "big") + data)
-    return digest.digest()
 
 
 def compare_versions(  # noqa: PLR0913 - the ends of a comparison
@@ -189,19 +169,16 @@ def list_evolution(pages: Pages, name: str, limit: int = EVOLUTION_MAX) -> tuple
     path = find_page(pages, name)
     commits = pages.repository.history(path, limit + 1)
     texts = pages.repository.read_each([(path, one.sha) for one in commits])
-    versions = []
-    for number, commit in enumerate(commits[:limit]):
-        has_older = number + 1 < len(commits)
-        old = texts[number + 1] if has_older else None
-        new = texts[number]
-        page = None if new is None else try_parse(new)
-        diff = compare_texts(
-            _slug(path),
-            old,
-            new,
-            from_sha=commits[number + 1].sha if has_older else "",
-            to_sha=commit.sha,
+    shas = [*(one.sha for one in commits), ""]
+    diffs = [
+        compare_sections(_slug(path), old, new, from_sha=from_sha, to_sha=to_sha)
+        for old, new, from_sha, to_sha in zip(
+            [*texts[1:], None], texts[:limit], shas[1:], shas, strict=False
         )
+    ]
+    versions = []
+    for commit, new, diff in zip(commits, texts, add_hunks(diffs), strict=False):
+        page = None if new is None else try_parse(new)
         why = page.front.reasoning_summary if page else ""
         versions.append(Version(commit, why, diff, is_removal=new is None))
     return tuple(versions)

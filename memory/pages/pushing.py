@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.gate import Gate
-from memory.pages.buffers import FRESH_S, write_time
+from memory.pages.buffers import FRESH_S
 from memory.pages.directives import (
     distill_directive,
     merge_directive,
@@ -30,14 +30,18 @@ from memory.pages.model import (
     GitError,
     MovedError,
     Page,
+    Pushed,
+    PushReason,
+    PushRequest,
+    Written,
     check_slug,
     page_path,
     slug_of,
 )
-from memory.pages.page_answers import Pushed, PushReason, PushRequest, Written
 from memory.pages.page_index import INDEX, TAGS, make_index_pages
 from memory.pages.reading import TO_PUSH, Standing, compare_drafts
 from memory.pages.repository import name_content
+from memory.texts import write_time
 
 if TYPE_CHECKING:
     from memory.pages.buffer_files import Buffer

@@ -12,8 +12,17 @@ from memory.pages.directives import drift_notice
 from memory.pages.drafts import Draft, read_drafts, with_fields
 from memory.pages.frontmatter import render_page, try_parse
 from memory.pages.history import follow_rewritten, read_rewritten
-from memory.pages.model import FOLDERS, PAGE_TYPES, check_slug, page_path, slug_of
-from memory.pages.page_answers import DraftState, PageRow, PagesStatus, ReadPage
+from memory.pages.model import (
+    FOLDERS,
+    PAGE_TYPES,
+    DraftState,
+    PageRow,
+    PagesStatus,
+    ReadPage,
+    check_slug,
+    page_path,
+    slug_of,
+)
 from memory.pages.page_index import INDEX, TAGS, Front, Fronts, are_same, describe_text
 from memory.pages.repository import Repository
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from difflib import Match
 from typing import Any
 
 from memory.errors import BadInputError
 from memory.pages.cleaning import sanitize
 from memory.pages.field_yaml import Fields, Listing, Scalar, read_fields
 from memory.pages.frontmatter import FIELD_NAMES, split_page
-from memory.pages.model import Commit, FieldChange, SectionChange, SectionDiff
+from memory.pages.model import Commit, FieldChange, SectionChange, SectionDiff, Status
 from memory.pages.sections import Section, find_moved, pair_sections, plain_lines, split_sections
-from memory.pages.word_hunks import Work, match_items, word_hunks
+from memory.pages.word_hunks import match_each, word_hunks
+from memory.texts import write_time
 
 MARKS = {"unchanged": "=", "added": "+", "removed": "-", "modified": "~", "renamed": "~>"}
 LINES_MAX = 60
@@ -66,13 +67,16 @@ def _write(diff: SectionDiff, now: float) -> Iterator[str]:
         yield "\nFrontmatter"
         for change in fields:
             yield from _write_field(change)
-    if diff.preamble and (diff.preamble.status != "unchanged" or diff.preamble.is_reflowed):
-        yield "\nPreamble"
-        yield from _write_section(diff.preamble, "preamble", now)
+    lines = iter(_changed_lines(_list_changes(diff)))
+    if diff.preamble:
+        changed = next(lines)
+        if diff.preamble.status != "unchanged" or diff.preamble.is_reflowed:
+            yield "\nPreamble"
+            yield from _write_section(diff.preamble, "preamble", changed, now)
     if diff.sections:
         yield "\nSections"
-        for section in diff.sections:
-            yield from _write_section(section, section.heading or "(no heading)", now)
+        for section, changed in zip(diff.sections, lines, strict=True):
+            yield from _write_section(section, section.heading or "(no heading)", changed, now)
 
 
 def _write_field(change: FieldChange) -> Iterator[str]:
@@ -89,8 +93,9 @@ def _write_field(change: FieldChange) -> Iterator[str]:
         yield f"      + {_one_line(change.new)}"
 
 
-def _write_section(change: SectionChange, name: str, now: float) -> Iterator[str]:
-    lines = list(_changed_lines(change))
+def _write_section(
+    change: SectionChange, name: str, lines: Sequence[str], now: float
+) -> Iterator[str]:
     notes = [f"renamed from “{change.old_heading}”"] if change.status == "renamed" else []
     notes += ["moved"] if change.is_moved else []
     notes += ["reflowed"] if change.is_reflowed else []
@@ -104,15 +109,21 @@ def _write_section(change: SectionChange, name: str, now: float) -> Iterator[str
         yield f"      … {len(lines) - LINES_MAX} more lines"
 
 
-def _changed_lines(change: SectionChange) -> Iterator[str]:
-    """Yield the lines that only one side has, shortened to their differences."""
-    if change.status == "unchanged":
-        return
-    old = change.old.split("\n") if change.old else []
-    new = change.new.split("\n") if change.new else []
-    if change.status == "renamed" and not change.hunks:
-        return
-    runs = match_items([line.strip() for line in old], [line.strip() for line in new])
+def _changed_lines(changes: Sequence[SectionChange]) -> list[list[str]]:
+    """Return for each section the lines that only one side has, shortened to their differences."""
+    sides = [
+        (one.old.split("\n") if one.old else [], one.new.split("\n") if one.new else [])
+        if one.status in ("added", "removed") or _has_hunks(one)
+        else ([], [])
+        for one in changes
+    ]
+    return [
+        list(_unmatched_lines(*lines, runs))
+        for lines, runs in zip(sides, match_each(sides), strict=True)
+    ]
+
+
+def _unmatched_lines(old: list[str], new: list[str], runs: Sequence[Match]) -> Iterator[str]:
     at = last = 0
     for first, start, size in [*runs, (len(old), len(new), 0)]:
         gone, came = old[at:first], new[last:start]
@@ -187,11 +198,10 @@ def _section_json(change: SectionChange) -> dict[str, Any]:
 def _commit_json(commit: Commit | None) -> dict[str, Any] | None:
     if commit is None:
         return None
-    time = datetime.fromtimestamp(commit.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     found = {
         "sha": commit.sha,
         "author": commit.author,
-        "time": time,
+        "time": write_time(commit.at),
         "message": commit.subject,
         "agent": commit.agent,
         "session": commit.session,
@@ -220,16 +230,51 @@ def compare_texts(
 ) -> SectionDiff:
     """Compare two versions of a page; a missing one is an empty page. If the fields of one cannot
     be read, both are compared whole, as one text before any section."""
+    return add_hunks([compare_sections(slug, old, new, from_sha=from_sha, to_sha=to_sha)])[0]
+
+
+def compare_sections(
+    slug: str, old: str | None, new: str | None, *, from_sha: str = "", to_sha: str = ""
+) -> SectionDiff:
+    """Compare two versions of a page like `compare_texts`, without the words of its sections."""
     (before, old_body), (after, new_body) = read_version(old), read_version(new)
     if before is None or after is None:
-        whole = _compare_preamble(old or "", new or "", Work())
+        whole = _compare_preamble(old or "", new or "")
         return SectionDiff(slug, from_sha, to_sha, (), whole, (), parse_fallback=True)
     (old_begin, left), (new_begin, right) = split_sections(old_body), split_sections(new_body)
-    work = Work()
-    preamble = _compare_preamble(old_begin, new_begin, work)
-    changes = _compare_sections(left, right, work)
+    preamble = _compare_preamble(old_begin, new_begin)
+    changes = _compare_sections(left, right)
     fields = compare_fields(before, after)
     return SectionDiff(slug, from_sha, to_sha, fields, preamble, changes)
+
+
+def add_hunks(diffs: Sequence[SectionDiff]) -> list[SectionDiff]:
+    """Return differences with the words of their changed sections, all found at once."""
+    changed = [one for diff in diffs for one in _list_changes(diff) if _has_hunks(one)]
+    found = iter(word_hunks([(one.old, one.new) for one in changed]))
+
+    def fill(change: SectionChange) -> SectionChange:
+        return replace(change, hunks=next(found)) if _has_hunks(change) else change
+
+    return [
+        replace(
+            diff,
+            preamble=diff.preamble and fill(diff.preamble),
+            sections=tuple(map(fill, diff.sections)),
+        )
+        for diff in diffs
+    ]
+
+
+def _list_changes(diff: SectionDiff) -> Sequence[SectionChange]:
+    return [*([diff.preamble] if diff.preamble else []), *diff.sections]
+
+
+def _has_hunks(change: SectionChange) -> bool:
+    """Return whether a section has other words than before."""
+    return change.status == "modified" or (
+        change.status == "renamed" and flow_of(change.old) != flow_of(change.new)
+    )
 
 
 def field_values(fields: Fields) -> dict[str, Any]:
@@ -289,7 +334,7 @@ def _compare_field(name: str, old: Any, new: Any) -> FieldChange | None:  # noqa
 
 
 def _compare_sections(
-    old: tuple[Section, ...], new: tuple[Section, ...], work: Work
+    old: tuple[Section, ...], new: tuple[Section, ...]
 ) -> tuple[SectionChange, ...]:
     pairs = pair_sections(old, new)
     moved, partner = find_moved(pairs), {new_at: old_at for old_at, new_at in pairs}
@@ -299,7 +344,7 @@ def _compare_sections(
             found.append(SectionChange(section.heading, "added", new=core_of(section.body)))
             continue
         before = old[partner[at]]
-        change = _compare_bodies(before.heading, section.heading, before.body, section.body, work)
+        change = _compare_bodies(before.heading, section.heading, before.body, section.body)
         found.append(replace(change, is_moved=True) if at in moved else change)
     kept = {old_at for old_at, _ in pairs}
     found += [
@@ -310,30 +355,22 @@ def _compare_sections(
     return tuple(found)
 
 
-def _compare_preamble(old_body: str, new_body: str, work: Work) -> SectionChange | None:
+def _compare_preamble(old_body: str, new_body: str) -> SectionChange | None:
     """Compare the texts before the first section; None if both are empty."""
     if not old_body and not new_body:
         return None
-    change = _compare_bodies("", "", old_body, new_body, work)
+    change = _compare_bodies("", "", old_body, new_body)
     if change.status == "modified" and not (change.old and change.new):
         return SectionChange("", "added" if change.new else "removed", change.old, change.new)
     return change
 
 
-def _compare_bodies(
-    old_heading: str, heading: str, old_body: str, new_body: str, work: Work
-) -> SectionChange:
+def _compare_bodies(old_heading: str, heading: str, old_body: str, new_body: str) -> SectionChange:
     """Compare the texts of a section; its heading may be empty, as in `##`."""
     old, new = core_of(old_body), core_of(new_body)
     is_same = flow_of(old) == flow_of(new)
-    is_reflowed = is_same and old != new
-    if is_reflowed and not (old.isascii() and new.isascii()):
-        is_reflowed = unicodedata.normalize("NFC", old) != unicodedata.normalize("NFC", new)
+    is_reflowed = is_same and unicodedata.normalize("NFC", old) != unicodedata.normalize("NFC", new)
     if heading != old_heading and flow_of(heading) != flow_of(old_heading):
-        hunks = () if is_same else word_hunks(old, new, work)
-        return SectionChange(
-            heading, "renamed", old, new, old_heading, is_reflowed=is_reflowed, hunks=hunks
-        )
-    if is_same:
-        return SectionChange(heading, "unchanged", old, new, is_reflowed=is_reflowed)
-    return SectionChange(heading, "modified", old, new, hunks=word_hunks(old, new, work))
+        return SectionChange(heading, "renamed", old, new, old_heading, is_reflowed=is_reflowed)
+    status: Status = "unchanged" if is_same else "modified"
+    return SectionChange(heading, status, old, new, is_reflowed=is_reflowed)

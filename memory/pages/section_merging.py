@@ -1,25 +1,24 @@
-"""Three-way merge of two versions of a page, by section and by field (C13).
+"""Three-way merge of two versions of a page: its fields here, its lines by git (C13).
 
-A change of one side is taken. If both changed the same part, the text has both sides between git's
-conflict marks, and the part is reported as a conflict.
+A change of one side is taken. If both changed the same lines, the text has both sides between git's
+conflict marks, and the lines are reported as a conflict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from memory.pages.field_yaml import write_fields
 from memory.pages.frontmatter import FIELD_NAMES
-from memory.pages.section_diff import core_of, flow_of, is_list, read_version, value_key
-from memory.pages.sections import (
-    Section,
-    Sections,
-    name_of,
-    pair_sections,
-    plain_lines,
-    split_sections,
-)
+from memory.pages.model import GitError
+from memory.pages.section_diff import is_list, read_version, value_key
+from memory.pages.sections import name_of, plain_lines, split_sections
+from memory.pages.word_hunks import without_repository
 
 MERGE_MARKS = ("<<<<<<< mine", "=======", ">>>>>>> theirs")
 """The lines before, between and after the two sides of a conflict."""
@@ -28,16 +27,19 @@ _LATEST = ("updated", "parent_sha")
 """Fields that every push changes: they never conflict, and the later text is used."""
 
 
-SectionConflict = tuple[str, tuple[str, str, str]]
-"""A part that both sides changed: the heading of a section, the name of a field, or of the text
-before the first section; and the texts of base, mine and theirs, empty if missing."""
+Sides = tuple[str, str, str]
+"""The texts of base, mine and theirs; empty if missing."""
+
+SectionConflict = tuple[str, Sides]
+"""A part that both sides changed: the heading of its section, the name of a field, or of the text
+before the first section; and its texts."""
 
 _PREAMBLE = "text before the first"
-
+_CONFLICTS_MAX = 127
+"""The largest exit code of `git merge-file` that counts conflicts; larger ones are failures."""
 
 Merged = tuple[str, tuple[SectionConflict, ...]]
-"""A merged page, and its conflicts. It has mine of a field in conflict, and both sides of a
-section."""
+"""A merged page, and its conflicts. It has mine of a field in conflict, and both sides of lines."""
 
 
 def merge_sections(base: str, mine: str, theirs: str) -> Merged:
@@ -121,182 +123,65 @@ def _write_head(fields: Mapping[str, Any]) -> str:
 
 
 def _merge_bodies(base: str, mine: str, theirs: str) -> Merged:
-    if mine in (base, theirs):
-        return (theirs, ())
-    if theirs == base:
-        return (mine, ())
-    merger = _Merger(split_sections(base), split_sections(mine), split_sections(theirs))
-    pieces = merger.merge()
-    text = _join(pieces)
-    names = [name_of(one.heading) for one in split_sections(text)[1]]
-    if not merger.conflicts and names != [name_of(one.heading) for one in pieces[1:]]:
+    if mine == base or theirs in (base, mine):
+        return (theirs if mine == base else mine), ()
+    text, heading = "", _PREAMBLE
+    conflicts = list[SectionConflict]()
+    for base_part, own, other in _merge_lines(base, mine, theirs):
+        if own == other:
+            text += own
+        else:
+            begin, sections = split_sections(own or other or base_part)
+            name = sections[0].heading if sections and not begin.strip() else heading
+            conflicts.append((name or _PREAMBLE, (base_part, own, other)))
+            text += _marked(own, other)
+        heading = next((one.heading for one in split_sections(own)[1][::-1]), heading)
+    if not conflicts and not _has_headings(text, base, mine, theirs):
         # One side leaves something open, such as a fence, which swallows the following text.
         return _conflict_whole(base, mine, theirs)
-    return text, tuple(merger.conflicts)
+    return text, tuple(conflicts)
 
 
-class _Merger:
-    """Merger of the sections of three versions. Sections of the base are named by their place in
-    it."""
-
-    def __init__(self, base: Sections, mine: Sections, theirs: Sections) -> None:
-        self.base, self.mine, self.theirs = base, mine, theirs
-        self.conflicts: list[SectionConflict] = []
-        self._of_mine = _places(base, mine)
-        self._of_theirs = _places(base, theirs)
-
-    def merge(self) -> list[Section]:
-        preamble = self._merge_one(
-            *(Section("", "", preamble) for preamble, _ in (self.base, self.mine, self.theirs))
-        )
-        kept: dict[int, Section] = {}
-        for at, section in enumerate(self.base[1]):
-            found = self._merge_one(
-                section,
-                _at(self.mine[1], self._of_mine.get(at)),
-                _at(self.theirs[1], self._of_theirs.get(at)),
-            )
-            if found is not None:
-                kept[at] = found
-        added = [
-            _additions(side, places, kept)
-            for side, places in ((self.mine, self._of_mine), (self.theirs, self._of_theirs))
-        ]
-        common = self._merge_common(*added)
-        pieces, used = [preamble or Section("", "", "")], set[str]()
-        for at in [-1, *self._order(kept)]:
-            if at >= 0:
-                pieces.append(kept[at])
-            groups = sorted((one.get(at, []) for one in added), key=_text_of)
-            for section in (section for group in groups for section in group):
-                name = name_of(section.heading)
-                if name not in common:
-                    pieces.append(section)
-                elif name not in used:
-                    used.add(name)
-                    pieces.append(common[name])
-        return pieces
-
-    def _merge_common(
-        self, mine: Mapping[int, list[Section]], theirs: Mapping[int, list[Section]]
-    ) -> dict[str, Section]:
-        """Merge the sections that both sides added below the same heading."""
-        a, b = (
-            {name_of(one.heading): one for group in side.values() for one in group}
-            for side in (mine, theirs)
-        )
-        found = {}
-        for name in a:
-            merged = self._merge_one(None, a[name], b[name]) if name in b else None
-            if merged is not None:
-                found[name] = merged
-        return found
-
-    def _merge_one(
-        self, base: Section | None, mine: Section | None, theirs: Section | None
-    ) -> Section | None:
-        if mine is None or theirs is None:
-            left = mine or theirs
-            if left is None or base is None or _is_same(base, left):
-                return None
-            return self._conflict(base, mine, theirs)
-        heads = _choose(base.head if base else None, mine.head, theirs.head, _head_key)
-        bodies = _choose(base.body if base else None, mine.body, theirs.body, core_of, flow_of)
-        if heads is None or bodies is None:
-            return self._conflict(base, mine, theirs)
-        heading = mine.heading if heads == mine.head else theirs.heading
-        return Section(heading, heads, bodies)
-
-    def _conflict(
-        self, base: Section | None, mine: Section | None, theirs: Section | None
-    ) -> Section:
-        base_text, own, other = (one.text if one else "" for one in (base, mine, theirs))
-        heading = next(one.heading for one in (mine, theirs) if one)
-        self.conflicts.append((heading or _PREAMBLE, (base_text, own, other)))
-        return Section(heading, "", _marked(own, other))
-
-    def _order(self, kept: Mapping[int, Section]) -> list[int]:
-        """Return the order of the base's sections, from the side that changed it."""
-        plain = sorted(kept)
-        orders = [
-            _fill([at for at in places if at in kept], plain)
-            for places in (self._of_mine, self._of_theirs)
-        ]
-        changed = [one for one in orders if one != plain]
-        return min(changed) if changed else plain
+def _merge_lines(base: str, mine: str, theirs: str) -> list[Sides]:
+    """Return the parts of a merge by `git merge-file`, in order; both sides of merged ones are the
+    same. If git fails, the whole text is one part."""
+    texts, size = {"mine": mine, "base": base, "theirs": theirs}, 7
+    while any(sign * size in text for sign in "<|=>" for text in texts.values()):
+        size += 1
+    options = ["--stdout", "--quiet", "--diff3", f"--marker-size={size}"]
+    with TemporaryDirectory(prefix="context-mode-") as folder:
+        paths = list[str]()
+        for name, text in texts.items():
+            Path(folder, name).write_bytes(text.encode("utf-8", "surrogatepass"))
+            options += ("-L", name)
+            paths.append(f"{folder}/{name}")
+        try:
+            code, said, _ = without_repository().try_run("merge-file", *options, *paths)
+        except GitError:
+            return [(base, mine, theirs)]
+    if code > _CONFLICTS_MAX:
+        return [(base, mine, theirs)]
+    signs = [re.escape(sign * size) for sign in "<|=>"]
+    marks = (
+        r"(?m)^{} mine\r?\n((?:.*\n)*?){} base\r?\n((?:.*\n)*?){}\r?\n((?:.*\n)*?){} theirs\r?\n"
+    )
+    found = re.split(marks.format(*signs), said.decode("utf-8", "surrogatepass"))
+    parts: list[Sides] = [(found[0], found[0], found[0])]
+    for own, old, other, after in zip(*(found[at::4] for at in (1, 2, 3, 4)), strict=True):
+        parts += [(old, own, other), (after, after, after)]
+    return parts
 
 
-def _places(base: Sections, side: Sections) -> dict[int, int]:
-    """Return the places of the base's sections in a side, in the order of that side."""
-    return dict(pair_sections(base[1], side[1]))
-
-
-def _at(sections: Sequence[Section], place: int | None) -> Section | None:
-    return None if place is None else sections[place]
-
-
-def _fill(order: list[int], plain: Sequence[int]) -> list[int]:
-    """Insert the missing items of an order after their predecessors in the plain one."""
-    there = set(order)
-    for rank, at in enumerate(plain):
-        if at not in there:
-            place = order.index(plain[rank - 1]) + 1 if rank else 0
-            order.insert(place, at)
-            there.add(at)
-    return order
-
-
-def _additions(
-    side: Sections, places: Mapping[int, int], kept: Mapping[int, Section]
-) -> dict[int, list[Section]]:
-    """Return the sections that a side added, by the section of the base before them."""
-    of = {new: old for old, new in places.items()}
-    found: dict[int, list[Section]] = {}
-    before = -1
-    for place, section in enumerate(side[1]):
-        if place not in of:
-            found.setdefault(before, []).append(section)
-        elif of[place] in kept:
-            before = of[place]
-    return found
-
-
-def _choose(base: str | None, mine: str, theirs: str, *keys: Callable[[str], str]) -> str | None:
-    """Return the merged text, comparing more and more loosely; None if both changed it."""
-    for key in (_exact, *keys):
-        b = None if base is None else key(base)
-        m, t = key(mine), key(theirs)
-        if m == t:
-            return min(mine, theirs)
-        if m == b:
-            return theirs
-        if t == b:
-            return mine
-    return None
-
-
-def _exact(text: str) -> str:
-    return text
-
-
-def _head_key(head: str) -> str:
-    return flow_of(head)
-
-
-def _is_same(a: Section, b: Section) -> bool:
-    return _head_key(a.head) == _head_key(b.head) and flow_of(a.body) == flow_of(b.body)
-
-
-def _join(pieces: Sequence[Section]) -> str:
-    """Join sections. A heading keeps the blank line before it, unless it had none."""
-    text = ""
-    for piece in pieces:
-        if text and piece.text and not text.endswith(("\n\n", "\n\r\n\r\n")):
-            is_tight = text.endswith("\n") and piece.head.lstrip(" ").startswith("#")
-            if not is_tight:
-                text += "\n" if text.endswith(("\n", "\r")) else "\n\n"
-        text += piece.text
-    return text
+def _has_headings(merged: str, *sides: str) -> bool:
+    """Return whether a merged text has the headings that both sides leave there or add."""
+    base, mine, theirs, found = (
+        Counter(name_of(one.heading) for one in split_sections(text)[1])
+        for text in (*sides, merged)
+    )
+    return all(
+        found[name] == mine[name] + (theirs[name] - base[name]) * (mine[name] != theirs[name])
+        for name in base | mine | theirs | found
+    )
 
 
 def _marked(mine: str, theirs: str) -> str:
@@ -307,7 +192,3 @@ def _marked(mine: str, theirs: str) -> str:
 
 def _conflict_whole(base: str, mine: str, theirs: str) -> Merged:
     return _marked(mine, theirs), ((_PREAMBLE, (base, mine, theirs)),)
-
-
-def _text_of(group: Sequence[Section]) -> str:
-    return "".join(one.text for one in group)

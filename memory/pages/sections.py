@@ -32,9 +32,9 @@ _CLOSING_MARKS = re.compile(r"(?:^|[ \t]+)#+[ \t]*\Z")
 SIMILAR_PERCENT = 70
 """Percentage of words that two similar sections must share."""
 
-WORK_MAX = 40_000_000
-"""Limit of comparisons: pairs of sections times 64-bit pieces of their words. Beyond, a section is
-compared only with those at nearly the same place."""
+WORK_MAX = 20_000_000
+"""Limit of comparisons: pairs of sections times their words. Beyond, a section is compared only
+with those at nearly the same place."""
 
 PAIRS_MAX = 200_000
 
@@ -277,30 +277,18 @@ def _score(
     old: Mapping[int, frozenset[str]], new: Mapping[int, frozenset[str]]
 ) -> Iterator[tuple[float, int, int]]:
     """Yield the pairs that are similar enough: their dissimilarity, and their places."""
-    shared = frozenset().union(*old.values()) & frozenset().union(*new.values())
-    bits = {word: at for at, word in enumerate(sorted(shared))}
-    a = [(at, len(words), _mask(words, bits)) for at, words in old.items()]
-    b = [(at, len(words), _mask(words, bits)) for at, words in new.items()]
-    most = min(PAIRS_MAX, WORK_MAX // (len(bits) // 64 + 8))
+    a, b = [*old.items()], [*new.items()]
+    words = sum(map(len, new.values()))
+    most = min(PAIRS_MAX, WORK_MAX // (words // max(len(b), 1) + 8))
     reach = len(b) if len(a) * len(b) <= most else max(most // (2 * max(len(a), 1)), 1)
-    for rank, (one, size, mask) in enumerate(a):
+    for rank, (one, own) in enumerate(a):
         near = rank * len(b) // len(a)
-        for other, other_size, other_mask in b[max(near - reach, 0) : near + reach + 1]:
-            smaller, larger = sorted((size, other_size))
+        for other, others in b[max(near - reach, 0) : near + reach + 1]:
+            smaller, larger = sorted((len(own), len(others)))
             if smaller * 100 < larger * SIMILAR_PERCENT:
                 continue
-            count = (mask & other_mask).bit_count()
-            together = size + other_size - count
-            if (
-                count * 100 >= together * SIMILAR_PERCENT
-            ):  # in whole numbers: exact equality is enough
+            count = len(own & others)
+            together = smaller + larger - count
+            # In whole numbers: exact equality is enough.
+            if count * 100 >= together * SIMILAR_PERCENT:
                 yield -count / together, one, other
-
-
-def _mask(words: frozenset[str], bits: Mapping[str, int]) -> int:
-    data = bytearray(len(bits) // 8 + 1)
-    for word in words:
-        at = bits.get(word)
-        if at is not None:
-            data[at >> 3] |= 1 << (at & 7)
-    return int.from_bytes(data, "little")

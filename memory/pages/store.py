@@ -17,8 +17,7 @@ from memory.pages.drafts import Drafts
 from memory.pages.erasing import finish_erasing, forget_page
 from memory.pages.evolution import blame_page, compare_versions, list_evolution
 from memory.pages.history import HISTORY_MAX, LogEntry, list_log
-from memory.pages.model import Commit, GitError
-from memory.pages.page_answers import PulledPages
+from memory.pages.model import Commit, GitError, PulledPages
 from memory.pages.page_index import Fronts
 from memory.pages.pushing import push
 from memory.pages.reading import find_page, list_pages, name_paths, read_page, tell_status

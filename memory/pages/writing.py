@@ -7,12 +7,21 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memory.errors import BadInputError
-from memory.pages.buffers import write_time
 from memory.pages.drafts import check_marks, prepare_draft, with_fields
 from memory.pages.frontmatter import FIELD_NAMES, parse_page, render_page, try_parse
-from memory.pages.model import PAGE_TYPES, SCHEMA, Frontmatter, Page, check_slug, page_path, slug_of
-from memory.pages.page_answers import DraftState, Written
+from memory.pages.model import (
+    PAGE_TYPES,
+    SCHEMA,
+    DraftState,
+    Frontmatter,
+    Page,
+    Written,
+    check_slug,
+    page_path,
+    slug_of,
+)
 from memory.pages.reading import compare_all, name_paths
+from memory.texts import write_time
 
 if TYPE_CHECKING:
     from memory.pages.store import Pages

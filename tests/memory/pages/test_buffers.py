@@ -11,7 +11,7 @@ import pytest
 
 from base.secrets import find_secrets
 from memory.pages import buffer_files as module
-from memory.pages.buffers import PATTERN, Buffers, name_buffer
+from memory.pages.buffers import Buffers, name_buffer
 from tests.base.secret_corpus import made
 
 NOW = 1_764_000_000.0
@@ -292,37 +292,12 @@ def test_c8_a_trailer_says_what_to_archive(drafts, buffers, upto, left):
     assert (len(read.turns) if read else 0) == left
 
 
-def make_repository(folder: Path) -> Path:
-    git = folder / ".git"
-    (git / "objects").mkdir(parents=True)
-    (git / "HEAD").write_text("ref: refs/heads/main\n")
-    return git
-
-
-@pytest.mark.parametrize("kind", ["own", "above", "worktree"])
-def test_c5_buffers_stand_once_in_the_repositorys_own_exclusions(tmp_path, kind):
-    project = tmp_path / "project"
-    (project / ".contexo").mkdir(parents=True)
-    if kind == "worktree":
-        git = make_repository(tmp_path / "main")
-        own = git / "worktrees" / "w"
-        own.mkdir(parents=True)
-        (own / "commondir").write_text("../..\n")
-        (project / ".git").write_text(f"gitdir: {own}\n")
-    else:
-        git = make_repository(project if kind == "own" else tmp_path)
-    (git / "info").mkdir()
-    (git / "info" / "exclude").write_text("*.o")
-    for session in ("a", "b"):
-        Buffers(project / ".contexo").append(session, user="One")
-    assert (git / "info" / "exclude").read_text() == f"*.o\n{PATTERN}\n"
-
-
-def test_c5_exclusions_that_are_a_link_are_left_alone(tmp_path):
-    project, other = tmp_path / "project", tmp_path / "other"
-    (project / ".contexo").mkdir(parents=True)
+def test_c5_git_ignores_buffers_and_a_link_is_left_alone(tmp_path, drafts, buffers):
+    buffers.append("a", user="One")
+    assert (pending(drafts) / ".gitignore").read_text() == "*\n"
+    (pending(drafts) / ".gitignore").unlink()
+    other = tmp_path / "other"
     other.write_text("mine")
-    (make_repository(project) / "info").mkdir()
-    (project / ".git" / "info" / "exclude").symlink_to(other)
-    assert Buffers(project / ".contexo").append("s", user="One")
+    (pending(drafts) / ".gitignore").symlink_to(other)
+    assert buffers.append("a", user="Two")
     assert other.read_text() == "mine"

@@ -8,8 +8,7 @@ import pytest
 
 from memory.errors import BadInputError
 from memory.pages.erasing import MARKER
-from memory.pages.model import GitError
-from memory.pages.page_answers import PushRequest
+from memory.pages.model import GitError, PushRequest
 from tests.memory.pages.test_pushing import draft, make, push, write
 
 TEXT = "the-words-that-must-go"

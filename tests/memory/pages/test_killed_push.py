@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from memory.pages.page_answers import PushRequest
+from memory.pages.model import PushRequest
 from tests.memory.pages.test_pushing import draft, make, write
 
 PUSHERS = 8
@@ -17,7 +17,7 @@ PUSH = """
 import os, signal, sys
 from pathlib import Path
 from memory.pages import pushing
-from memory.pages.page_answers import PushRequest
+from memory.pages.model import PushRequest
 from memory.pages.repository import Repository
 from memory.pages.store import Pages
 

@@ -9,8 +9,7 @@ import pytest
 from base.secrets import find_secrets
 from memory.errors import BadInputError
 from memory.pages.buffer_files import Buffer, TurnRecord
-from memory.pages.model import BadPagesError, GitError
-from memory.pages.page_answers import PushRequest
+from memory.pages.model import BadPagesError, GitError, PushRequest
 from memory.pages.page_index import CACHE
 from memory.pages.repository import Repository
 from memory.pages.section_merging import MERGE_MARKS, merge_sections

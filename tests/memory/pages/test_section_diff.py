@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory.pages.section_diff import compare_texts
 
-WORDS = [f"w{at}" for at in range(17)]
+EXAMPLES = settings.default.max_examples // 4  # each starts processes; with --long there are more
 
 
 def page(*parts: str, fields: str = "a: 1") -> str:
@@ -200,6 +200,7 @@ PARTS = st.lists(
 ANY = st.text(st.sampled_from("## a\n-b\u00e9e\u0301\r`"), max_size=60)
 
 
+@settings(max_examples=EXAMPLES)
 @given(PARTS | ANY)
 @example("##")  # a heading without words, and nothing below it
 @example("##\n##\n")
@@ -212,6 +213,7 @@ def test_c14_a_page_does_not_differ_from_itself(text):
         assert diff.fields == ()
 
 
+@settings(max_examples=EXAMPLES)
 @given(PARTS, PARTS)
 def test_c14_every_section_of_both_sides_is_named_once(old, new):
     there, back = compare_texts("s", old, new).sections, compare_texts("s", new, old).sections

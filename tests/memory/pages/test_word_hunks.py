@@ -6,18 +6,25 @@ import itertools
 import unicodedata
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory.pages.word_hunks import Work, match_items, word_hunks
+from memory.pages import word_hunks as module
+from memory.pages.word_hunks import match_each
 
+
+def word_hunks(old, new):
+    return module.word_hunks([(old, new)])[0]
+
+
+EXAMPLES = settings.default.max_examples // 4  # each starts processes; with --long there are more
 CASES = (
     ("", "", []),
     ("a", "", ["-a"]),
     ("", "a", ["+a"]),
     ("a b c", "a x c", ["=a ", "-b ", "+x ", "=c"]),
     ("a b\nc", "a\nb d", ["=a\nb ", "-c", "+d"]),
-    ("a b c d", "c d a b", ["+c d ", "=a b", "-c d"]),
+    ("a b c d", "c d a b", ["-a b ", "=c d ", "+a b"]),
     ("\u00e9 a", "e\u0301 b", ["=e\u0301 ", "-a", "+b"]),
     ("再送する", "再度する", ["=再", "-送", "+度", "=する"]),
     ("a b c\n", "a b\nc\n", ["=a b\nc\n"]),
@@ -44,17 +51,19 @@ def test_c14_hunks_are_runs_of_words(old, new, hunks):
 ITEMS = st.lists(st.sampled_from("abcdef"), max_size=30)
 
 
+@settings(max_examples=EXAMPLES)
 @given(ITEMS, ITEMS)
 def test_c14_what_is_shared_is_in_both_in_order(old, new):
     at = other = 0
-    for run in match_items(old, new):
+    for run in match_each([(old, new)])[0]:
         assert run.a >= at
         assert run.b >= other
         at, other = run.a + run.size, run.b + run.size
         assert old[run.a : at] == new[run.b : other]
-    assert [run.size for run in match_items(old, old)] == [len(old)] * bool(old)
+    assert [run.size for run in match_each([(old, old)])[0]] == [len(old)] * bool(old)
 
 
+@settings(max_examples=EXAMPLES)
 @given(ITEMS, ITEMS)
 def test_c14_the_new_text_stands_in_its_hunks(old, new):
     before, after = "".join(f"{x} " for x in old), "".join(f"{x} " for x in new)
@@ -83,26 +92,29 @@ def signs_of(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(text.split()))
 
 
+@settings(max_examples=EXAMPLES)
 @given(TEXTS, TEXTS)
 @example("a", "a\u0301")
 def test_c14_hunks_turn_the_old_text_into_the_new_one(old, new):
-    for work in (Work(), Work(steps=0), Work(words=0)):
-        hunks = word_hunks(old, new, work)
-        assert "".join(text for mark, text in hunks if mark != "-") == new
-        assert signs_of("".join(text for mark, text in hunks if mark != "+")) == signs_of(old)
-        assert all(one[0] != other[0] for one, other in itertools.pairwise(hunks))
+    hunks = word_hunks(old, new)
+    assert "".join(text for mark, text in hunks if mark != "-") == new
+    assert signs_of("".join(text for mark, text in hunks if mark != "+")) == signs_of(old)
+    assert all(one[0] != other[0] for one, other in itertools.pairwise(hunks))
 
 
-def test_c14_words_of_a_page_are_compared_up_to_a_bound_and_lines_after_it():
-    lines = range(20_000)
-    old = [f"line {at} of many says this\na line {at} that stays here\n" for at in lines]
-    new = [f"other words {at} in each\na line {at} that stays here\n" for at in lines]
-    work = Work()
-    hunks = word_hunks("".join(old), "".join(new), work)
-    assert work.words <= 0
-    gone, came = old[-1].split("\n")[0], new[-1].split("\n")[0]
-    assert [one[1] for one in hunks[-3:-1]] == [f"{gone}\n", f"{came}\n"]
-    assert "".join(text for mark, text in hunks if mark != "-") == "".join(new)
+def test_c14_texts_that_take_too_long_differ_as_a_whole(monkeypatch):
+    monkeypatch.setattr(module, "SECONDS_MAX", 0)
+    assert word_hunks("a b\nc d", "a x\nc y") == (("-", "a b\nc d"), ("+", "a x\nc y"))
+    assert word_hunks("a b", "a b\n") == (("=", "a b\n"),)
+
+
+@pytest.mark.parametrize("same", ["a b", "-a\n+b\n@@ -1 +1 @@", "diff --git x/7 y/7\n\0\ud800"])
+def test_no_text_is_read_as_a_mark_of_the_comparison(same):
+    assert word_hunks(f"{same}\nold", f"{same}\nnew") == (
+        ("=", f"{same}\n"),
+        ("-", "old"),
+        ("+", "new"),
+    )
 
 
 @pytest.mark.parametrize(
