@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
-from typing import Any
 
 
 @functools.cache
@@ -24,11 +22,3 @@ def read_rows(module: str, name: str) -> list[list[str]]:
     with open(os.path.join(os.path.dirname(module), name), encoding="utf-8") as file:
         rows = file.read().replace("\n    ", " ").splitlines()
     return [row.split(" | ") for row in rows if not row.startswith("#")]
-
-
-def read_fields(module: str, name: str, make: Callable[[dict[str, str]], Any]) -> dict[str, Any]:
-    """Build a value from each row's fields, by the names in its first cell."""
-    table: dict[str, Any] = {}
-    for names, *fields in read_rows(module, name):
-        table |= dict.fromkeys(names.split(), make(dict(field.split(" ", 1) for field in fields)))
-    return table

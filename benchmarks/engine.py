@@ -125,7 +125,7 @@ def chosen(report: LanguageReport, project: Path) -> runtimes.Candidate:
     """Return the candidate that the engine reports to use."""
     row = runtimes.language(report.name)
     path = os.environ["PATH"].split(":")
-    found = runtimes.candidates(row, path, project, Path.home(), os.environ)
+    found, _ = runtimes.discover(row, path, project, Path.home(), os.environ)
     return next(c for c in found if (c.path, c.toolchain.name) == (report.path, report.toolchain))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from base.secrets import find_secrets
 from benchmarks.harness import Bench, measure
 from benchmarks.memory import make_words
-from memory.pages.page_answers import PushRequest
+from memory.pages.model import PushRequest
 from memory.pages.repository import Repository
 from memory.pages.section_diff import compare_texts
 from memory.pages.store import Pages

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from benchmarks.harness import Bench, measure
 from benchmarks.transcripts import write_transcript
+from ctxmode.hosts.claude_code.transcript import IMPORTER
 from ctxmode.operations.session_store import open_session_store
-from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Transcript
 
 

@@ -16,7 +16,7 @@ import trio
 
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage, require_project
-from ctxmode.config.rules import load as load_rules
+from ctxmode.config.rules import keep_current
 from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations.audit import log_verdict
 from ctxmode.operations.engines import open_engines
@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     import kb
     import policy
     from ctxmode.doctor.diagnosis import Diagnosis
-    from ctxmode.operations.answers import SearchAnswer
     from ctxmode.operations.library import Library
-    from ctxmode.operations.searching import SearchRequest
+    from ctxmode.operations.searching import SearchAnswer, SearchRequest
     from ctxmode.operations.usage import Recorder
     from ctxmode.web.model import PageAnswer
     from ctxmode.web.pages import Wanted
@@ -59,12 +58,13 @@ class App:
     """One open project, created by `open_app`. ContextModeError is raised for errors that a caller
     can fix; a program's ending is a value."""
 
-    def __init__(  # noqa: PLR0913 - what is open
+    def __init__(  # noqa: PLR0913, PLR0917 - what is open
         self,
         config: Config,
         engine: LocalEngine,
         keep: Keep,
         backgrounds: Backgrounds[Answer],
+        rules: Callable[[], policy.Rules],
         refused: tuple[str, ...] = (),
         *,
         recorder: Recorder | None = None,
@@ -78,6 +78,7 @@ class App:
         self._engine = engine
         self._keep = keep
         self._backgrounds = backgrounds
+        self._rules = rules
         self._refused = refused
         self._recorder = recorder
 
@@ -91,7 +92,7 @@ class App:
         """The project's stored sources."""
         from ctxmode.operations.library import Library  # noqa: PLC0415
 
-        return Library(self.config, self._keep.store, _rules(self.config), is_indexed_behind=True)
+        return Library(self.config, self._keep.store, self._rules, is_indexed_behind=True)
 
     @cached_property
     def recorder(self) -> Recorder:
@@ -214,7 +215,7 @@ class App:
         diagnosed = await diagnosis.diagnose(
             self.config, self._engine, refresh=refresh, on_progress=on_progress
         )
-        rules = await trio.to_thread.run_sync(_rules(self.config))
+        rules = await trio.to_thread.run_sync(self._rules)
         listed = tuple(f"{rule.source}: {rule.text}" for rule in rules.untrusted)
         warnings = (one for one in rules.warnings if not one.startswith(listed))
         cluster = await self.fleet.examine() if self.fleet else None
@@ -239,7 +240,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
     require_project(config)
     with translate_errors():
         await trio.to_thread.run_sync(prepare_storage, config)
-        rules = _rules(config)
+        rules = keep_current(config.project, config.home)
         await trio.to_thread.run_sync(rules)  # reports a broken rule file at once
         settings, refused = await trio.to_thread.run_sync(engine_settings, config)
         settings = replace(settings, sole_language=sole_language, report=_report)
@@ -258,26 +259,26 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                 nursery.start_soon(_index_behind, keep)
                 if not sole_language:
                     nursery.start_soon(_keep_all_to_quota, config)
-                with closing(
-                    App(config, engine, keep, backgrounds, refused, recorder=recorder, fleet=fleet)
-                ) as app:
+                opened = App(
+                    *(config, engine, keep, backgrounds, rules, refused),
+                    recorder=recorder,
+                    fleet=fleet,
+                )
+                with closing(opened) as app:
                     if not sole_language:
                         nursery.start_soon(_track_sessions, config, keep, app.calls)
                     try:
                         yield app
                     finally:
                         nursery.cancel_scope.cancel()
-                        await _end_calls(config, app.calls)
+                        if not sole_language:
+                            await _end_calls(config, app.calls)
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()
             if keep.is_open:
                 await _step_to_quota_of_all(config)
     finally:
         keep.close()
-
-
-def _rules(config: Config) -> Callable[[], policy.Rules]:
-    return partial(load_rules, config.project, config.home)
 
 
 def _open_store(config: Config) -> kb.Store:

@@ -186,15 +186,11 @@ def _add_arguments(parser: Parser, verb: Verb) -> Parser:
         add_actions(parser, rows)
     if hasattr(module, "add_arguments"):
         module.add_arguments(parser)
-    for name, choices in getattr(module, "CHOICES", {}).items():
-        parser._option_string_actions[name].choices = choices
     if verb.first:
         parser = _put_first(parser, verb.first)
-    if not verb.has_own_project_option:
-        parser.add_argument("--project", metavar="DIR", help="the project folder")
-    if parser.default_action:
-        for action in subparsers(parser).values():
-            action.add_argument("--project", metavar="DIR", help="the project folder")
+    for each in () if verb.has_own_project_option else (parser, *subparsers(parser).values()):
+        default = None if each is parser else argparse.SUPPRESS
+        each.add_argument("--project", metavar="DIR", default=default, help="the project folder")
     if not verb.stays_open:
         _add_budget(parser)
     return parser

@@ -12,10 +12,10 @@ from typing import Any
 from ctxmode.config.engine_settings import DAYS_MAX
 from ctxmode.config.prices import NEEDED, PRICE_MAX, PRICED
 from ctxmode.config.settings import SETTINGS, Setting
+from ctxmode.hosts.registry import list_agents
 from executor import ProjectAccess
 from executor.engine import FLOORS
 from executor.project.rules.names import ChangeVerdict
-from memory.sessions.importers import MODULES
 from runtimes.packages import BY_NAME
 
 FILE = Path(__file__).parents[1] / "ctxmode" / "config.schema.json"
@@ -130,7 +130,7 @@ def build_schema() -> dict[str, Any]:
         "type": "object",
         "description": "hosts' transcripts: whether, where and which are read",
         "additionalProperties": False,
-        "properties": dict.fromkeys(MODULES, SOURCE),
+        "properties": dict.fromkeys(list_agents(), SOURCE),
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

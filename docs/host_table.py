@@ -1,4 +1,5 @@
-"""Writes the table of driven hosts in hosts.md, from the outcomes of one run of `tests/hosts`.
+"""Writes the table of driven hosts in hosts.md, from the outcomes of one run of `tests/hosts`, and
+that of all hosts in agents.md, from their rows.
 
 python docs/host_table.py [FILE]
 
@@ -14,8 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ctxmode.hosts.setup.hosts import HOSTS
+
 HERE = Path(__file__).resolve().parent
-PAGE, KEPT = HERE / "hosts.md", HERE / "hosts.jsonl"
+PAGE, KEPT, AGENTS = HERE / "hosts.md", HERE / "hosts.jsonl", HERE / "agents.md"
 MARK, END = "<!-- by docs/host_table.py -->", "<!-- end -->"
 # Columns: their head, and the beginnings of the checks that they stand for.
 COLUMNS: Sequence[tuple[str, str]] = (
@@ -33,17 +36,32 @@ Outcome = Mapping[str, Any]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the page; 0."""
+    """Write the pages; 0."""
     if arguments:
         KEPT.write_text(Path(arguments[0]).read_text())
     PAGE.write_text(page())
+    AGENTS.write_text(put_table(AGENTS, list_means()))
     return 0
 
 
 def page() -> str:
     """The page, with its table as the kept outcomes have it."""
-    before, _, rest = PAGE.read_text().partition(f"{MARK}\n")
-    return f"{before}{MARK}\n{chr(10).join(_lines())}\n{END}{rest.partition(END)[2]}"
+    return put_table(PAGE, _lines())
+
+
+def put_table(page: Path, lines: Iterable[str]) -> str:
+    """The text of a page with some lines between its marks."""
+    before, _, rest = page.read_text().partition(f"{MARK}\n")
+    return f"{before}{MARK}\n{chr(10).join(lines)}\n{END}{rest.partition(END)[2]}"
+
+
+def list_means() -> Iterator[str]:
+    """The table of all hosts, by what each gets."""
+    hosts: dict[str, list[str]] = {}
+    for host in HOSTS:
+        hosts.setdefault(", ".join(("server", *host.means)), []).append(f"`{host.name}`")
+    yield from ("| hosts | get |", "| --- | --- |")
+    yield from (f"| {', '.join(names)} | {means} |" for means, names in hosts.items())
 
 
 def _lines() -> Iterator[str]:

@@ -22,6 +22,7 @@ from .model import readable as readable
 from .request import ANALYZE as ANALYZE
 from .request import PROFILES as PROFILES
 from .request import Caller as Caller
+from .request import CheckedRequest as CheckedRequest
 from .request import Consent as Consent
 from .request import Profile as Profile
 from .request import ProjectAccess as ProjectAccess
@@ -33,4 +34,3 @@ from .sessions.registry import SessionLimits as SessionLimits
 from .settings import Settings as Settings
 from .spawner.artifacts import ARTIFACTS_MAX as ARTIFACTS_MAX
 from .spawner.stand_ins import STAND_IN_MARK as STAND_IN_MARK
-from .terms import JudgedRequest as JudgedRequest

@@ -7,14 +7,13 @@ import os
 import resource
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import trio
 
 from base.wording import Remedy, command_of
-from executor.compile.compiler import CompiledStore, Compiler
 from executor.instance import control, lock
 from executor.instance import lock as instance
 from executor.model import SandboxUnavailableError
@@ -28,6 +27,7 @@ from executor.terms import LoadRules, Terms
 from executor.toolchains.catalog import ToolchainCaches, Toolchains
 
 if TYPE_CHECKING:
+    from executor.compile.compiler import Compiler
     from executor.packages.layers import Packages
 
 
@@ -133,8 +133,7 @@ async def open_engine(
                 caches = ToolchainCaches(runner, filled, str(project))
                 toolchains = Toolchains(runner, made.found, made.probes, str(project), caches)
                 terms = Terms(project, home, rules, settings.profiles, settings.limits)
-                compiled = CompiledStore(state_dir / "compiled")
-                compiler = Compiler(runner, compiled, project)
+                compiler = cache(partial(_open_compiler, runner, state_dir, project))
                 packages = partial(_open_packages, runner, state_dir, project, settings)
                 engine = LocalEngine(
                     terms,
@@ -152,6 +151,13 @@ async def open_engine(
                 await nursery.start(control.serve, here.socket, desk)
                 yield engine
                 nursery.cancel_scope.cancel()
+
+
+def _open_compiler(runner: Runner, state_dir: Path, project: Path) -> Compiler:
+    """Open the stored products; loaded when a language is first compiled separately."""
+    from executor.compile.compiler import CompiledStore, Compiler  # noqa: PLC0415
+
+    return Compiler(runner, CompiledStore(state_dir / "compiled"), project)
 
 
 def _open_packages(runner: Runner, state_dir: Path, project: Path, settings: Settings) -> Packages:

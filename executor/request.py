@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import policy
 import runtimes
 from base.wording import list_choices
 from executor.model import MIB, Limits, Request, RequestError, Status
@@ -22,6 +23,7 @@ from policy import real_path
 from policy.project_file import HiddenError, open_project_file
 
 if TYPE_CHECKING:
+    from executor.packages.model import Wanted
     from executor.project.view.search import ProjectSearch
 
 
@@ -100,8 +102,11 @@ LEAST = {"memory_bytes": 4 * MIB, "processes": 2, "open_files": 8, "scratch_inod
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """A request whose every part exists, is allowed to be named, and is resolved."""
+class CheckedRequest:
+    """A request whose every part exists, is allowed to be named, and is resolved.
+
+    It may be placed once it was judged, which adds the verdict.
+    """
 
     request: Request
     language: runtimes.Language
@@ -111,6 +116,10 @@ class Checked:
     cwd: str
     limits: Limits
     profile: Profile
+    caller: Caller = Caller()
+    packages: Wanted | None = None  # those that it names
+    rules: policy.Rules | None = None  # that judged it; None if none apply
+    verdict: Mapping[str, Any] | None = None  # once it may be placed
 
     @property
     def known_env(self) -> dict[str, str]:
@@ -126,7 +135,7 @@ def check(
     search: ProjectSearch,
     profiles: Mapping[str, Profile],
     limits: Limits | None = None,
-) -> Checked:
+) -> CheckedRequest:
     """Resolve a request. Paths become real paths, so that no link points outside the project.
 
     `limits` are used if the request has none.
@@ -135,7 +144,7 @@ def check(
         RequestError: some part can't be run as asked.
     """
     project = search.project
-    cwd = _folder(request.cwd, project)
+    cwd = str(project) if request.cwd is None else _folder(request.cwd, project)
     if (request.code is None) == (request.path is None):
         raise RequestError("a request needs either code or a path, not both", "Give one of them.")
     script = None if request.path is None else _file(request.path, cwd, project)
@@ -147,7 +156,12 @@ def check(
     if request.profile not in profiles:
         hint = list_choices(request.profile, profiles)
         raise RequestError(f"unknown profile {request.profile!r}", hint)
-    _check_session(request)
+    if request.session is not None:
+        _check_session(request, request.session)
+    elif request.interactive:
+        raise RequestError("an interactive run needs a session", "Name a session.")
+    elif request.fresh:
+        raise RequestError("fresh needs a session", "Name the session.")
     for pattern in request.artifacts:
         if len(pattern) > PATTERN_CHARS_MAX or pattern.count("**") > ANY_FOLDERS_MAX:
             raise RequestError(
@@ -158,7 +172,7 @@ def check(
     for name, value in (*request.env.items(), *(("argument", arg) for arg in request.args)):
         if "\0" in name + value or "=" in name:
             raise RequestError(f"{name!r} holds a NUL byte or a misplaced =", "Remove it.")
-    return Checked(
+    return CheckedRequest(
         request=request,
         language=row,
         text=text,
@@ -181,14 +195,8 @@ def _stage(profile: Profile) -> Profile:
     return replace(profile, project=ProjectAccess.COMMIT, stage=True)
 
 
-def _check_session(request: Request) -> None:
-    if request.session is None:
-        if request.interactive:
-            raise RequestError("an interactive run needs a session", "Name a session.")
-        if request.fresh:
-            raise RequestError("fresh needs a session", "Name the session.")
-        return
-    if not request.session.strip() or len(request.session) > SESSION_NAME_MAX:
+def _check_session(request: Request, session: str) -> None:
+    if not session.strip() or len(session) > SESSION_NAME_MAX:
         raise RequestError(
             "invalid session name", f"Give a name of 1 to {SESSION_NAME_MAX} characters."
         )
@@ -221,9 +229,7 @@ def _limits(request: Request, usual: Limits) -> Limits:
         raise RequestError(str(error), "Give the timeout as a positive number.") from error
 
 
-def _folder(cwd: str | None, project: Path) -> str:
-    if cwd is None:
-        return str(project)
+def _folder(cwd: str, project: Path) -> str:
     real = _inside(cwd, str(project), project, "cwd")
     if not os.path.isdir(real):
         raise RequestError(f"cwd {cwd!r} is not a folder", "Name a folder of the project.")
@@ -298,3 +304,22 @@ def _check_size(size: int) -> None:
             f"the program has {size:,} bytes; at most {CODE_BYTES_MAX:,} are allowed",
             "Put data into a file, and let the program read it.",
         )
+
+
+def describe_subject(checked: CheckedRequest, project: str, home: str) -> policy.Subject:
+    """Describe a program to those that judge it."""
+    return policy.Subject(
+        language=checked.language.name,
+        code=checked.text,
+        cwd=checked.cwd,
+        project=project,
+        home=home,
+        env=checked.known_env,
+        surface="sandbox",
+        complete=runtimes.completion(
+            checked.language,
+            is_script=checked.script is not None,
+            in_session=checked.request.session is not None,
+            interactive=checked.request.interactive,
+        ),
+    )

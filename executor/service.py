@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +26,17 @@ from executor.engine.engine import (
 from executor.engine.layers import find_unmet, find_unmet_of_packages
 from executor.instance.control import PrewarmReport
 from executor.model import Isolation, PackagesError, Request, RequestError, Result, Status
-from executor.request import Caller, Checked, Profile, ProjectAccess, check, refusal
+from executor.request import (
+    Caller,
+    CheckedRequest,
+    Profile,
+    ProjectAccess,
+    check,
+    describe_subject,
+    refusal,
+)
 from executor.run.execution import Execution
-from executor.run.remote_commits import RemoteCommits
-from executor.terms import Elsewhere, JudgedRequest, RuleCheck, Terms
+from executor.terms import Elsewhere, Terms
 
 if TYPE_CHECKING:
     from executor.compile.compiler import Compiler
@@ -36,9 +44,9 @@ if TYPE_CHECKING:
     from executor.instance.lock import Instance
     from executor.packages.layers import Packages
     from executor.packages.model import Wanted
-    from executor.project.view.search import ProjectSearch
     from executor.run.judging import Judges
     from executor.run.progress import ListedRun
+    from executor.run.remote_commits import RemoteCommits
     from executor.run.runner import Runner
     from executor.sessions.registry import Sessions
     from executor.toolchains.catalog import ToolchainCaches, Toolchains
@@ -61,14 +69,15 @@ class LocalEngine:
         toolchains: Toolchains,
         sessions: Sessions,
         caches: ToolchainCaches,
-        compiler: Compiler,
+        compiler: Callable[[], Compiler],
         judges: Judges,
         packages: Callable[[], Packages],
         instance: Instance,
     ) -> None:
         self.project = terms.project
+        self.search = runner.placement.search
+        """The project's paths hidden from programs by the rules that `judge` last read."""
         self.instance = instance
-        self.commits = RemoteCommits(runner)
         self.elsewhere: Elsewhere | None = None
         self._terms = terms
         self._runner = runner
@@ -79,6 +88,8 @@ class LocalEngine:
         self._compiler = compiler
         self._judges = judges
         self._packages = packages
+        # The rules and shown paths for which hidden paths were last looked for, and these.
+        self._hidden: tuple[policy.Rules, set[str], policy.HiddenPaths] | None = None
 
     @property
     def isolation(self) -> Isolation:
@@ -92,6 +103,13 @@ class LocalEngine:
         other._terms = replace(self._terms, rules=lambda: rules, profiles={profile.name: profile})
         return other
 
+    @cached_property
+    def commits(self) -> RemoteCommits:
+        """Return the commits of changes made on other machines."""
+        from executor.run.remote_commits import RemoteCommits  # noqa: PLC0415 - few runs are sent
+
+        return RemoteCommits(self._runner)
+
     @property
     def is_busy(self) -> bool:
         """Return whether a run would have to wait for others."""
@@ -100,11 +118,6 @@ class LocalEngine:
     def list_run(self, run: ListedRun) -> AbstractContextManager[int]:
         """List a run of another machine as active until the block ends; yield its number."""
         return self._runner.list_run(run)
-
-    @property
-    def search(self) -> ProjectSearch:
-        """Return the project's paths hidden from programs by the rules that `judge` last read."""
-        return self._runner.placement.search
 
     @property
     def spools(self) -> Path:
@@ -153,31 +166,31 @@ class LocalEngine:
         place = self.place if self.elsewhere is None else self.elsewhere.place
         return await place(judged, on_output=on_output, observe=observe)
 
-    async def judge(self, request: Request, caller: Caller) -> JudgedRequest | Completed:
+    async def judge(self, request: Request, caller: Caller) -> CheckedRequest | Completed:
         """Check a request, rules and approval; return a refusal or a judged request.
 
         Raises:
             RequestError, policy.RuleFileError: see `run`.
         """
         # In a thread, even if it was quick before: the project chooses which files are read.
-        found = await trio.to_thread.run_sync(self._check, request)
-        checked, packages, unmet, question = found
-        if unmet:
+        checked, of_files = await trio.to_thread.run_sync(self._check, request, caller)
+        if unmet := find_unmet(checked, self._runner.placement):
             return Completed(self._refuse(request, Status.SANDBOX_UNAVAILABLE, unmet))
-        if question is None:
-            return JudgedRequest(checked, caller, None, packages)
-        subject, rules, of_files = question
+        if checked.rules is None:
+            return checked
+        subject = describe_subject(checked, str(self.project), str(self._terms.home))
+        rules = checked.rules
         verdict = await self._judges.verdict(subject, rules, caller.tools)
         strictest = max([verdict, *of_files], key=lambda one: one.decision)
         settled = await caller.settle(strictest.to_json())
         if status := refusal(settled):
             refused = self._refuse(request, status, str(settled["message"]))
             return Completed(replace(refused, verdict=settled))
-        return JudgedRequest(checked, caller, settled, packages, rules)
+        return replace(checked, verdict=settled)
 
     async def place(
         self,
-        judged: JudgedRequest,
+        judged: CheckedRequest,
         *,
         on_output: OnOutput | None = None,
         observe: Observe | None = None,
@@ -189,49 +202,53 @@ class LocalEngine:
             PackagesError: its packages can't be fetched.
             SandboxUnavailableError, OSError: see `run`.
         """
-        checked = judged.checked
         chosen = await self._toolchains.choose(
-            checked.language,
-            interactive=checked.request.interactive,
+            judged.language,
+            interactive=judged.request.interactive,
             preparing=judged.caller.preparing,
         )
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
-        if checked.request.session is not None:
+        if judged.request.session is not None:
             completed = await self._run_in_session(judged, chosen, on_output)
         else:
             shown = self._caches.folders(chosen)
-            execution = Execution(checked, chosen, shown, on_output, observe)
-            completed = await self._run_alone(execution, judged)
+            execution = Execution(judged, chosen, shown, on_output, observe)
+            completed = await self._run_alone(execution)
         named = replace(completed.result, verdict=judged.verdict, toolchain=chosen.toolchain.name)
         if named.status is Status.NONZERO_EXIT:
             from runtimes.packages import find_missing  # noqa: PLC0415 - most runs lack none
 
-            lacks = find_missing(checked.language.name, named.stderr.text)
+            lacks = find_missing(judged.language.name, named.stderr.text)
             named = replace(named, missing_packages=lacks)
         return replace(completed, result=named)
 
-    async def _run_alone(self, execution: Execution, judged: JudgedRequest) -> Completed:
+    async def _run_alone(self, execution: Execution) -> Completed:
         """Run a program in a new box, with its packages; compile it separately if possible."""
-        chosen = execution.candidate
+        judged, chosen = execution.checked, execution.candidate
 
-        async def start(
-            candidate: runtimes.Candidate, packages: tuple[tuple[str, str], ...] = ()
-        ) -> Completed:
-            equipped = replace(execution, candidate=candidate, packages=packages)
-            if candidate.toolchain.inputs is None:  # it is not compiled separately
-                return await equipped.start(self._runner)
-            return await self._compiler.run(equipped, self._toolchains.version(chosen))
-
+        version = self._toolchains.version(chosen)
         if judged.packages is None:
-            return await start(chosen)
+            return await self._start(execution, version)
         from executor.packages.package_request import run_with  # noqa: PLC0415 - most runs want none
 
-        persists = judged.checked.profile.project in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
-        proven = self._toolchains.describe(chosen)
+        persists = judged.profile.project in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
+        proven = chosen, version
+
+        async def start(
+            candidate: runtimes.Candidate, packages: tuple[tuple[str, str], ...]
+        ) -> Completed:
+            equipped = replace(execution, candidate=candidate, packages=packages)
+            return await self._start(equipped, version)
+
         return await run_with(
             self._packages(), judged.packages, proven, judged.caller, start, verify_first=persists
         )
+
+    async def _start(self, execution: Execution, version: str | None) -> Completed:
+        if execution.candidate.toolchain.inputs is None:  # it is not compiled separately
+            return await execution.start(self._runner)
+        return await self._compiler().run(execution, version)
 
     async def check(self, request: Request) -> None:
         """Check a request as `run` does before it asks the rules, and run nothing.
@@ -256,11 +273,10 @@ class LocalEngine:
         return await self._sessions.interrupt(_session_name(session, owner))
 
     async def _run_in_session(
-        self, judged: JudgedRequest, candidate: runtimes.Candidate, on_output: OnOutput | None
+        self, judged: CheckedRequest, candidate: runtimes.Candidate, on_output: OnOutput | None
     ) -> Completed:
         """Run a call of the session that the request names."""
-        checked, packages = judged.checked, None
-        request = checked.request
+        request, packages = judged.request, None
         from executor.sessions.call import session_call  # noqa: PLC0415 - most runs have none
 
         if judged.packages is not None:
@@ -268,7 +284,7 @@ class LocalEngine:
 
             proven = self._toolchains.describe(candidate)
             packages = SessionPackages(self._packages, judged.packages, proven, judged.caller)
-        call = session_call(checked, candidate, packages)
+        call = session_call(judged, candidate, packages)
         name = _session_name(str(request.session), request.owner)
         return await self._sessions.call(name, call, on_output, fresh=request.fresh)
 
@@ -327,36 +343,21 @@ class LocalEngine:
         """Report one language, as `languages` does."""
         return await self._toolchains.report(runtimes.language(name))
 
-    def _check(self, request: Request) -> tuple[Checked, Wanted | None, str, RuleCheck | None]:
-        """Return the checked request, its packages, an unmet demand or "", and what to judge."""
+    def _check(
+        self, request: Request, caller: Caller
+    ) -> tuple[CheckedRequest, list[policy.Verdict]]:
+        """Return the checked request, and the verdicts on the files that the program is given."""
         rules = self._load_rules()
         checked = check(request, self.search, self._terms.profiles, self._terms.limits)
-        wanted = self._read_packages(checked)
-        unmet = find_unmet(checked, self._runner.placement)
-        if unmet or rules is None:
-            return checked, wanted, unmet, None
-        subject = policy.Subject(
-            language=checked.language.name,
-            code=checked.text,
-            cwd=checked.cwd,
-            project=str(self.project),
-            home=str(self._terms.home),
-            env=checked.known_env,
-            surface="sandbox",
-            complete=runtimes.completion(
-                checked.language,
-                is_script=checked.script is not None,
-                in_session=checked.request.session is not None,
-                interactive=checked.request.interactive,
-            ),
-        )
+        wanted = self._read_packages(checked) if request.packages else None
+        checked = replace(checked, caller=caller, packages=wanted, rules=rules)
+        if rules is None:
+            return checked, []
         files = filter(None, (checked.script, checked.bind_file))
-        judged = (policy.evaluate_read(one, rules, real_path=policy.real_path) for one in files)
-        return checked, wanted, "", (subject, rules, tuple(judged))
+        read = (policy.evaluate_read(one, rules, real_path=policy.real_path) for one in files)
+        return checked, list(read)
 
-    def _read_packages(self, checked: Checked) -> Wanted | None:
-        if not checked.request.packages:
-            return None
+    def _read_packages(self, checked: CheckedRequest) -> Wanted:
         from executor.packages.package_request import read_wanted  # noqa: PLC0415 - most runs want none
 
         named = checked.request.packages
@@ -375,6 +376,9 @@ class LocalEngine:
         rules = self._terms.rules()
         shown = {path for profile in self._terms.profiles.values() for path in profile.read}
         shown = {os.path.realpath(os.path.expanduser(path)) for path in shown}
+        if self._hidden is not None and self._hidden[0] is rules and self._hidden[1] == shown:
+            self.search.deny(self._hidden[2])
+            return rules
         denied = policy.find_hidden_paths(rules, [str(self.project), *sorted(shown)])
         if denied.covers(str(self.project)):
             raise RequestError(
@@ -382,6 +386,7 @@ class LocalEngine:
                 "Find it with `context-mode policy list` and change it, or use another project.",
             )
         self.search.deny(denied)
+        self._hidden = rules, shown, denied
         return rules
 
     def _refuse(self, request: Request, status: Status, message: str) -> Result:

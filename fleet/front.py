@@ -22,8 +22,8 @@ import trio
 
 from executor import (
     Caller,
+    CheckedRequest,
     Completed,
-    JudgedRequest,
     LocalEngine,
     Request,
     RequestError,
@@ -88,7 +88,7 @@ class Fleet:
         self.notices: list[str] = []
 
     async def place(
-        self, judged: JudgedRequest, *, on_output: OnOutput | None, observe: Observe | None
+        self, judged: CheckedRequest, *, on_output: OnOutput | None, observe: Observe | None
     ) -> Completed:
         """Run a judged request, here or elsewhere. Cancelling ends it; see `LocalEngine.run`.
 
@@ -114,13 +114,13 @@ class Fleet:
         except GiveUpError as error:
             why = str(error)
             if self.settings.fallback is not Fallback.LOCAL:
-                name, verdict = judged.checked.profile.name, judged.verdict
+                name, verdict = judged.profile.name, judged.verdict
                 unavailable = Status.SANDBOX_UNAVAILABLE
                 return Completed(Result(unavailable, message=why, profile=name, verdict=verdict))
         self._note(judged, f"run on this machine: {why}")
         return await here()
 
-    async def _accept_in_time(self, judged: JudgedRequest) -> SentRun:
+    async def _accept_in_time(self, judged: CheckedRequest) -> SentRun:
         """Have a run accepted; wait for the engine first if the settings say so.
 
         Raises:
@@ -137,7 +137,7 @@ class Fleet:
                     raise GiveUpError(f"{self.settings.url} does not answer: {error}") from error
             await trio.sleep(ASK_AGAIN_S)
 
-    def _note(self, judged: JudgedRequest, notice: str) -> None:
+    def _note(self, judged: CheckedRequest, notice: str) -> None:
         """Count a run that is done here, and note the reason, each reason once."""
         self.figures.kept_here[name_owner(judged, self.desk.local.project)] += 1
         if notice not in self.notices:

@@ -16,9 +16,9 @@ import trio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from executor import (
+    CheckedRequest,
     Completed,
     Isolation,
-    JudgedRequest,
     Limits,
     LocalEngine,
     RequestError,
@@ -174,7 +174,7 @@ class Desk:
         self._snapshots: OrderedDict[Digest, Snapshot] = OrderedDict()
         self._confirmed: dict[Digest, float] = {}
 
-    async def accept(self, judged: JudgedRequest) -> SentRun:
+    async def accept(self, judged: CheckedRequest) -> SentRun:
         """Send a run's files to where its worker finds them, and write the run into the journal.
 
         Raises:
@@ -196,8 +196,8 @@ class Desk:
             "Try again when nothing writes there, or add its folder to cluster.leave_out.",
         ) from changed
 
-    async def _try_to_accept(self, judged: JudgedRequest) -> SentRun:
-        record = await self.local.commits.record(judged.checked.profile)
+    async def _try_to_accept(self, judged: CheckedRequest) -> SentRun:
+        record = await self.local.commits.record(judged.profile)
         with ExitStack() as undo:
             if record is not None:
                 undo.callback(record.close)
@@ -213,10 +213,10 @@ class Desk:
                 hint = "Raise queued in cluster.owners, or send fewer runs."
                 raise RequestError(str(error), hint) from error
             undo.pop_all()
-        label = f"{order.request.language}: {judged.checked.script or order.request.code or ''}"
+        label = f"{order.request.language}: {judged.script or order.request.code or ''}"
         return SentRun(order, sealed, first_line(label), record, frozenset(snapshot.left_out))
 
-    def _seal(self, judged: JudgedRequest, snapshot: Snapshot) -> tuple[Order, bytes]:
+    def _seal(self, judged: CheckedRequest, snapshot: Snapshot) -> tuple[Order, bytes]:
         """Make the sealed order of a run, in a thread: large values take long."""
         settings, project = self.settings, self.local.project
         if reason := find_reason_to_stay(judged, settings):

@@ -15,7 +15,7 @@ from typing import Final, Generic, TypeVar
 import trio
 
 from base.secrets import find_form, find_secrets, is_secret_path, kind_of
-from executor import MIB, JudgedRequest, Request, RequestError
+from executor import MIB, CheckedRequest, Request, RequestError
 from executor.project.view import (
     FOLDER_FLAGS,
     SETTLED_NS,
@@ -268,9 +268,9 @@ SHELL_NAMES: Final = frozenset({"PWD", "OLDPWD"})
 NAME_CHARACTERS_SHOWN = 80
 
 
-def find_reason_to_stay(judged: JudgedRequest, settings: ClusterSettings) -> str:
+def find_reason_to_stay(judged: CheckedRequest, settings: ClusterSettings) -> str:
     """Return why a judged request must not be sent, whatever the project is; "" if it may be."""
-    request, profile = judged.checked.request, judged.checked.profile
+    request, profile = judged.request, judged.profile
     if reason := why_here(request, profile):
         return reason
     if judged.packages is not None:
@@ -280,13 +280,13 @@ def find_reason_to_stay(judged: JudgedRequest, settings: ClusterSettings) -> str
     return ""
 
 
-def check_travels(judged: JudgedRequest, snapshot: Snapshot) -> None:
+def check_travels(judged: CheckedRequest, snapshot: Snapshot) -> None:
     """Check that the request's own files are in the snapshot.
 
     Raises:
         StaysHereError: a file is not.
     """
-    checked = judged.checked
+    checked = judged
     for path in filter(None, (checked.cwd, checked.script, checked.bind_file)):
         inside = os.path.relpath(path, snapshot.project)
         for left, reason in snapshot.left_out.items():
@@ -295,14 +295,14 @@ def check_travels(judged: JudgedRequest, snapshot: Snapshot) -> None:
 
 
 def make_order(
-    judged: JudgedRequest, root: Digest, project: Path, run_id: str, wait_s: float
+    judged: CheckedRequest, root: Digest, project: Path, run_id: str, wait_s: float
 ) -> Order:
     """Make a worker's order: the request with paths relative to the project.
 
     Raises:
         FormError: another machine cannot run it.
     """
-    checked = judged.checked
+    checked = judged
     profile, limits = checked.profile, checked.limits
     cwd = os.path.relpath(checked.cwd, project)
     request = replace(
@@ -328,20 +328,20 @@ def make_order(
     )
 
 
-def name_owner(judged: JudgedRequest, project: Path) -> str:
+def name_owner(judged: CheckedRequest, project: Path) -> str:
     """Return the owner of a run: the name of the server's caller, else the project's."""
     name = judged.caller.holder or project.name or "project"
     printable = "".join(one if one.isprintable() else "?" for one in name)
     return printable[:OWNER_CHARACTERS_MAX]
 
 
-def _with_environment(judged: JudgedRequest) -> Request:
+def _with_environment(judged: CheckedRequest) -> Request:
     """Add the variables that the profile passes through: a worker has others."""
-    request = judged.checked.request
+    request = judged.request
     passed = {
         name: value
-        for name, value in grant_environment(judged.checked.profile).items()
-        if name in judged.checked.profile.env
+        for name, value in grant_environment(judged.profile).items()
+        if name in judged.profile.env
     }
     return replace(request, env={**passed, **request.env})
 

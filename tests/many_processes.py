@@ -107,7 +107,7 @@ while goes_on():
 EVENT_IMPORTER = """
 from benchmarks.transcripts import write_transcript
 from ctxmode.operations.session_store import open_session_store
-from memory.sessions.importers.claude_code import IMPORTER
+from ctxmode.hosts.claude_code.transcript import IMPORTER
 from memory.sessions.importers.importer import Transcript
 transcript = path.with_name(f"{name}.jsonl")
 with open_session_store(path, "", "") as store:

@@ -53,7 +53,8 @@ memory/facts/test_killed_import.py fleet/test_killed_journal.py
 memory/facts/test_killed_restore.py
 memory/facts/test_many_processes.py memory/pages/test_exporting.py
 memory/sessions/test_many_processes.py kb/test_many_processes.py
-memory/pages/test_disks.py
+memory/pages/test_disks.py memory/pages/test_word_hunks.py memory/pages/test_section_diff.py
+memory/pages/test_section_merging.py memory/pages/test_blame.py
 memory/pages/test_many_writers.py memory/pages/test_pulling.py memory/pages/test_repository.py
 memory/pages/test_merging.py memory/pages/test_evolution.py memory/pages/test_forgetting.py
 memory/pages/test_killed_push.py memory/pages/test_pushing.py memory/pages/test_writing.py

@@ -7,24 +7,39 @@ import json
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+from msgspec import Meta
 
 from base.wording import list_choices
 from ctxmode import exit_codes
 from ctxmode.commands.run import ask_consent
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, with_app
-from ctxmode.operations.answers import BatchCommand
-from ctxmode.operations.batch import CONCURRENCY_MAX, BatchRequest, run_batch
+from ctxmode.operations.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest, run_batch
 from ctxmode.parsing import read_input
 from ctxmode.render.live_output import ignore_progress, waiting
 from ctxmode.render.results import BY_VERB, batch_text
 from ctxmode.render.terminal_output import for_stdout
 from executor import Caller
 
+Row: TypeAlias = tuple[Any, str, str]
+Positive = Annotated[float, Meta(gt=0)]
+AtOnce = Annotated[int, Meta(ge=1, le=CONCURRENCY_MAX)]
 SEE = "See context-mode run --batch --help"
-KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "profile")
-COMMAND_KEYS = ("label", "command", "language", "packages")
+_WRONG, _NO_TEXTS = "invalid {key} {value!r}", "{key} is not a list of strings"
+_TEXTS: Row = (tuple[str, ...], _NO_TEXTS, 'Give "{key}": ["…"].')
+KEYS: Mapping[str, Row] = {
+    "commands": (list[Any], "the batch has no commands", 'Write {{"commands": ["…"]}}.'),
+    "queries": _TEXTS,
+    "timeout_s": (Positive | None, _WRONG, "Use a positive number."),
+    "concurrency": (AtOnce | None, _WRONG, f"Use 1 to {CONCURRENCY_MAX}."),
+    **dict.fromkeys(("cwd", "scope", "profile"), (str | None, _WRONG, "Write a text in quotes.")),
+}
+_NO_COMMAND: Row = (str, "{item} has no text", 'Write {{"label": "…", "command": "…"}}.')
+COMMAND_KEYS = {"label": None, "command": _NO_COMMAND, "language": None, "packages": _TEXTS}
+"""The keys: the type of each, and the problem and the remedy for another value."""
 
 
 def run_verb(args: argparse.Namespace) -> int:
@@ -47,68 +62,36 @@ def parse(content: bytes) -> BatchRequest:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the batch is not JSON: {error}", SEE) from None
-    given = _check_keys({"commands": data} if isinstance(data, list) else data, KEYS, "the batch")
-    commands = given.get("commands")
-    if not isinstance(commands, list) or not commands:
+    given = _read_keys({"commands": data} if isinstance(data, list) else data, KEYS, "the batch")
+    commands = given.pop("commands", [])
+    if not commands:
         raise UsageError("the batch has no commands", 'Write {"commands": ["…"]}.')
-    return BatchRequest(
-        commands=tuple(_command(number, item) for number, item in enumerate(commands, start=1)),
-        queries=_strings(given.get("queries", []), "queries"),
-        timeout_s=_number(given, "timeout_s"),
-        concurrency=_concurrency(given),
-        cwd=_text(given, "cwd"),
-        scope=_text(given, "scope") or "batch",
-        profile=_text(given, "profile") or "analyze",
-    )
+    found = tuple(_command(number, item) for number, item in enumerate(commands, start=1))
+    return BatchRequest(found, **{key: value for key, value in given.items() if value})
 
 
-def _check_keys(data: object, known: tuple[str, ...], what: str) -> Mapping[str, Any]:
+def _read_keys(data: object, known: Mapping[str, Row | None], item: str) -> dict[str, Any]:
+    """Read the values of an object; raise UsageError for an unknown key or another type."""
     if not isinstance(data, dict):
-        raise UsageError(f"{what} is not a JSON object or list", SEE)
-    unknown = [key for key in data if key not in known]
-    if unknown:
-        hint = list_choices(unknown[0], known)
-        raise UsageError(f"unknown key {unknown[0]!r} in {what}", hint)
-    return data
+        raise UsageError(f"{item} is not a JSON object or list", SEE)
+    found = {}
+    for key, value in data.items():
+        if key not in known:
+            raise UsageError(f"unknown key {key!r} in {item}", list_choices(key, known))
+        kind, problem, remedy = known[key] or (Any, "", "")
+        try:
+            found[key] = msgspec.convert(value, kind)
+        except msgspec.ValidationError:
+            said = problem.format(key=key, value=value, item=item)
+            raise UsageError(said, remedy.format(key=key)) from None
+    return found
 
 
 def _command(number: int, item: object) -> BatchCommand:
     shaped = {"command": item} if isinstance(item, str) else item
-    given = _check_keys(shaped, COMMAND_KEYS, f"command {number}")
-    command = given.get("command")
-    if not isinstance(command, str):
+    given = _read_keys(shaped, COMMAND_KEYS, f"command {number}")
+    if "command" not in given:
         raise UsageError(f"command {number} has no text", 'Write {"label": "…", "command": "…"}.')
     label, language = given.get("label") or f"cmd_{number}", given.get("language") or "shell"
-    packages = _strings(given.get("packages", []), "packages")
-    return BatchCommand(str(label), command, language=str(language), packages=packages)
-
-
-def _strings(value: object, key: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise UsageError(f"{key} is not a list of strings", f'Give "{key}": ["…"].')
-    return tuple(value)
-
-
-def _text(data: Mapping[str, Any], key: str) -> str | None:
-    value = data.get(key)
-    if value is not None and not isinstance(value, str):
-        raise UsageError(f"invalid {key} {value!r}", "Write a text in quotes.")
-    return value
-
-
-def _concurrency(data: Mapping[str, Any]) -> int | None:
-    asked = _number(data, "concurrency")
-    if asked is not None and (asked > CONCURRENCY_MAX or not asked.is_integer()):
-        raise UsageError(
-            f"invalid concurrency {data['concurrency']}", f"Use 1 to {CONCURRENCY_MAX}."
-        )
-    return None if asked is None else int(asked)
-
-
-def _number(data: Mapping[str, Any], key: str) -> float | None:
-    value = data.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise UsageError(f"invalid {key} {value!r}", "Use a positive number.")
-    return float(value)
+    packages = given.get("packages", ())
+    return BatchCommand(str(label), given["command"], language=str(language), packages=packages)

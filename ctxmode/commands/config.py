@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from ctxmode import exit_codes
 from ctxmode.config.engine_settings import load_names, load_packages, load_profiles
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, read_config_file
-from ctxmode.config.locations import Config, load_config
+from ctxmode.config.locations import Config
 from ctxmode.config.prices import load_prices
 from ctxmode.config.settings import SETTINGS, load_settings
 from ctxmode.config.transcripts import load_recording, read_choices
 from ctxmode.errors import ContextModeError, UsageError, why
+from ctxmode.launch import print_text
+from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from ctxmode.render.highlight import one_line
 
 SCHEMA = Path(__file__).parents[1] / "config.schema.json"
 
 
-def run_verb(args: argparse.Namespace) -> int:
-    if args.action == "schema":
-        sys.stdout.write(SCHEMA.read_text("utf-8"))
-        return exit_codes.OK
-    config = load_config(args.project)
-    if args.action == "init":
-        path = config.project / PROJECT_FILE if args.in_project else config.config_home / USER_FILE
-        write_template(path, for_project=args.in_project)
-        sys.stdout.write(f"wrote {path}\n")
-        return exit_codes.OK
-    shown = describe_config(config)
-    if args.json:
-        sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
-    else:
-        _show(shown)
-    return exit_codes.OK
+def show_settings(asker: Asker) -> Answer:
+    """Show settings with value and origin."""
+    shown = describe_config(asker.config)
+    return Answer(shown, show=partial(_show, shown))
+
+
+def create_file(
+    asker: Asker, *, in_project: Annotated[bool, Arg("write the project's file")] = False
+) -> Answer:
+    """Create a file with every setting as a comment."""
+    config = asker.config
+    path = config.project / PROJECT_FILE if in_project else config.config_home / USER_FILE
+    write_template(path, for_project=in_project)
+    return Answer({"path": str(path)}, f"wrote {path}")
+
+
+def show_schema(asker: Asker) -> Answer:
+    """Print the JSON schema of the files."""
+    del asker
+    return Answer({}, show=lambda: print_text(SCHEMA.read_text("utf-8").removesuffix("\n")))
+
+
+OPERATIONS: dict[str, Operation] = {
+    "show": show_settings,
+    "init": create_file,
+    "schema": show_schema,
+}
+DEFAULT_ACTION = "show"
 
 
 def describe_config(config: Config) -> dict[str, Any]:

@@ -74,10 +74,10 @@ def _diagnosis(args: argparse.Namespace) -> Diagnosis:
 
 def _list_waiting_hooks(args: argparse.Namespace) -> list[str]:
     """List hooks that the user must review: Codex skips them until then."""
-    from ctxmode.hosts.setup import codex_review  # noqa: PLC0415 - with the hosts' table
+    from ctxmode.hosts.codex import review  # noqa: PLC0415 - with the hosts' table
     from ctxmode.hosts.setup.hosts import SCOPES  # noqa: PLC0415
     from ctxmode.hosts.setup.target import Target  # noqa: PLC0415
 
     config = load_config(args.project)
     targets = (Target(scope, config.home, config.project, (), os.environ) for scope in SCOPES)
-    return list(filter(None, map(codex_review.describe_waiting, targets)))
+    return list(filter(None, map(review.describe_waiting, targets)))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from ctxmode import exit_codes
-from ctxmode.hosts.adapters import HOSTS
+from ctxmode.hosts.registry import HOSTS
 
 REFUSED = 2  # by this code a hook refuses the call, and hosts read stderr
 

@@ -7,15 +7,22 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 
+from rich.text import Text
+
 from base.wording import list_choices
 from ctxmode import launch
 from ctxmode.doctor import container_engine
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.operation import Answer, Arg, Asker, Operation
+from ctxmode.render import terminal
+from ctxmode.render.highlight import size
 from images import GROUPS, Group, group
 
 if TYPE_CHECKING:
     import docker
+
+    from images.image_build import Made
+    from images.inventory import ImageState
 
 T = TypeVar("T")
 
@@ -35,26 +42,24 @@ def build_images(
     fresh: Annotated[bool, Arg("install all packages again")] = False,
 ) -> Answer:
     """Build and test images that are not current."""
-    from ctxmode.render import image_tables  # noqa: PLC0415 - rich
     from images.image_build import Order, make  # noqa: PLC0415 - loads Docker's SDK
 
     del asker
     order = Order(_choose(groups), base or None, network, fresh)
     made = _with_engine(partial(make, order=order, report=_progress))
     data = {"images": [each.to_json() for each in made]}
-    show = partial(image_tables.show_made, made)
+    show = partial(_show_made, made)
     return Answer(data, show=show, is_failure=any(each.error for each in made))
 
 
 def list_images(asker: Asker, groups: Groups = ()) -> Answer:
     """List current, outdated and missing images."""
-    from ctxmode.render import image_tables  # noqa: PLC0415 - rich
     from images.inventory import survey  # noqa: PLC0415 - loads Docker's SDK
 
     del asker
     states = _with_engine(partial(survey, groups=_choose(groups)))
     data = {"images": [state.to_json() for state in states]}
-    return Answer(data, show=partial(image_tables.show_states, states))
+    return Answer(data, show=partial(_show_states, states))
 
 
 def remove_images(
@@ -105,3 +110,42 @@ def _with_engine(action: Callable[[docker.APIClient], Awaitable[T]]) -> T:
 def _progress(line: str) -> None:
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
+
+
+STYLES = {"current": "green", "outdated": "yellow", "missing": "red"}
+
+
+def _show_states(states: Sequence[ImageState]) -> None:
+    """Show the images, and the commands that update those that are not current."""
+    table = terminal.build_table("image", "state", "size", "reference")
+    for it in states:
+        how_large = size(it.size_bytes) if it.size_bytes else ""
+        state = Text(it.state.value, STYLES[it.state.value])
+        table.add_row(it.group, state, how_large, Text(it.reference))
+    console = terminal.console()
+    console.print(table)
+    for remedy in dict.fromkeys(it.remedy for it in states if it.remedy):
+        console.print(Text(f"  {remedy}"))
+
+
+def _show_made(made: Sequence[Made]) -> None:
+    """Show the built images and their languages, then the failed ones with their output."""
+    table = terminal.build_table("image", "built", "size", "took", "runs")
+    for it in made:
+        ok = Text("no", "red") if it.error else Text("yes", "green")
+        how_large = size(it.size_bytes) if it.size_bytes else ""
+        table.add_row(it.group.name, ok, how_large, f"{it.took_s:.0f} s", Text(_running(it)))
+    console = terminal.console()
+    console.print(table)
+    for it in made:
+        if it.error:
+            parts = (f"{it.group.name}: {it.error.message}", it.error.output, it.error.hint)
+            console.print(Text("\n" + "\n".join(part for part in parts if part)))
+
+
+def _running(made: Made) -> str:
+    return ", ".join(
+        f"{check.language} by {check.toolchain} {check.start_ms:.0f} ms"
+        for check in made.checks
+        if check.start_ms is not None
+    )

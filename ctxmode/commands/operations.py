@@ -8,7 +8,7 @@ import sys
 import typing
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, NoneType
 from typing import Any
 
 from ctxmode import exit_codes
@@ -20,6 +20,7 @@ from ctxmode.operations.operation import (
     Operation,
     Parameter,
     TextFile,
+    bind_arguments,
     describe_operation,
     list_answers,
     list_parameters,
@@ -47,10 +48,11 @@ def list_rows(operation: Operation) -> list[dict[str, Any]]:
     ]
     groups: dict[str, list[dict[str, Any]]] = {"": rows}
     for one in list_parameters(operation):
-        kind = one.arg.one_of
+        kind = one.arg.one_of or one.arg.group
         if kind not in groups:
             groups[kind] = []
-            rows.append({"one_of": groups[kind]})
+            titled = {"group": kind, "arguments": groups[kind]}
+            rows.append(titled if one.arg.group else {"one_of": groups[kind]})
         groups[kind] += _list_constants(one) if one.arg.constants else [_build_row(one)]
     return rows
 
@@ -68,17 +70,19 @@ def _build_row(one: Parameter) -> dict[str, Any]:
     row: dict[str, Any] = {"help": one.arg.about or None, "metavar": one.arg.metavar or None}
     if not one.is_required:
         row["default"] = one.default
+    given = [kind for kind in typing.get_args(one.type) if kind is not NoneType]
+    plain = given[0] if len(given) == 1 and NoneType in typing.get_args(one.type) else one.type
     if one.choices:
         row["choices"] = one.choices
-    elif one.type in (int, float):
-        row["type"] = one.type.__name__ if one.arg.least is None else one.arg.least
+    elif plain in (int, float):
+        row["type"] = plain.__name__ if one.arg.least is None else one.arg.least
     is_many = typing.get_origin(one.type) in (tuple, Mapping)
     if one.is_word:
         if is_many or not one.is_required:
             row["nargs"] = "?" if not is_many else "+" if one.is_required else "*"
         return {"flags": [one.name], **row}
     if one.type is bool:
-        row = {"help": one.arg.about, "action": "store_true"}
+        row = {"help": one.arg.about, "action": f"store_{not one.default}".lower()}
     elif is_many:
         row |= {"action": "append", "default": []}
     return {"flags": one.flags, "dest": one.name, "required": one.is_required, **row}
@@ -90,7 +94,8 @@ def run_operation(module: ModuleType, parsed: argparse.Namespace) -> int:
         module.adjust(parsed)
     operation: Operation = module.OPERATIONS[parsed.action]
     given = vars(parsed)
-    arguments = {one.name: _convert(one, given[one.name]) for one in list_parameters(operation)}
+    values = {one.name: _convert(one, given[one.name]) for one in list_parameters(operation)}
+    arguments = bind_arguments(operation, values)
     asker = Asker(load_config(parsed.project), wants_data=parsed.json, tell=tell)
     code = exit_codes.OK
     try:
@@ -100,14 +105,15 @@ def run_operation(module: ModuleType, parsed: argparse.Namespace) -> int:
                 from ctxmode.operations import facts  # noqa: PLC0415 - few recall
 
                 facts.count_recalled(asker.config, answer.recalled_bytes)
-            if parsed.json:
+            if parsed.json and (answer.data or answer.show is None):
                 print_json(answer.data, indent=None if answer.on_one_line else 2)
             elif answer.show is not None:
                 answer.show()
             elif answer.text:
                 print_answer(parsed, answer.data, answer.text.removesuffix("\n"))
             sys.stdout.flush()
-            code = exit_codes.ERROR if answer.is_failure else exit_codes.OK
+            failed = exit_codes.ERROR if answer.is_failure else exit_codes.OK
+            code = failed if answer.code is None else answer.code
     finally:
         if hasattr(module, "list_notices"):
             tell(module.list_notices(asker.config))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import sqlite3
-import sys
 import time
 from contextlib import closing
+from functools import partial
+from typing import Annotated
 
 from base.stores import SchemaError, connect_read_only
 from base.wording import inflect
-from ctxmode import exit_codes
-from ctxmode.config.locations import Config, load_config
+from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, unknown_id
-from ctxmode.launch import print_answer, print_json
+from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from ctxmode.operations.run_records import (
     KeptRefusals,
     count_refused,
@@ -25,26 +24,30 @@ from ctxmode.operations.usage import STEPS
 from ctxmode.render.highlight import age, one_line
 from ctxmode.render.results import describe
 
-LIMIT = 20
 TARGETS_SHOWN = 3
 WAIT_S = 5.0
 
 
-def run_verb(args: argparse.Namespace) -> int:
-    config = load_config(args.project)
-    runs, total, known = _read(config, args.run or "", max(args.limit, 0))
-    if args.run and not known:
-        raise unknown_id("run", args.run, is_empty=False)
-    if args.run:
-        text = "\n".join(map(_describe, runs)) or f"The sandbox blocked nothing in run {args.run}."
-        print_answer(args, {"runs": [to_json(one) for one in runs], "total": len(runs)}, text)
-    elif args.json:
-        print_json({"runs": [to_json(one) for one in runs], "total": total})
-    elif not runs:
-        sys.stdout.write("Nothing was refused to the runs that are listed.\n")
-    else:
-        _show(runs)
-    return exit_codes.OK
+def list_refusals(
+    asker: Asker,
+    run: Annotated[str, Arg("all refusals of one run", "RUN")] = "",
+    *,
+    limit: Annotated[int, Arg("the latest N runs (default: 20)", "N")] = 20,
+) -> Answer:
+    """List what the sandbox blocked, and how to allow it."""
+    runs, total, known = _read(asker.config, run, max(limit, 0))
+    if run and not known:
+        raise unknown_id("run", run, is_empty=False)
+    data = {"runs": [to_json(one) for one in runs], "total": len(runs) if run else total}
+    if run:
+        text = "\n".join(map(_describe, runs)) or f"The sandbox blocked nothing in run {run}."
+        return Answer(data, text)
+    if not runs:
+        return Answer(data, "Nothing was refused to the runs that are listed.")
+    return Answer(data, show=partial(_show, runs))
+
+
+OPERATIONS: dict[str, Operation] = {"refusals": list_refusals}
 
 
 def _read(config: Config, run: str, limit: int) -> tuple[list[KeptRefusals], int, bool]:

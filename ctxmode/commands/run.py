@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -18,7 +17,7 @@ from base.wording import list_choices
 from ctxmode import exit_codes
 from ctxmode.app import App
 from ctxmode.config.locations import load_config
-from ctxmode.config.settings import load_settings
+from ctxmode.config.settings import AMOUNT, UNITS, load_settings
 from ctxmode.errors import UsageError, why
 from ctxmode.launch import print_json, tell, with_app
 from ctxmode.operations.output_folder import deliver, find_unmatched
@@ -39,7 +38,6 @@ from executor import Caller, Limits, Request, Status
 from executor.run import Answer, first_line
 from runtimes import LANGUAGES, UnknownLanguage, language, language_for_file
 
-UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 LIMIT_NAMES = tuple(limit.name for limit in fields(Limits))
 
 
@@ -60,7 +58,7 @@ def limits(pairs: Sequence[str], usual: Limits | None = None) -> Limits | None:
 
 
 def _amount(name: str, value: str) -> float | int:
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmg]?)(?:i?b)?", value.strip(), re.IGNORECASE)
+    match = AMOUNT.fullmatch(value.strip())
     if match is None:
         raise UsageError(
             f"invalid limit {name}={value}",

@@ -14,8 +14,8 @@ from base.wording import list_choices
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
-from ctxmode.hosts.agents import AGENTS
-from ctxmode.hosts.setup.codex_review import describe_review
+from ctxmode.hosts.codex.review import describe_review
+from ctxmode.hosts.registry import find_agent
 from ctxmode.hosts.setup.hook_edits import is_foreign
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host, Scope
 from ctxmode.hosts.setup.plan import FileChange, plan, plan_export, write
@@ -120,7 +120,7 @@ def _show(host: Host, changes: Sequence[FileChange], args: argparse.Namespace) -
 def _show_notes(host: Host, target: Target) -> None:
     """Print the steps left to the user, and the host's settings for our hooks."""
     review = describe_review(target) if host.name == "codex" else ""
-    recorded = SESSIONS_NOTE if target.records_sessions and host.adapter in AGENTS else ""
+    recorded = SESSIONS_NOTE if target.records_sessions and find_agent(host.adapter) else ""
     kept = ""
     if is_foreign(find_server(host, target)):
         path = target.path(host.servers.get(target.scope, ""))

@@ -27,7 +27,10 @@ from ctxmode.errors import UsageError
 if TYPE_CHECKING:  # loaded only if runs are sent
     from fleet import ClusterSettings, Quota, Send
 
-QUOTA_KEYS = ("weight", "running", "queued", "cpu_s_a_day")
+_NUMBER, _WHOLE = (int | float, "number"), (int, "whole number")
+QUOTA_KEYS: Mapping[str, tuple[Any, str]] = {
+    "weight": _NUMBER, "running": _WHOLE, "queued": _WHOLE, "cpu_s_a_day": _NUMBER,
+}  # fmt: skip
 SEAL_FILE = "front.key"
 PEMS = ("ca", "certificate", "key")
 HINT = "See docs/fleet.md."
@@ -105,24 +108,15 @@ def _refuse_owners(config: Config, user: ConfigFile) -> None:
 def _read_owners(file: ConfigFile) -> dict[str, Quota]:
     from fleet import Quota  # noqa: PLC0415 - only if runs are sent
 
-    owners = file.data.get("cluster", {}).get("owners", {})
-    if not isinstance(owners, dict):
-        remedy = "Write [cluster.owners.NAME]."
-        raise file.error(("cluster", "owners"), "cluster.owners must be a table", remedy)
     quotas = {}
-    for name, table in owners.items():
+    for name in file.table("cluster", "owners", below="NAME"):
         where = ("cluster", "owners", name)
-        if not isinstance(table, dict):
-            table_name = ".".join(where)
-            raise file.error(where, f"{table_name} must be a table", f"Write [{table_name}].")
+        table = file.table(*where, known=QUOTA_KEYS)
         for key, value in table.items():
-            if key not in QUOTA_KEYS:
-                raise file.unknown((*where, key), QUOTA_KEYS)
-            is_whole = key in ("running", "queued")
-            if isinstance(value, bool) or not isinstance(value, int if is_whole else int | float):
-                kind = "whole number" if is_whole else "number"
-                problem = f"{'.'.join((*where, key))}: {value!r} is not a {kind}"
-                raise file.error((*where, key), problem, f"Set {key} to a {kind}.")
+            at = (*where, key)
+            kind, said = QUOTA_KEYS[key]
+            problem = f"{'.'.join(at)}: {value!r} is not a {said}"
+            file.read(at, value, kind, problem, f"Set {key} to a {said}.")
         try:
             quotas[name] = Quota(**table)
         except ValueError as error:

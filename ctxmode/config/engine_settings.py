@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from base.wording import list_choices
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read_config_file
@@ -32,9 +34,20 @@ from executor.packages import PackageSettings, Registry
 
 PACKAGES_KEYS = ("allow", "cooldown_days", "bytes", "layer_bytes")
 SIZES = {"bytes": "bytes_max", "layer_bytes": "layer_bytes"}
-REGISTRY_KEYS = ("registry", "hosts", "private", "ca")
+TEXTS: tuple[Any, str, str] = (
+    *(tuple[str, ...], "must be a list of texts", 'Write a list of texts, such as ["a", "b"].'),
+)
+REGISTRY_KEYS: Mapping[str, tuple[Any, str, str]] = {
+    "registry": (str, "must be a text", "Set it to a URL in quotes."),
+    "hosts": TEXTS,
+    "private": (bool, "is neither true nor false", "Set it to true or false."),
+    "ca": (str, "must be a path", "Set it to a path in quotes."),
+}
+"""The keys: the type of each, and the problem and remedy of another value."""
+
 CA_BYTES_MAX = 1024 * 1024
 DAYS_MAX = 3650
+Days = Annotated[int, Meta(ge=0, le=DAYS_MAX)]
 _BYTES = Setting("packages.bytes", "bytes", PackageSettings().bytes_max, 'a size such as "4G"')
 HINT = "See docs/packages.md."
 
@@ -44,68 +57,54 @@ def load_packages(project: Path, config_home: Path) -> tuple[PackageSettings, tu
     UsageError if a key or value is invalid."""
     user = read_config_file(config_home / USER_FILE)
     of_project = read_config_file(project / PROJECT_FILE, project)
-    warnings: tuple[str, ...] = ()
-    if "packages" in of_project.data:
-        where = of_project.at("packages")
-        warnings = (f"{where}: a project cannot set packages; set them in {user.path}",)
     settings = _read_table(user) if "packages" in user.data else PackageSettings()
-    return settings, warnings
+    return settings, of_project.refuse_tables(user, "packages")
 
 
 def _read_table(file: ConfigFile) -> PackageSettings:
     from runtimes.packages import BY_NAME  # noqa: PLC0415 - most files do not set packages
 
-    table = file.data["packages"]
-    if not isinstance(table, dict):
-        raise file.error(("packages",), "packages must be a table", "Write [packages].")
     given: dict[str, Any] = {}
     registries: dict[str, Registry] = {}
-    for key, value in table.items():
+    kind, problem, remedy = TEXTS
+    for key, value in file.table("packages", known=(*PACKAGES_KEYS, *BY_NAME)).items():
         where = ("packages", key)
         if key in BY_NAME:
-            registries[key] = _read_registry(file, key, value)
+            registries[key] = _read_registry(file, key)
         elif key == "allow":
-            names = _package_texts(file, where, value)
+            names = file.read(where, value, *(kind, f"packages.allow {problem}", remedy))
             for name in names:
                 if name not in BY_NAME:
                     raise file.unknown((*where, name), BY_NAME)
             given["allow"] = frozenset(names)
         elif key == "cooldown_days":
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= DAYS_MAX:
-                remedy = f"Set packages.{key} to a whole number from 0 to {DAYS_MAX:,}."
-                raise file.error(where, f"packages.{key}: invalid value {value!r}", remedy)
-            given["cooldown_days"] = value
-        elif key in SIZES:
+            remedy = f"Set packages.{key} to a whole number from 0 to {DAYS_MAX:,}."
+            problem = f"packages.{key}: invalid value {value!r}"
+            given[key] = file.read(where, value, Days, problem, remedy)
+        else:
             try:
                 given[SIZES[key]] = int(parse_value(_BYTES, value))
             except ValueError as error:
                 remedy = _BYTES.explain(f"packages.{key}")
                 raise file.error(where, f"packages.{key}: {error}", remedy) from None
-        else:
-            raise file.unknown(where, (*PACKAGES_KEYS, *BY_NAME))
     return PackageSettings(**given, registries=registries)
 
 
-def _read_registry(file: ConfigFile, name: str, table: object) -> Registry:
+def _read_registry(file: ConfigFile, name: str) -> Registry:
     from executor.packages import reach_of  # noqa: PLC0415 - only if a registry is set
     from runtimes.packages import BY_NAME  # noqa: PLC0415
 
-    where = ("packages", name)
-    if not isinstance(table, dict):
-        raise file.error(where, f"packages.{name} must be a table", f"Write [packages.{name}].")
-    for key in table:
-        if key not in REGISTRY_KEYS:
-            raise file.unknown((*where, key), REGISTRY_KEYS)
-    url = table.get("registry", "")
-    if not isinstance(url, str):
-        problem = f"packages.{name}.registry must be a text"
-        raise file.error((*where, "registry"), problem, "Set it to a URL in quotes.")
-    private = table.get("private", False)
-    if not isinstance(private, bool):
-        problem = f"packages.{name}.private is neither true nor false"
-        raise file.error((*where, "private"), problem, "Set it to true or false.")
-    hosts = _package_texts(file, (*where, "hosts"), table.get("hosts", []))
-    registry = Registry(url, hosts, private, _read_ca(file, name, table))
+    where, given = ("packages", name), {}
+    for key, value in file.table(*where, known=REGISTRY_KEYS).items():
+        kind, problem, remedy = REGISTRY_KEYS[key]
+        at = (*where, key)
+        given[key] = file.read(at, value, kind, f"{'.'.join(at)} {problem}", remedy)
+    registry = Registry(
+        given.get("registry", ""),
+        given.get("hosts", ()),
+        given.get("private", False),
+        _read_ca(file, (*where, "ca"), given["ca"]) if "ca" in given else "",
+    )
     try:
         reach_of(BY_NAME[name], registry)
     except ValueError as error:
@@ -113,27 +112,15 @@ def _read_registry(file: ConfigFile, name: str, table: object) -> Registry:
     return registry
 
 
-def _read_ca(file: ConfigFile, name: str, table: Mapping[str, Any]) -> str:
+def _read_ca(file: ConfigFile, where: tuple[str, ...], given: str) -> str:
     """Read the certificates of a registry."""
-    if "ca" not in table:
-        return ""
-    where = ("packages", name, "ca")
-    if not isinstance(table["ca"], str):
-        raise file.error(where, f"packages.{name}.ca must be a path", "Set it to a path in quotes.")
-    path = Path(os.path.expanduser(table["ca"]))
+    path = Path(os.path.expanduser(given))
     try:
         with path.open("rb") as source:
             return source.read(CA_BYTES_MAX).decode("ascii", "replace")
     except OSError as error:
-        problem = f"packages.{name}.ca: cannot read {path}: {why(error)}"
+        problem = f"{'.'.join(where)}: cannot read {path}: {why(error)}"
         raise file.error(where, problem, "Set it to a file of certificates (PEM).") from error
-
-
-def _package_texts(file: ConfigFile, where: tuple[str, ...], value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        remedy = 'Write a list of texts, such as ["a", "b"].'
-        raise file.error(where, f"{'.'.join(where)} must be a list of texts", remedy)
-    return tuple(value)
 
 
 # [profiles.online]
@@ -304,23 +291,13 @@ def load_names(project: Path, config_home: Path) -> tuple[Mapping[str, str], tup
     some. Raise UsageError if a file is not TOML or a verdict is unknown."""
     user = read_config_file(config_home / USER_FILE)
     of_project = read_config_file(project / PROJECT_FILE, project)
-    warnings: tuple[str, ...] = ()
-    if _table(of_project):
-        where = of_project.at("names")
-        warnings = (f"{where}: a project cannot set names; set them in {user.path}",)
+    warnings = of_project.refuse_tables(user, "names") if of_project.table("names") else ()
     return _moves(user), warnings
-
-
-def _table(file: ConfigFile) -> Mapping[str, Any]:
-    table = file.data.get("names", {})
-    if not isinstance(table, dict):
-        raise file.error(("names",), "names must be a table", "Write [names].")
-    return table
 
 
 def _moves(file: ConfigFile) -> Mapping[str, str]:
     """Read and check the `[names]` table of a file; empty if the file is missing."""
-    table = _table(file)
+    table = file.table("names")
     if table:
         # Most files have no such table, and the import is slow.
         from executor.project import check_move  # noqa: PLC0415

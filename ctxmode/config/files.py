@@ -39,6 +39,47 @@ class ConfigFile:
     def error(self, key: tuple[str, ...], problem: str, hint: str) -> UsageError:
         return UsageError(f"{self.at(*key)}: {problem}", hint)
 
+    def read(
+        self,
+        key: tuple[str, ...],
+        value: object,
+        kind: Any,  # noqa: ANN401 - a type
+        problem: str,
+        hint: str,
+    ) -> Any:  # noqa: ANN401 - of that type
+        """Convert the value of a key to a type; raise UsageError if it is of another."""
+        import msgspec  # noqa: PLC0415 - only if the file has such keys
+
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError:
+            raise self.error(key, problem, hint) from None
+
+    def table(self, *key: str, known: Iterable[str] = (), below: str = "") -> Mapping[str, Any]:
+        """Return a table; empty if it is missing. `below` is the name of a key, for the remedy.
+        Raise UsageError if it is not a table, or has a key that is not among those `known`, if any
+        are."""
+        found: Any = self.data
+        for part in key:
+            found = found.get(part, {}) if isinstance(found, Mapping) else {}
+        if not isinstance(found, Mapping):
+            remedy = f"Write [{'.'.join(filter(None, (*key, below)))}]."
+            raise self.error(key, f"{'.'.join(key)} must be a table", remedy)
+        for name in found:
+            if known and name not in known:
+                raise self.unknown((*key, name), known)
+        return found
+
+    def refuse_tables(self, user: ConfigFile, *key: str) -> tuple[str, ...]:
+        """Return the warning that only the user's file may have a table; empty if this, a project's
+        file, has none."""
+        found: Any = self.data
+        for part in key:
+            found = found.get(part) if isinstance(found, Mapping) else None
+        if found is None:
+            return ()
+        return (f"{self.at(*key)}: a project cannot set {key[-1]}; set them in {user.path}",)
+
     def unknown(self, key: tuple[str, ...], known: Iterable[str]) -> UsageError:
         """Build the error for an unknown key, with the nearest known key."""
         hint = list_choices(key[-1], known, cutoff=0.5)

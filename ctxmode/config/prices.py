@@ -33,38 +33,16 @@ def load_prices(project: Path, config_home: Path) -> tuple[Prices, tuple[str, ..
     """Load the user's prices; return also a warning if a project's file has prices. Raise
     UsageError if a file cannot be read, or a price is invalid."""
     user = read_config_file(config_home / USER_FILE)
-    by_model = {model: _read_price(user, model, given) for model, given in _table(user).items()}
+    by_model = {model: _read_price(user, model) for model in user.table(*KEY)}
     of_project = read_config_file(project / PROJECT_FILE, project)
-    warnings: tuple[str, ...] = ()
-    if _given(of_project) is not None:
-        where = of_project.at(*KEY)
-        warnings = (f"{where}: a project cannot set prices; set them in {user.path}",)
-    return by_model, warnings
+    return by_model, of_project.refuse_tables(user, *KEY)
 
 
-def _given(file: ConfigFile) -> object:
-    transcripts = file.data.get(KEY[0])
-    return transcripts.get(KEY[1]) if isinstance(transcripts, Mapping) else None
-
-
-def _table(file: ConfigFile) -> Mapping[str, object]:
-    given = _given(file)
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise file.error(KEY, "transcripts.prices must be a table", HINT)
-    if "" in given:
+def _read_price(file: ConfigFile, model: str) -> Price:
+    if not model:
         raise file.error(KEY, "transcripts.prices: a model's name is empty", HINT)
-    return given
-
-
-def _read_price(file: ConfigFile, model: str, given: object) -> Price:
     key = (*KEY, model)
-    if not isinstance(given, Mapping):
-        raise file.error(key, f"the price of {model!r} must be a table", HINT)
-    for name in given:
-        if name not in PRICED:
-            raise file.unknown((*key, name), PRICED)
+    given = file.table(*key, known=PRICED)
     if missing := [name for name in NEEDED if name not in given]:
         raise file.error(key, f"{model!r} has no price for {' and '.join(missing)}", HINT)
     return {name: _read_amount(file, (*key, name), it) for name, it in given.items()}

@@ -28,6 +28,16 @@ def load(project: StrPath, home: StrPath, environ: Mapping[str, str] = os.enviro
     )
 
 
+def keep_current(project: StrPath, home: StrPath) -> Callable[[], policy.Rules]:
+    """Return a function that loads as `load` does, and reads files again only if they changed."""
+    import policy  # noqa: PLC0415 - as above
+
+    user, environ = os.fspath(home), os.environ
+    config_home = find_place("~/.config", user, environ)
+    claude_home = find_place("~/.claude", user, environ)
+    return policy.CurrentRules(project, home, config_home, claude_home).load
+
+
 def make_hides(project: StrPath, home: StrPath) -> Callable[[str], bool]:
     """Make a function that returns whether rules forbid reading an absolute path, for
     `open_project_file`. The first call loads the rules."""

@@ -22,7 +22,7 @@ from executor import Limits
 
 Value = float | int | bool | str
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 _TRUTHS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
@@ -167,7 +167,7 @@ def _amount(setting: Setting, given: object) -> float:
         raise ValueError(f"{given!r} is not a number")
     if isinstance(given, int | float):
         return given
-    found = _AMOUNT.fullmatch(given.strip()) if isinstance(given, str) else None
+    found = AMOUNT.fullmatch(given.strip()) if isinstance(given, str) else None
     if found is None or (found[2] and setting.kind != "bytes"):
         kind = "size" if setting.kind == "bytes" else "positive number"
         raise ValueError(f"{given!r} is not a {kind}")

@@ -84,23 +84,13 @@ def load_recording(project: str, config_home: str, environ: Mapping[str, str]) -
 def read_choices(file: ConfigFile) -> Iterator[tuple[str, SourceChoice]]:
     """Read the settings of a file for hosts' transcripts. Raise UsageError if a host or a key is
     unknown, or a value is invalid."""
-    from memory.sessions.importers import MODULES  # noqa: PLC0415 - few files have such settings
+    from ctxmode.hosts.registry import list_agents  # noqa: PLC0415 - few files have such settings
 
-    table = file.data.get("transcripts", {})
-    table = table.get("sources", {}) if isinstance(table, Mapping) else {}
     place = ("transcripts", "sources")
-    if not isinstance(table, Mapping):
-        remedy = "Write [transcripts.sources.AGENT]."
-        raise file.error(place, "transcripts.sources must be a table", remedy)
-    for agent, chosen in table.items():
+    for agent in file.table(*place, known=list_agents(), below="AGENT"):
         here = (*place, agent)
-        if agent not in MODULES:
-            raise file.unknown(here, MODULES)
-        if not isinstance(chosen, Mapping):
-            raise file.error(here, f"{agent} must be a table", f"Write [{'.'.join(here)}].")
+        chosen = file.table(*here, known=SOURCE_KEYS)
         for key, value in chosen.items():
-            if key not in SOURCE_KEYS:
-                raise file.unknown((*here, key), SOURCE_KEYS)
             if not _is_fit(key, value):
                 problem = f"{'.'.join((*here, key))}: invalid value {value!r}"
                 raise file.error((*here, key), problem, f"Set {key} to {SOURCE_KEYS[key]}.")

@@ -16,14 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from base.secrets import redact
 from base.wording import command_of
 from ctxmode import __version__
-from ctxmode.doctor.container_engine import EngineHealth
-from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
+from ctxmode.doctor.diagnosis import ClientsHealth, Diagnosis
 from ctxmode.render import terminal
 from ctxmode.render.health import (
     brief_reason,
@@ -35,7 +33,7 @@ from ctxmode.render.health import (
     pages_lines,
 )
 from ctxmode.render.highlight import harmless, size
-from executor import Isolation, LanguageReport
+from executor import LanguageReport
 
 # Benefit of each isolation layer or part, once it works.
 GIVES = {
@@ -109,11 +107,14 @@ def show_diagnosis(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
     """Print a diagnosis. Without `verbose` each language takes one line, without stack traces."""
     console = terminal.console()
     console.print(Text(f"context-mode {__version__} in {diagnosis.project}", style="bold"))
-    console.print(_language_table(diagnosis, verbose=verbose))
-    console.print(_package_table(diagnosis))
-    console.print(_isolation_table(diagnosis.isolation))
-    console.print(_parts(diagnosis))
-    console.print(_containers(diagnosis.container_engine))
+    for title, columns, rows in (
+        *_list_tables(diagnosis, verbose=verbose),
+        *_list_stores(diagnosis),
+    ):
+        table = terminal.build_table(*columns, title=f"\n{title}")
+        for name, is_good, *cells in rows:
+            table.add_row(name, Text(*(GOOD if is_good else BAD)), *map(Text, cells))
+        console.print(table)
     lines = (
         *cluster_lines(diagnosis.cluster),
         *facts_lines(diagnosis.facts),
@@ -133,78 +134,76 @@ def show_diagnosis(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
     console.print(Text(verdict, style="red" if diagnosis.critical else "green"))
 
 
-def _build_table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for column in columns:
-        # Paths and reasons are copied by users, so they wrap and are never cut.
-        table.add_column(column, overflow="fold")
-    return table
+Table = tuple[str, tuple[str, ...], Iterable[tuple[str, bool, *tuple[str, ...]]]]
+"""A title, the titles of columns, and rows: each with a name, whether it works, and other cells."""
 
 
-def _mark(good: bool) -> Text:
-    return Text(*(GOOD if good else BAD))
+def _list_tables(diagnosis: Diagnosis, *, verbose: bool) -> Iterator[Table]:
+    languages, packages = diagnosis.languages, diagnosis.packages
+    running = sum(it.runnable for it in languages.values())
+    yield (
+        f"Languages: {running} of {len(languages)} run",
+        ("language", "runs", "version", "start", "toolchain or reason"),
+        (
+            (name, it.runnable, it.version or "", _start(it), _by(it, verbose=verbose))
+            for name, it in languages.items()
+        ),
+    )
+    working = sum(it.ok for it in packages)
+    yield (
+        f"Packages: {working} of {len(packages)} ecosystems",
+        ("ecosystem", "works", "client or reason"),
+        ((it.ecosystem, it.ok, _list_clients(it) if it.ok else it.reason) for it in packages),
+    )
+    yield (
+        f"Isolation: tier {diagnosis.isolation.tier}",
+        ("layer", "active", "method or reason"),
+        (
+            (name, it.active, it.detail if it.active else f"{it.detail} {it.reason}".strip())
+            for name, it in diagnosis.isolation.layers.items()
+        ),
+    )
 
 
-def _language_table(diagnosis: Diagnosis, *, verbose: bool) -> Table:
-    running = sum(health.runnable for health in diagnosis.languages.values())
-    title = f"\nLanguages: {running} of {len(diagnosis.languages)} run"
-    table = _build_table(title, "language", "runs", "version", "start", "toolchain or reason")
-    for name, health in diagnosis.languages.items():
-        start = "" if health.start_ms is None else f"{health.start_ms:.0f} ms"
-        by = Text(_by(health, verbose=verbose))
-        table.add_row(name, _mark(health.runnable), health.version or "", Text(start), by)
-    return table
+def _list_stores(diagnosis: Diagnosis) -> Iterator[Table]:
+    columns = ("part", "works", "details or reason")
+    parts = {"storage": diagnosis.storage, "full text": diagnosis.fts5}
+    if not diagnosis.opening.ok:
+        parts["opening"] = diagnosis.opening
+    yield (
+        "Knowledge base",
+        columns,
+        (
+            (name, it.ok, it.detail if it.ok else f"{it.detail} {it.reason}".strip())
+            for name, it in parts.items()
+        ),
+    )
+    engine = diagnosis.container_engine
+    images = (
+        (
+            f"image {it.group}",
+            it.state.value.startswith("current"),
+            f"{it.state.value}  {it.reference}  {size(it.size_bytes)}"
+            if it.size_bytes
+            else it.state.value,
+        )
+        for it in engine.images
+    )
+    yield ("Containers", columns, (("engine", engine.reachable, engine.summary), *images))
 
 
-def _package_table(diagnosis: Diagnosis) -> Table:
-    working = sum(health.ok for health in diagnosis.packages)
-    title = f"\nPackages: {working} of {len(diagnosis.packages)} ecosystems"
-    table = _build_table(title, "ecosystem", "works", "client or reason")
-    for health in diagnosis.packages:
-        paths = "  ".join(path for path in health.clients.values() if path)
-        by = paths or by_clients(health)
-        table.add_row(health.ecosystem, _mark(health.ok), Text(by if health.ok else health.reason))
-    return table
+def _start(report: LanguageReport) -> str:
+    return "" if report.start_ms is None else f"{report.start_ms:.0f} ms"
+
+
+def _list_clients(health: ClientsHealth) -> str:
+    return "  ".join(path for path in health.clients.values() if path) or by_clients(health)
 
 
 def _by(report: LanguageReport, *, verbose: bool) -> str:
     if report.runnable:
         return f"{report.toolchain}  {report.path}"
     return report.reason if verbose else brief_reason(report)
-
-
-def _isolation_table(isolation: Isolation) -> Table:
-    title = f"\nIsolation: tier {isolation.tier}"
-    table = _build_table(title, "layer", "active", "method or reason")
-    for name, layer in isolation.layers.items():
-        words = layer.detail if layer.active else f"{layer.detail} {layer.reason}".strip()
-        table.add_row(name, _mark(layer.active), Text(words))
-    return table
-
-
-def _parts(diagnosis: Diagnosis) -> Table:
-    table = _build_table("\nKnowledge base", "part", "works", "details or reason")
-    parts = {"storage": diagnosis.storage, "full text": diagnosis.fts5}
-    if not diagnosis.opening.ok:
-        parts["opening"] = diagnosis.opening
-    for name, part in parts.items():
-        table.add_row(name, _mark(part.ok), Text(_part_words(part)))
-    return table
-
-
-def _containers(engine: EngineHealth) -> Table:
-    table = _build_table("\nContainers", "part", "works", "details or reason")
-    table.add_row("engine", _mark(engine.reachable), Text(engine.summary))
-    for image in engine.images:
-        words = image.state.value
-        if image.size_bytes:
-            words += f"  {image.reference}  {size(image.size_bytes)}"
-        table.add_row(f"image {image.group}", _mark(words.startswith("current")), Text(words))
-    return table
-
-
-def _part_words(part: PartHealth) -> str:
-    return part.detail if part.ok else f"{part.detail} {part.reason}".strip()
 
 
 def _hints(diagnosis: Diagnosis) -> list[str]:
@@ -228,9 +227,7 @@ def report(diagnosis: Diagnosis, configured: Mapping[str, Any], private: Mapping
         f"# context-mode {__version__}",
         "",
         *(f"- {line}" for line in _versions(diagnosis)),
-        *_isolation(diagnosis),
-        *_languages(diagnosis),
-        *_packages(diagnosis),
+        *_write_tables(diagnosis),
         *_settings(configured),
         *_notices(diagnosis),
     ]
@@ -289,46 +286,6 @@ def _find_version(name: str) -> str:
         return "missing"
 
 
-def _isolation(diagnosis: Diagnosis) -> Iterator[str]:
-    yield from ("", f"## Isolation: tier {diagnosis.isolation.tier}", "")
-    yield from _table(
-        ("layer", "active", "method or reason"),
-        (
-            (name, _word(layer.active), layer.detail if layer.active else layer.reason)
-            for name, layer in diagnosis.isolation.layers.items()
-        ),
-    )
-
-
-def _languages(diagnosis: Diagnosis) -> Iterator[str]:
-    running = sum(it.runnable for it in diagnosis.languages.values())
-    yield from ("", f"## Languages: {running} of {len(diagnosis.languages)} run", "")
-    yield from _table(
-        ("language", "runs", "version", "toolchain or reason"),
-        (
-            (
-                name,
-                _word(it.runnable),
-                it.version or "",
-                f"{it.toolchain} {it.path}" if it.runnable else it.reason,
-            )
-            for name, it in diagnosis.languages.items()
-        ),
-    )
-
-
-def _packages(diagnosis: Diagnosis) -> Iterator[str]:
-    working = sum(it.ok for it in diagnosis.packages)
-    yield from ("", f"## Packages: {working} of {len(diagnosis.packages)} ecosystems", "")
-    yield from _table(
-        ("ecosystem", "works", "client or reason"),
-        (
-            (it.ecosystem, _word(it.ok), by_clients(it) if it.ok else it.reason)
-            for it in diagnosis.packages
-        ),
-    )
-
-
 def _settings(configured: Mapping[str, Any]) -> Iterator[str]:
     own = [one for one in configured["settings"] if one["origin"] != "default"]
     yield from ("", f"## Settings: {len(own)} changed from the default", "")
@@ -346,8 +303,10 @@ def _notices(diagnosis: Diagnosis) -> Iterator[str]:
         yield from (f"- {line}" for line in found)
 
 
-def _word(good: bool) -> str:
-    return "yes" if good else "no"
+def _write_tables(diagnosis: Diagnosis) -> Iterator[str]:
+    for title, columns, rows in _list_tables(diagnosis, verbose=True):
+        yield from ("", f"## {title}", "")
+        yield from _table(columns, ((name, "yes" if ok else "no", *it) for name, ok, *it in rows))
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -232,6 +232,13 @@ class Client:
         projects: Projects,
         answers: Mapping[str, Any] | None = None,
     ) -> None:
+        self.owner = conversation.owner
+        """The ID of the client on its server; empty over stdio, which has only one."""
+        self.holder = conversation.holder
+        """The name of the client's token; empty over stdio. All conversations of one holder see
+        the same sessions."""
+        self.name = conversation.envelope.client
+        """The client's name for itself."""
         self._conversation = conversation
         self._projects = projects
         self._answers = answers or {}
@@ -239,22 +246,6 @@ class Client:
         self._outputs: dict[str, bytes] = {}  # the end of each stream, latest last
         self.scope: trio.CancelScope | None = None
         """The call's deadline, which is extended while the user is asked."""
-
-    @property
-    def owner(self) -> str:
-        """The ID of the client on its server; empty over stdio, which has only one."""
-        return self._conversation.owner
-
-    @property
-    def holder(self) -> str:
-        """The name of the client's token; empty over stdio. All conversations of one holder see the
-        same sessions."""
-        return self._conversation.holder
-
-    @property
-    def name(self) -> str:
-        """The client's name for itself."""
-        return self._conversation.envelope.client
 
     async def note_call(self, tool: str, params: Mapping[str, Any], error: str) -> None:
         """Record a call for sessions, if its project can be opened; `error` is the answer of a

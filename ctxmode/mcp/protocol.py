@@ -179,21 +179,17 @@ class LineReader:
                 cut = cut or bytes(self._held[: self._bytes_max + 1])
                 self._held.clear()
             searched = len(self._held)
-            if not await self._read_more():
+            if _is_ready(self._fd, select.POLLIN):
+                await trio.lowlevel.checkpoint()
+            else:
+                await trio.lowlevel.wait_readable(self._fd)
+            self._held += (chunk := os.read(self._fd, READ_BYTES))
+            if not chunk:
                 end = searched
                 break
         line = cut or bytes(self._held[: min(end, self._bytes_max + 1)])
         del self._held[:end]
         return line
-
-    async def _read_more(self) -> bool:
-        if _is_ready(self._fd, select.POLLIN):
-            await trio.lowlevel.checkpoint()
-        else:
-            await trio.lowlevel.wait_readable(self._fd)
-        chunk = os.read(self._fd, READ_BYTES)
-        self._held += chunk
-        return bool(chunk)
 
 
 async def write(fd: int, data: bytes) -> None:
@@ -248,27 +244,23 @@ def parse(line: bytes) -> Request | Response:
     """Read one line. Raise MalformedError if it is not a message."""
     if len(line) > LINE_BYTES_MAX:
         raise MalformedError(INVALID_REQUEST, f"the message has more than {LINE_BYTES_MAX:,} bytes")
-    data = _read_json(line)
+    try:
+        data = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        raise MalformedError(PARSE_ERROR, "the message is not UTF-8: send UTF-8 JSON") from None
+    except (ValueError, RecursionError):
+        problem = "the message is not JSON: send one object on one line"
+        raise MalformedError(PARSE_ERROR, problem) from None
     if isinstance(data, list):
         raise MalformedError(INVALID_REQUEST, "batches are not served: send one object a line")
     given = data.get("id") if isinstance(data, dict) else None
     own_id = given if isinstance(given, str | int) and not isinstance(given, bool) else None
     message = _read_message(data, own_id) if isinstance(data, dict) else None
-    if message is None or not _is_unicode(line, data):
+    if message is None or (b"\\u" in line and not _is_unicode(data)):
         wanted = 'jsonrpc "2.0", a method, and text of valid Unicode (no lone surrogates)'
         problem = f"not a JSON-RPC 2.0 message: it needs {wanted}"
         raise MalformedError(INVALID_REQUEST, problem, own_id)
     return message
-
-
-def _read_json(line: bytes) -> Any:  # noqa: ANN401 - whatever a client sent
-    try:
-        return json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
-    except UnicodeDecodeError:
-        problem = "the message is not UTF-8: send UTF-8 JSON"
-    except (ValueError, RecursionError):
-        problem = "the message is not JSON: send one object on one line"
-    raise MalformedError(PARSE_ERROR, problem)
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -291,10 +283,8 @@ def _read_message(data: Mapping[str, Any], own_id: Id | None) -> Request | Respo
     return Response(own_id, result, error)
 
 
-def _is_unicode(line: bytes, data: object) -> bool:
+def _is_unicode(data: object) -> bool:
     """Return whether all text can be encoded; an escape can be a lone surrogate."""
-    if b"\\u" not in line:
-        return True
     try:
         json.dumps(data, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:

@@ -6,9 +6,8 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ctxmode.operations.answers import BatchAnswer, SearchAnswer
 from ctxmode.render import results
 from ctxmode.render.passages import SAID, age_s, name_kind
 from ctxmode.render.results import BY_TOOL, list_refused_acts, show_outputs
@@ -16,6 +15,10 @@ from executor import Artifact, Background, Result, Status
 from executor.run import Answer
 from kb import QueryResult
 from policy.messages import cut
+
+if TYPE_CHECKING:
+    from ctxmode.operations.batch import BatchAnswer
+    from ctxmode.operations.searching import SearchAnswer
 
 # A result's full JSON lists every isolation layer with its remedy. A model pays for each word, so a
 # reply has only the tier; `ctx_doctor` lists all layers.

@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ from ctxmode.render import redaction
 # only the data as JSON: each costs more than the text. A client that is not a known host may be a
 # program that reads the data.
 
+CLIENTS_REMEMBERED = 64
 _NAMES = re.compile(
     "amp|claude|cline|codex|copilot|crush|cursor|droid|gemini|goose|jetbrains|junie|kiro|opencode"
     "|qwen|roo|vscode|windsurf|zed"
@@ -49,6 +51,7 @@ _NAMES = re.compile(
 """Words in the names of agents' hosts (`clientInfo.name`)."""
 
 
+@lru_cache(CLIENTS_REMEMBERED)
 def reads_text_only(client: str) -> bool:
     """Return whether a client with this name needs only the text. Its tools are then listed without
     an output schema, which would promise the data."""
@@ -143,6 +146,8 @@ class Server:
         """Answer one request with its result. Raise ProtocolError if the request is invalid, or the
         server has a defect."""
         try:
+            if method == "tools/call":
+                return await self._call_tool(conversation, params)
             return await self._answer(conversation, method, params)
         except ProtocolError:
             raise
@@ -152,8 +157,7 @@ class Server:
     async def _answer(
         self, conversation: Conversation, method: str, params: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        if method == "tools/call":
-            return await self._call_tool(conversation, params)
+        """Answer a request that calls no tool."""
         if method == "resources/list":
             return await resources.list_resources(Client(conversation, self._projects))
         if method == "resources/templates/list":
@@ -189,34 +193,38 @@ class Server:
         client = Client(conversation, self._projects, answers)
         wanted = self._projects.levels.find_levels(conversation)
         if not wanted:
-            return await self._time_call(tool, given, client, conversation)
+            return await self._run_call(tool, given, client)
         with log_messages.collect_records() as records:
-            result = await self._time_call(tool, given, client, conversation)
+            result = await self._run_call(tool, given, client)
         await log_messages.tell(conversation, records, wanted)
         return result
 
-    async def _time_call(
-        self, tool: Tool, given: Mapping[str, Any], client: Client, conversation: Conversation
+    async def _run_call(
+        self, tool: Tool, given: Mapping[str, Any], client: Client
     ) -> Mapping[str, Any]:
+        """Run a call with valid arguments, and record it and its time."""
         started = trio.current_time()
         try:
-            reply = await self._run_call(tool, given, client)
-        except ConsentNeededError as needed:
-            return needed.result
+            valid = tool.arguments.validate(given)
+        except UsageError as error:
+            reply = _fail(error.message)
+        else:
+            try:
+                reply = await self._carry_out(tool, valid, client)
+            except ConsentNeededError as needed:
+                return needed.result
+            await client.note_call(tool.name, given, reply.text if reply.is_error else "")
         outcome, took_s = "error" if reply.is_error else "ok", trio.current_time() - started
         logging.getLogger(__name__).info("%s: %s in %.3f s", tool.name, outcome, took_s)
         if self._observe:
             self._observe(tool.name, outcome, took_s)
-        return _build_result(reply, text_only=reads_text_only(conversation.envelope.client))
-
-    async def _run_call(self, tool: Tool, given: Mapping[str, Any], client: Client) -> Reply:
-        try:
-            valid = tool.arguments.validate(given)
-        except UsageError as error:
-            return _fail(error.message)
-        reply = await self._carry_out(tool, valid, client)
-        await client.note_call(tool.name, given, reply.text if reply.is_error else "")
-        return reply
+        result: dict[str, Any] = {
+            "content": [{"type": "text", "text": reply.text}, *reply.images],
+            "isError": reply.is_error,
+        }
+        if reply.data and not reads_text_only(client.name):
+            result["structuredContent"] = reply.data
+        return result
 
     async def _carry_out(
         self,
@@ -273,13 +281,3 @@ def _redact(reply: Reply) -> Reply:
 def _fail(text: str) -> Reply:
     shown, _ = redaction.redact_answer(text.strip(), {})
     return Reply(shown, {}, is_error=True)
-
-
-def _build_result(reply: Reply, *, text_only: bool) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "content": [{"type": "text", "text": reply.text}, *reply.images],
-        "isError": reply.is_error,
-    }
-    if reply.data and not text_only:
-        result["structuredContent"] = reply.data
-    return result

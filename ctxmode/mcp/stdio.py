@@ -12,6 +12,7 @@ import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,8 +50,7 @@ async def serve_stdio(config: Config, tools: Offer) -> None:
             async with trio.open_nursery() as nursery:
                 connection = Connection(sink, tools, nursery)
                 nursery.start_soon(_open_server, config, tools, connection)
-                await connection.read(protocol.LineReader(source, LINE_BYTES_MAX))
-                nursery.cancel_scope.cancel()
+                nursery.start_soon(connection.read, protocol.LineReader(source, LINE_BYTES_MAX))
         except* (BrokenPipeError, trio.TooSlowError):
             pass
 
@@ -67,7 +67,7 @@ async def _open_server(config: Config, tools: Offer, connection: Connection) -> 
 
 def load_what_calls_need() -> None:
     """Load the modules of every call, and those of the most frequent tool."""
-    for name in ("ctxmode.mcp.server", "ctxmode.mcp.tools.execute"):
+    for name in ("ctxmode.mcp.server", "ctxmode.mcp.tools.runs"):
         importlib.import_module(name)
     from ctxmode.mcp import conversation  # noqa: PLC0415 - already loaded
 
@@ -116,27 +116,26 @@ class Connection:
         self._opened.set()
 
     async def read(self, reader: protocol.LineReader) -> None:
-        """Handle messages until the input ends."""
+        """Handle messages until the input ends, which ends the server."""
         while line := await reader.line():
-            if line.strip():
-                await self._take(line)
+            if not line.strip():
+                continue
+            try:
+                message = parse(line)
+            except MalformedError as error:
+                await self.write(pack_error(error.id, error))
+                continue
+            if isinstance(message, Response):
+                if question := self._questions.get(message.id):
+                    with suppress(trio.WouldBlock):  # it was answered before
+                        question.send_nowait(message)
+            elif message.id is None:
+                self._take_notification(message)
+            else:
+                await self._take_request(message)
+        self._nursery.cancel_scope.cancel()
 
-    async def _take(self, line: bytes) -> None:
-        try:
-            message = parse(line)
-        except MalformedError as error:
-            await self.write(pack_error(error.id, error))
-            return
-        if isinstance(message, Response):
-            if question := self._questions.get(message.id):
-                with suppress(trio.WouldBlock):  # it was answered before
-                    question.send_nowait(message)
-        elif message.id is None:
-            await self._take_notification(message)
-        else:
-            await self._take_request(message)
-
-    async def _take_notification(self, message: Request) -> None:
+    def _take_notification(self, message: Request) -> None:
         if message.method == "notifications/cancelled":
             request_id = message.params.get("requestId")
             if isinstance(request_id, str | int) and (scope := self._requests.get(request_id)):
@@ -183,8 +182,10 @@ class Connection:
         scope = self._requests[request.id]
         try:
             with scope:
-                server = await self._wait_for_server()
-                exchange = _Exchange(self, request, envelope)
+                while (server := self._server) is None:
+                    await self._opened.wait()
+                given = request.params.get("_meta")
+                exchange = _Exchange(self, envelope, given if isinstance(given, dict) else {})
                 result = await server.answer(exchange, request.method, request.params)
             if not scope.cancelled_caught:
                 await self._answer(request, envelope, result)
@@ -192,11 +193,6 @@ class Connection:
             await self.write(pack_error(request.id, error))
         finally:
             del self._requests[request.id]
-
-    async def _wait_for_server(self) -> Server:
-        while self._server is None:
-            await self._opened.wait()
-        return self._server
 
     async def _answer(
         self, request: Request, envelope: Envelope, result: Mapping[str, Any]
@@ -243,24 +239,22 @@ class Connection:
             self._writing.release()
 
 
+@dataclass(frozen=True, slots=True)
 class _Exchange:
     """One request's `Conversation`."""
 
-    owner = ""
-    holder = ""
+    connection: Connection
+    envelope: Envelope
+    meta: Mapping[str, Any]
+    owner: str = ""
+    holder: str = ""
     project: Path | None = None
-
-    def __init__(self, connection: Connection, request: Request, envelope: Envelope) -> None:
-        self._connection = connection
-        self.envelope = envelope
-        given = request.params.get("_meta")
-        self.meta: Mapping[str, Any] = given if isinstance(given, dict) else {}
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         if self.envelope.revision in protocol.STATELESS_REVISIONS:
             problem = f"revision {self.envelope.revision} has no server requests"
             raise ProtocolError(protocol.METHOD_NOT_FOUND, problem)
-        return await self._connection.ask(method, params)
+        return await self.connection.ask(method, params)
 
     async def tell(self, method: str, params: Mapping[str, Any]) -> None:
-        await self._connection.tell(method, params)
+        await self.connection.tell(method, params)

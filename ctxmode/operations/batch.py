@@ -4,23 +4,64 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import trio
 
 from ctxmode.app import App
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.operations.answers import BatchAnswer, BatchCommand
 from ctxmode.operations.parallel_work import work_through
 from ctxmode.render.live_output import OnProgress, ignore_progress
 from executor import Caller, Limits, Request
 from executor.run import Answer
+from kb import QueryResult
 
 CONCURRENCY_MAX = 64
 # The share of the time that is reserved for storing the last outputs, and for queries.
 RESERVE_SHARE = 0.1
 RESERVE_S_MAX = 2.0
 USED_UP = "the batch's time was used up"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCommand:
+    """One command of a batch, and its result."""
+
+    label: str  # its name in the answer
+    command: str
+    answer: Answer | None = None  # None if it has not run
+    skipped: str = ""  # why it was not run
+    language: str = "shell"
+    packages: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        answer = None if self.answer is None else self.answer.to_json()
+        return {"label": self.label, "command": self.command, "skipped": self.skipped} | (
+            answer or {"result": None}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchAnswer:
+    """The commands in the order given, and the passages that the queries found in their outputs."""
+
+    commands: tuple[BatchCommand, ...]
+    queries: tuple[QueryResult, ...] = ()
+    note: str = ""  # why queries were not answered
+
+    @property
+    def ok(self) -> bool:
+        ran = all(c.answer is not None and c.answer.result.ok for c in self.commands)
+        return ran and not self.note
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "commands": [command.to_json() for command in self.commands],
+            "queries": [asdict(query) for query in self.queries],
+            "note": self.note,
+        }
 
 
 @dataclass(frozen=True, slots=True)

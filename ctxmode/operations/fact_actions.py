@@ -11,7 +11,6 @@ from base.wording import inflect
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, print_text
 from ctxmode.operations import facts, tasks
-from ctxmode.operations.ctxone_numbers import counterfactual, ctxone_json
 from ctxmode.operations.operation import Answer, Arg, Asker
 from ctxmode.render import fact_texts
 from memory.facts import (
@@ -177,7 +176,7 @@ def recall_facts(
             session=memory.author.session,
         )
         found = memory.recall(asked)
-    data = ctxone_json(found) if form else recall_json(found) | {"text": found.text}
+    data = facts.ctxone_json(found) if form else recall_json(found) | {"text": found.text}
 
     def show() -> None:
         if form:
@@ -242,7 +241,7 @@ def show_fact(asker: Asker, fact: FactId, *, branch: Branch = "") -> Answer:
 def show_stats(asker: Asker) -> Answer:
     """Show recalled tokens, and the tokens of all facts for comparison."""
     measured = facts.read_stats(asker.config)
-    would = counterfactual(measured["recalled_tokens"], measured["live_bytes"])
+    would = facts.counterfactual(measured["recalled_tokens"], measured["live_bytes"])
     data = {"measured": measured, "counterfactual": would}
     return Answer(data, fact_texts.stats_text(measured, would))
 

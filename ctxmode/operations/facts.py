@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from base.secrets import find_secrets
 from base.stores import find_last_copy
@@ -20,11 +20,14 @@ from memory.facts import (
     ClosedBranchError,
     FactStore,
     Memory,
+    Recall,
     UnknownBranchError,
     UnknownFactError,
     count_erased,
     is_less,
     read_mark,
+    recall_json,
+    recalling,
 )
 
 PERSON = "user"  # the author name of the user who types a command; clients cannot use it
@@ -138,7 +141,7 @@ def find_facts_file(config: Config, scope: str) -> Path:
 
 def find_author(config: Config, client: str, owners: Sequence[str] = ()) -> Author:
     """Return the author for an MCP client: its agent, and that agent's session if one is active."""
-    from ctxmode.hosts.agents import name_agent  # noqa: PLC0415 - a command has no client
+    from ctxmode.hosts.registry import name_agent  # noqa: PLC0415 - a command has no client
 
     agent = name_agent(client)
     if agent == PERSON:
@@ -207,3 +210,32 @@ def _count(path: Path) -> tuple[int, int, int]:
         marks = dict(db.execute("SELECT name, value FROM mark"))
         (pinned,) = db.execute("SELECT count(*) FROM live WHERE pinned").fetchone()
     return int(marks["live_facts"]), int(pinned), int(marks["live_bytes"])
+
+
+# Numbers and recalls in the format of CTXone.
+
+
+def counterfactual(sent_tokens: int, live_bytes: int) -> dict[str, Any]:
+    """Build the size of an answer with all live facts, under both names."""
+    flat = -(-live_bytes // BYTES_PER_TOKEN)
+    return recalling.counterfactual(sent_tokens, flat) | ctx_numbers(sent_tokens, flat)
+
+
+def ctx_numbers(sent: int, flat: int) -> dict[str, Any]:
+    """Build the three numbers under CTXone's names."""
+    return {
+        "ctx_tokens_sent": sent,
+        "ctx_tokens_estimated_flat": flat,
+        "ctx_savings_ratio": recalling.counterfactual(sent, flat)["ratio"],
+    }
+
+
+def ctxone_json(found: Recall) -> dict[str, Any]:
+    """Build a recall in CTXone's format. `pinned_count` counts the pinned facts that are shown."""
+    rows = recall_json(found)["facts"]
+    names = ("path", "title", "full_match", "pinned", "score")
+    return {
+        "results": [{name: row[name] for name in names} | {"body": row["text"]} for row in rows],
+        "pinned_count": found.pinned_shown,
+        "topic_matches": found.matches_shown,
+    } | ctx_numbers(found.tokens, found.live_tokens)

@@ -8,10 +8,11 @@ import stat
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated
 
 import policy
 from base.plain_files import open_plain
@@ -19,9 +20,10 @@ from base.secrets import is_secret_path
 from base.wording import inflect
 from ctxmode.config.locations import Config, refuse_folder
 from ctxmode.errors import ContextModeError, UsageError, why
-from ctxmode.operations.answers import IndexAnswer
+from ctxmode.operations.operation import Arg
 from kb import (
     BINARY_SAMPLE,
+    CHUNKERS,
     DirectoryReport,
     FileState,
     GlobError,
@@ -50,25 +52,55 @@ RENEWED_BYTES = 1 << 20
 about as many bytes as are indexed in that time."""
 
 RENEWAL_WAIT_S = 0.25  # seconds that a search waits for another writer of the store
+FILES = "files"
 LIKE_SECRETS = "named like a file of secrets"
 
 
+# fmt: off
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
     """Content or path to index, exactly one of them, with options."""
 
     content: bytes | None = None
     path: str | None = None
-    source: str | None = None  # a label; required with `content`
-    kind: str | None = None  # used unchecked for content or one file
-    language: str | None = None  # as `kind`
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    source: Annotated[str | None, Arg("label of the stored source", "LABEL")] = None
+    kind: Annotated[str | None,
+        Arg("kind of text (default: by name)", group=FILES, choices=tuple(sorted(CHUNKERS)))
+    ] = None
+    language: Annotated[str | None,
+        Arg("language of code (default: by name)", "NAME", group=FILES)] = None
+    include: Annotated[tuple[str, ...],
+        Arg("only matching files (repeatable)", "GLOB", group=FILES)] = ()
+    exclude: Annotated[tuple[str, ...],
+        Arg("skip matching files (repeatable)", "GLOB", group=FILES)] = ()
     extensions: tuple[str, ...] = ()
-    max_depth: int | None = None
-    max_files: int | None = None
-    respect_gitignore: bool = True
-    follow_symlinks: bool = False
+    max_depth: Annotated[int | None, Arg("folder levels (default: 20)", "N", group=FILES)] = None
+    max_files: Annotated[int | None, Arg("file limit (default: 50000)", "N", group=FILES)] = None
+    respect_gitignore: Annotated[bool,
+        Arg("include files that git ignores", flags=("--no-gitignore",), group=FILES)] = True
+    follow_symlinks: Annotated[bool, Arg("follow symbolic links", group=FILES)] = False
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class IndexAnswer:
+    """Indexed content, and skipped files with reasons."""
+
+    source: str  # the label to search by, if `labelled`; for a folder its path
+    files: int
+    sections: int
+    bytes: int
+    labelled: bool = True
+    unchanged: int = 0  # this and the next three count files that were indexed before
+    renamed: int = 0
+    removed: int = 0
+    ignored: int = 0  # by git, and therefore removed from the index
+    converted: str | None = None  # conversion of the bytes to text, such as `HTML to Markdown`
+    redactions: int = 0  # secrets that were not stored
+    terms: tuple[str, ...] = ()  # words to search it for
+    skipped: Mapping[str, int] = field(default_factory=dict)  # number of files by reason
+    left_out: tuple[Mapping[str, str], ...] = ()  # the same files, each with path and reason
+    notes: tuple[str, ...] = ()
 
 
 def index(

@@ -28,8 +28,8 @@ from kb import CHANGED
 # A search does not load indexing, ranking explanations or rules, to answer sooner.
 if TYPE_CHECKING:
     import policy
-    from ctxmode.operations.answers import IndexAnswer, SearchAnswer
-    from ctxmode.operations.indexing import IndexRequest
+    from ctxmode.operations.indexing import IndexAnswer, IndexRequest
+    from ctxmode.operations.searching import SearchAnswer
     from kb import FileState, Section
 
 

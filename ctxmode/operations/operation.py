@@ -5,7 +5,8 @@
         "Show a page."
 
 A parameter before the `*` is a positional argument of the command line, one after it an option; the
-docstring is the help. Agents and HTTP use the same parameters.
+docstring is the help. Agents and HTTP use the same parameters. A parameter that is a dataclass
+stands for those of its fields that have an `Arg`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -36,6 +37,9 @@ class Arg(NamedTuple):
     one_of: str = ""  # parameters with the same word here exclude each other
     constants: Mapping[str, str] = NO_CHOICES  # each value is a separate option, with its help
     reads_stdin: bool = False  # on the command line, if it is `-`
+    group: str = ""  # title above it and others with the same, in help
+    choices: tuple[str, ...] = ()  # allowed values, if the type does not name them
+    is_word: bool = False  # of a dataclass's field: a positional argument
 
 
 class Answer(NamedTuple):
@@ -46,6 +50,7 @@ class Answer(NamedTuple):
     notices: Sequence[str] = ()  # printed in addition to the answer
     show: Callable[[], None] | None = None  # prints tables for users, instead of the text
     is_failure: bool = False  # the request was valid and failed
+    code: int | None = None  # exit code, if it is neither 0 nor that of a failure
     recalled_bytes: int = 0  # bytes of recalled facts, which are counted
     on_one_line: bool = False  # prints the data on one line, as one of many answers
 
@@ -106,6 +111,8 @@ class Parameter(NamedTuple):
     @property
     def choices(self) -> tuple[str, ...]:
         """Return the allowed values; empty if any value is allowed."""
+        if self.arg.choices:
+            return self.arg.choices
         kinds = (self.type, *typing.get_args(self.type))
         literals = [kind for kind in kinds if typing.get_origin(kind) is Literal]
         return tuple(one for kind in literals for one in typing.get_args(kind) if one)
@@ -114,16 +121,47 @@ class Parameter(NamedTuple):
 @cache
 def list_parameters(operation: Operation) -> tuple[Parameter, ...]:
     """List the arguments of an operation, without the caller."""
+    found: list[Parameter] = []
+    for one, hint in _list_own(operation):
+        if is_dataclass(hint):
+            found += _list_fields(hint)
+            continue
+        plain, arg = _split_hint(hint)
+        is_word = one.kind is not inspect.Parameter.KEYWORD_ONLY
+        found.append(Parameter(one.name, plain, arg or Arg(), one.default, is_word))
+    return tuple(found)
+
+
+def _list_own(operation: Operation) -> Iterator[tuple[inspect.Parameter, Any]]:
     hints = typing.get_type_hints(operation, include_extras=True)
     _, *own = inspect.signature(operation).parameters.values()
-    return tuple(_read_parameter(one, hints[one.name]) for one in own)
+    return ((one, hints[one.name]) for one in own)
 
 
-def _read_parameter(parameter: inspect.Parameter, hint: Any) -> Parameter:  # noqa: ANN401 - a type
-    arg = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Arg)), Arg())
-    plain = typing.get_args(hint)[0] if hasattr(hint, "__metadata__") else hint
-    is_word = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-    return Parameter(parameter.name, plain, arg, parameter.default, is_word)
+def _list_fields(record: Any) -> Iterator[Parameter]:  # noqa: ANN401 - a dataclass
+    hints = typing.get_type_hints(record, include_extras=True)
+    for one in fields(record):
+        plain, arg = _split_hint(hints[one.name])
+        if arg is not None:
+            default = inspect.Parameter.empty if one.default is MISSING else one.default
+            yield Parameter(one.name, plain, arg, default, arg.is_word)
+
+
+def _split_hint(hint: Any) -> tuple[Any, Arg | None]:  # noqa: ANN401 - a type
+    arg = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Arg)), None)
+    return (typing.get_args(hint)[0] if hasattr(hint, "__metadata__") else hint), arg
+
+
+def bind_arguments(operation: Operation, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an operation for values by name; dataclasses are built of theirs."""
+    bound = {}
+    for one, hint in _list_own(operation):
+        if is_dataclass(hint):
+            own = {field.name: values[field.name] for field in _list_fields(hint)}
+            bound[one.name] = hint(**own)  # type: ignore[operator]  # a class
+        else:
+            bound[one.name] = values[one.name]
+    return bound
 
 
 def describe_operation(operation: Operation) -> str:

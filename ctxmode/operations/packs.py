@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from base.plain_files import open_plain
 from base.whole_files import new_file_mode, replace_file
@@ -19,6 +19,7 @@ from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.facts import open_memory
+from ctxmode.operations.operation import Arg
 from ctxmode.operations.project_maps import (
     OpenMap,
     keep_secrets,
@@ -109,23 +110,41 @@ MEMORY_SHARE = 0.15
 MEMORY_MIN = 200  # minimum tokens for facts; with less, a pack has none
 
 
+# fmt: off
+TaskText: TypeAlias = Annotated[str, Arg(
+    "the task; - is stdin (default: the one of `pack task`)", "TEXT", ("--task", "-t")
+)]
+Tokens: TypeAlias = Annotated[int, Arg(
+    "size limit in tokens (default: 8000)", "TOKENS", ("--budget", "-b")
+)]
+Family: TypeAlias = Annotated[str, Arg(
+    "tokenizer: o200k, claude-3, claude-5 (default: tokens.family)", "NAME",
+    choices=tuple(FAMILIES),
+)]
+Globs: TypeAlias = Annotated[tuple[str, ...],
+                             Arg("only this file, folder or glob (repeatable)", "GLOB")]
+WithTests: TypeAlias = Annotated[bool, Arg("skip tests", flags=("--no-tests",))]
+
+
 @dataclass(frozen=True, slots=True)
 class PackAsked:
     """The options of a pack that a user or an agent requests."""
 
-    task: str = ""  # empty means the project's current task
-    budget: int = BUDGET
-    family: str = ""  # of models; empty means the one in the settings
-    format: Format = "markdown"
-    paths: tuple[str, ...] = ()
-    with_source: bool = True
-    with_tests: bool = True
-    since: str = ""  # a revision: files changed since, and their dependents, come first
+    task: TaskText = ""
+    budget: Tokens = BUDGET
+    family: Family = ""
+    paths: Globs = ()
+    with_tests: WithTests = True
+    format: Annotated[Format, Arg("markdown or json (default: markdown)", "FORMAT")] = "markdown"
+    with_source: Annotated[bool, Arg("only skeletons and lines", flags=("--no-source",))] = True
+    since: Annotated[str,
+                     Arg("rank changes since this commit, and dependents, first", "REV")] = ""
     is_map: bool = False  # first an overview of the project; then files as skeletons and lines
     has_secrets: bool = False  # leave secrets in the text
     mark: str = ""  # this and the next two as in `PackRequest`
     usage: str = ""
     made_at: str = ""
+# fmt: on
 
 
 @dataclass(frozen=True, slots=True)

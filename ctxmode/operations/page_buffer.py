@@ -23,7 +23,6 @@ from memory.errors import BadInputError, MemoryRoomError
 from memory.gate import Gate
 from memory.pages import (
     FRESH_S,
-    TURNS_MAX,
     Buffer,
     Buffers,
     Commit,
@@ -32,7 +31,7 @@ from memory.pages import (
     make_record,
 )
 from memory.sessions import SessionStore
-from memory.texts import unpack
+from memory.texts import TURNS_MAX, unpack, write_time
 
 IMPORT_S = 5.0
 COMMITS_MAX = 1000
@@ -140,7 +139,7 @@ def _read_turns(db: sqlite3.Connection, session_id: str, upto: int) -> Iterator[
                 answer = text or answer
             elif tool:
                 tools.append(tool)
-        ts = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)) if at else ""
+        ts = write_time(at) if at else ""
         record = make_record(
             gate, turn=number, ts=ts, user="\n".join(user), assistant=answer, tools=tools
         )

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import kb
 from ctxmode.config.locations import Config, name_projects
 from ctxmode.errors import UsageError
-from ctxmode.operations.answers import SearchAnswer
 from ctxmode.operations.mirroring import USERS_LABEL
+from ctxmode.operations.operation import Arg
 from ctxmode.render.highlight import one_line
 from kb import CHANGED, FileState, QueryResult, SearchState, Store, eviction, filters
 from kb.merging import merge
@@ -30,22 +30,61 @@ Renew: TypeAlias = Callable[[Sequence[FileState]], frozenset[int]]
 """Indexes changed files again, and returns the sources whose content still matches the file."""
 
 
+# fmt: off
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
     """Queries, and filters on sources."""
 
-    queries: tuple[str, ...]
-    limit: int = 3
-    source: str | None = None  # a label, a part of one, or an output ID
-    content: str | None = None  # code, prose or both
-    sort: str = "relevance"
-    budget_bytes: int | None = SEARCH_BYTES_MAX
-    kind: str | None = None
-    language: str | None = None
-    path: str | None = None  # a part of a file's path
-    age_s: float | None = None  # maximum age in seconds
-    places: tuple[str, ...] = ()  # of `kb.filters.PLACES`
-    superseded: bool = False  # also find older versions
+    queries: Annotated[tuple[str, ...], Arg(metavar="QUERY", is_word=True)]
+    limit: Annotated[int, Arg("passages per query (default: 3)", "N")] = 3
+    source: Annotated[str | None, Arg("a label, part of one, or an output id")] = None
+    content: Annotated[Literal["code", "prose"] | None, Arg("only this kind")] = None
+    sort: Annotated[Literal["relevance", "timeline"], Arg("sort order")] = "relevance"
+    budget_bytes: Annotated[int | None, Arg(
+        "size limit of all passages (default: 16384)", "BYTES", ("--budget",)
+    )] = SEARCH_BYTES_MAX
+    kind: Annotated[str | None, Arg("only this kind, such as markdown, code, log, json")] = None
+    language: Annotated[str | None, Arg("only code in this language", "NAME", ("--lang",))] = None
+    path: Annotated[str | None, Arg("only files whose path contains this", "PART")] = None
+    since: Annotated[str | None,
+                     Arg("only sources stored since: 12h, 7d, yesterday", "AGE")] = None
+    places: Annotated[str | None, Arg(
+        "only these: runs, files, web, memory, pages, sessions", "NAMES", ("--in",)
+    )] = None
+    superseded: Annotated[bool, Arg("include older versions of facts, pages and files")] = False
+
+    def find_moment(self) -> float | None:
+        """Return the time of the oldest source; raise UsageError if `since` is invalid."""
+        moment = None if self.since is None else filters.moment(self.since)
+        if self.since is not None and moment is None:
+            raise UsageError(f"invalid --since {self.since!r}", f"Use {filters.MOMENTS}.")
+        return moment
+
+    def list_places(self) -> tuple[str, ...]:
+        """Return the names of the places to search; raise UsageError if one is unknown."""
+        places = () if self.places is None else filters.read_places(self.places)
+        if places is None:
+            problem, remedy = filters.explain_sense(f"in:{self.places}")
+            raise UsageError(problem.replace("in:", "--in ", 1), remedy)
+        return places
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """The answers to all queries, in their order."""
+
+    queries: tuple[QueryResult, ...]
+    notes: tuple[str, ...] = ()
+    # For a search in all projects, by passage number: project ("" is the user's own store) and
+    # source.
+    places: Mapping[int, tuple[str, kb.Source]] | None = None
+
+    @property
+    def incomplete_sources(self) -> tuple[int, ...]:
+        """The sources that are not yet fully indexed, each once."""
+        every = (one for result in self.queries for one in result.incomplete_sources)
+        return tuple(dict.fromkeys(every))
 
 
 def search(store: Store, request: SearchRequest, renew: Renew | None = None) -> SearchAnswer:
@@ -61,8 +100,8 @@ def search(store: Store, request: SearchRequest, renew: Renew | None = None) -> 
             kind="code" if request.content == "code" else request.kind,
             language=request.language,
             path=request.path,
-            since=None if request.age_s is None else time.time() - request.age_s,
-            places=request.places,
+            since=request.find_moment(),
+            places=request.list_places(),
             include_superseded=request.superseded or _is_superseded(store, request.source),
             budget_bytes=request.budget_bytes,
         )

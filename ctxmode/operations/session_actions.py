@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from ctxmode.config.locations import Config
 from ctxmode.errors import command, describe_empty, describe_making
-from ctxmode.hosts.agents import HOST_AGENTS
+from ctxmode.hosts.registry import list_clients
 from ctxmode.operations import figures
 from ctxmode.operations import sessions as stores
 from ctxmode.operations.operation import Answer, Arg, Asker, TextFile
@@ -86,7 +86,7 @@ def _describe_none(asker: Asker, agent: str, status: str, *, everywhere: bool) -
     named = f" of agent {agent!r}" if agent else ""
     named += f" with status {status!r}" if status else ""
     stored, _ = stores.list_everywhere(asker.config, limit=None, everywhere=everywhere)
-    agents = sorted({one.agent for one in stored} or {known for known, *_ in HOST_AGENTS})
+    agents = sorted({one.agent for one in stored} or {known for known, *_ in list_clients()})
     state = "with sessions" if stored else "that can be read"
     known = f" Agents {state}: {', '.join(agents)}." if agent else ""
     remedy = f"List all: {command('sessions list')}" if stored else describe_making("session")

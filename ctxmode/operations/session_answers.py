@@ -8,6 +8,7 @@ from itertools import groupby
 
 from base.wording import inflect
 from ctxmode.errors import UsageError
+from ctxmode.hosts.registry import find_importer
 from memory.sessions import (
     RESUME_BYTES,
     Message,
@@ -21,7 +22,6 @@ from memory.sessions import (
     read_events,
     reading,
 )
-from memory.sessions.importers import find_importer
 from memory.texts import cut_bytes
 
 SUMMARY_BYTES_MAX = 1 << 20
@@ -30,7 +30,7 @@ _LISTS = ("decisions", "contacts", "learnings", "action_items")
 
 def read_texts(store: SessionStore, session: Session) -> list[Message]:
     """Read the messages, with the texts that the store or the host's transcript has."""
-    return store.read_full_messages(find_importer(session.agent), session)
+    return store.read_full_messages(find_importer, session)
 
 
 def read_resume(

@@ -10,9 +10,10 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ctxmode.hosts.agents import find_host, name_agent
+from ctxmode.hosts.registry import find_host, name_agent
 
 # A server that records no calls does not load sessions.
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 WAITING_MAX = 1000  # maximum number of queued calls; beyond it the oldest are not recorded
 ENDED = "the server ended"  # the reason for a session's end if its host gives none
+CLIENTS_REMEMBERED = 64
 LOOKING_BACK = "ctx_session"  # the tool that shows sessions; its calls are not recorded
 
 
@@ -59,10 +61,10 @@ class SessionCalls:
     ) -> None:
         """Queue a call of a client, unless its host writes a transcript itself. `error` is the
         answer of a failed call."""
-        if tool == LOOKING_BACK or find_host(client):
+        agent = _find_agent(client)
+        if tool == LOOKING_BACK or not agent:
             return
-        session_id = self._name_session(owner)
-        agent, at = name_agent(client), time.time()
+        session_id, at = self._name_session(owner), time.time()
         with self._lock:
             self._count += 1
             self.waiting.append(
@@ -106,6 +108,12 @@ class SessionCalls:
     def is_empty(self) -> bool:
         """Return whether no call was recorded or is queued."""
         return not (self.waiting or self._written)
+
+
+@lru_cache(CLIENTS_REMEMBERED)
+def _find_agent(client: str) -> str:
+    """Return the agent whose calls are recorded; empty if its host writes a transcript itself."""
+    return "" if find_host(client) else name_agent(client)
 
 
 def name_owner(holder: str) -> str:

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.hosts.registry import find_importer
 from ctxmode.operations.session_calls import SessionCalls, name_owner
 from ctxmode.operations.session_sources import find_oldest
 from ctxmode.operations.session_store import open_session_store
@@ -17,7 +18,7 @@ from ctxmode.operations.session_tracking import list_known
 from ctxmode.operations.sessions import find_ground, read_recording
 from memory.errors import MemoryRoomError
 from memory.sessions import Session, SessionStore, reading
-from memory.sessions.importers import Ground, Importer, Transcript, find_importer
+from memory.sessions.importers import Ground, Importer, Transcript
 
 CATCH_UP_S = 1.0  # seconds for reading new entries before an answer; the server reads the rest
 STORE_WAIT_S = 0.25

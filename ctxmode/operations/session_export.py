@@ -11,10 +11,11 @@ from typing import Any
 
 from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError, why
+from ctxmode.hosts.registry import find_importer
 from ctxmode.operations.output_folder import Destination, RefusedError, open_destination
 from ctxmode.operations.sessions import open_holding_store
 from memory.sessions import build_export, reading, write_export, write_summary, write_transcript
-from memory.sessions.importers import find_importer, own, read_members
+from memory.sessions.importers import own, read_members
 
 FOLDER = "sessions"
 MESSAGES, SUMMARY, TRANSCRIPT = "messages.json", "summary.md", "transcript.md"
@@ -33,7 +34,7 @@ def export_session(
         ContextModeError: the store cannot be read.
     """
     with open_holding_store(config, wanted, everywhere=everywhere) as (store, session):
-        messages = store.read_full_messages(find_importer(session.agent), session)
+        messages = store.read_full_messages(find_importer, session)
         with store.database.reading() as db:
             told, usage, shown = build_export(db, session, messages)
             compactions = reading.read_compactions(db, session.id)

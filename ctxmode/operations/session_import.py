@@ -12,18 +12,16 @@ from pathlib import Path
 
 from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError, translate_errors, why
+from ctxmode.hosts.registry import find_importer, list_agents, list_importers
 from ctxmode.operations.session_store import belongs_to, find_users_store
 from ctxmode.operations.sessions import open_sessions, open_users_sessions, read_recording
 from memory.sessions import Imported, SessionRecord, SessionStore
 from memory.sessions.importers import (
-    FORMS,
-    MODULES,
     Contents,
     Importer,
     RefusedError,
     Transcript,
     detect_form,
-    find_importer,
     keep_sessions,
     list_contents,
 )
@@ -35,7 +33,7 @@ AGENT = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 KNOWN = (
     "Supported: our own messages.json and lines of messages, ChatGPT's conversations.json or its"
     " archive, saved chats and the Takeout activity of Gemini, and transcripts of "
-    + ", ".join(MODULES)
+    + ", ".join(list_agents())
     + ". Windsurf's own *.pb files are encrypted: its transcripts are in ~/.windsurf/transcripts."
 )
 
@@ -136,7 +134,7 @@ def _find_file(name: Path) -> Path:
 
 def _find_form(path: Path, agent: str) -> str:
     try:
-        form = detect_form(str(path))
+        form = detect_form(str(path), list_importers())
     except (OSError, ValueError) as error:
         if isinstance(error, RefusedError | OSError):
             raise UsageError(f"cannot read {path}: {why(error)}", KNOWN) from error
@@ -144,7 +142,7 @@ def _find_form(path: Path, agent: str) -> str:
     if form in OWN_FORMS and agent:
         return form
     if agent:
-        if agent not in MODULES and agent not in FORMS:
+        if find_importer(agent) is None:
             raise UsageError(f"unknown agent {agent!r}", KNOWN)
         # A host's saved chats may have another format than its transcripts.
         row, named = find_importer(form), find_importer(agent)

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from base.wording import inflect
+from ctxmode.config.file_names import find_project
 from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError, describe_empty
+from ctxmode.hosts.registry import find_importer
 from ctxmode.launch import ask_person
 from ctxmode.operations import sessions as stores
 from ctxmode.operations.operation import Answer, Arg, Asker
 from ctxmode.operations.session_actions import SessionId
-from ctxmode.operations.session_all_projects import track_everywhere
 from ctxmode.operations.session_export import export_session as write_session
 from ctxmode.operations.session_facts import erase_facts, list_facts
 from ctxmode.operations.session_import import IDS_NAMED, ImportAnswer, import_file
 from ctxmode.operations.session_sources import find_oldest, list_sources
 from ctxmode.operations.session_stream import import_stream
+from ctxmode.operations.session_tracking import maintain
 from ctxmode.operations.session_watch import News, read_poll_s
 from ctxmode.render.highlight import one_line
-from memory.sessions import Imported, Status, is_old, maintenance
-from memory.sessions.importers import Importer, find_importer
+from memory.sessions import Imported, Status, is_old, maintenance, needs_reading, read_folder
+from memory.sessions.importers import Ground, Importer, Transcript
 
 TEXTS_OFF = (
     "Stored only events and counts, no full texts: transcripts.messages is off. To store texts,"
@@ -300,3 +304,49 @@ def check_sessions(
         text += "\nTry: context-mode sessions check --repair"
     data = {"ok": not problems, "mended": repair, "problems": problems}
     return Answer(data, text, notices, is_failure=is_failure)
+
+
+def track_everywhere(config: Config) -> list[Imported]:
+    """Read new transcript lines in all projects; return the result of each. Transcripts of
+    unknown projects are skipped."""
+    of_projects: dict[str, list[tuple[Importer, Transcript]]] = {}
+    for importer, found in _list_everywhere(config):
+        if project := _find_transcript_project(read_folder(importer, found), str(config.home)):
+            of_projects.setdefault(project, []).append((importer, found))
+    done: list[Imported] = []
+    for project, transcripts in of_projects.items():
+        done += _track_one(replace(config, project=Path(project)), transcripts)
+    return done
+
+
+def _list_everywhere(config: Config) -> Iterator[tuple[Importer, Transcript]]:
+    recording = stores.read_recording(config)
+    ground = Ground(str(config.home), os.environ)
+    for importer in list_sources(recording, str(config.home)):
+        for found in importer.find(ground):
+            yield importer, found
+
+
+def _find_transcript_project(folder: str, home: str) -> str:
+    if not os.path.isabs(folder) or "\0" in folder:
+        return ""
+    try:
+        return find_project(os.path.realpath(folder), home)
+    except (OSError, ValueError):
+        return ""
+
+
+def _track_one(config: Config, transcripts: list[tuple[Importer, Transcript]]) -> list[Imported]:
+    recording = stores.read_recording(config)
+    if not recording.events:
+        return []
+    oldest = find_oldest(config)
+    with stores.open_sessions(config, create=True) as store:
+        done = [
+            store.import_transcript(importer, found)
+            for importer, found in transcripts
+            if recording.choice(importer.agent).enabled
+            and needs_reading(store.database, found, oldest)
+        ]
+        maintain(config, store, None)
+    return [one for one in done if not one.elsewhere]

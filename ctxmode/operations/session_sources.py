@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from base.clock import DAY_S
 from ctxmode.config.transcripts import Recording, SourceChoice
-from memory.sessions.importers import MODULES, Ground, Importer, Transcript, find_importer
+from ctxmode.hosts.registry import find_importer, list_agents
+from memory.sessions.importers import Ground, Importer, Transcript
 
 if TYPE_CHECKING:
     from ctxmode.config.locations import Config
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def list_sources(recording: Recording, home: str) -> Iterator[Importer]:
     """Yield the row of each host whose transcripts are read."""
-    for agent in MODULES:
+    for agent in list_agents():
         if (importer := find_source(agent, recording, home)) is not None:
             yield importer
 

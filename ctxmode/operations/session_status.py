@@ -15,6 +15,7 @@ from base.wording import inflect
 from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.locations import Config
 from ctxmode.config.transcripts import Recording
+from ctxmode.hosts.registry import list_importers
 from ctxmode.hosts.setup.target import find_registered
 from ctxmode.operations import sessions as stores
 from ctxmode.operations.operation import Answer, Asker
@@ -23,7 +24,7 @@ from ctxmode.operations.session_store import find_users_store
 from ctxmode.operations.session_tracking import load_bounds
 from ctxmode.render.highlight import one_line, size
 from memory.sessions import SourceStatus, is_old, maintenance, reading
-from memory.sessions.importers import Importer, list_importers
+from memory.sessions.importers import Importer
 
 PRIVATE = "Text between <private> and </private> in a message is never stored."
 

@@ -24,7 +24,7 @@ from ctxmode.operations.session_import import (
 )
 from ctxmode.operations.session_store import belongs_to
 from memory.sessions import EXPECTED_ERRORS, Record, SessionRecord, SessionStore
-from memory.sessions.importers import State, own_lines
+from memory.sessions.importers import State, own
 
 BLOCK_BYTES = 1 << 16
 FIRST_BYTES = 1 << 20
@@ -194,7 +194,7 @@ class _Stream:
         try:
             if not isinstance(value, dict):
                 raise ValueError("not an object")
-            return list(own_lines.parse_line(value, self._state))
+            return list(own.parse_line(value, self._state))
         except (*EXPECTED_ERRORS, RecursionError):
             self._answer.bad_lines += 1
             return []
@@ -202,7 +202,7 @@ class _Stream:
     def _turn_to(self, record: SessionRecord) -> None:
         self._current = record.id
         if record.id not in self._targets:
-            told = record.agent if AGENT.fullmatch(record.agent) else own_lines.IMPORTER.agent
+            told = record.agent if AGENT.fullmatch(record.agent) else own.LINES.agent
             self._targets[record.id] = (self._agent or told, self._is_ours(record))
 
     def _is_ours(self, record: SessionRecord) -> bool:

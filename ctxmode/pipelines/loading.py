@@ -4,23 +4,42 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from base.wording import list_choices
 from ctxmode.commands.run import limits
 from ctxmode.config.files import ConfigFile, parse, read_config_file
 from ctxmode.errors import UsageError
-from ctxmode.pipelines.model import Pipeline, PipelineStep, check_graph
+from ctxmode.pipelines.model import Pipeline, PipelineStep, Scalar, check_graph
 from executor import Limits
 from runtimes import UnknownLanguage, language, language_for_file
 
 KEYS = ("name", "profile", "timeout_s", "limits", "step")
-STEP_KEYS = (
-    *("name", "language", "code", "script", "needs", "matrix", "args", "env", "inputs"),
-    *("artifacts", "expect_exit", "packages", "profile", "timeout_s", "limits"),
-)
+ExitCode = Annotated[int, Meta(ge=0, le=255)]
+SomeOf = Meta(min_length=1)
+_TEXT: tuple[Any, str] = (str, "Write a text in quotes.")
+_TEXTS: tuple[Any, str] = (tuple[str, ...], "Write a list of texts.")
+STEP_KEYS: Mapping[str, tuple[Any, str]] = {
+    **dict.fromkeys(("name", "language", "code", "script", "profile"), _TEXT),
+    **dict.fromkeys(("needs", "args", "inputs", "artifacts", "packages"), _TEXTS),
+    "matrix": (
+        dict[str, Annotated[tuple[Scalar, ...], SomeOf]],
+        "Write { year = [2023, 2024] }: lists of texts, numbers, true or false.",
+    ),
+    "env": (dict[str, str], 'Write { NAME = "value" }.'),
+    "expect_exit": (
+        ExitCode | Annotated[tuple[ExitCode, ...], SomeOf],
+        "Use whole numbers from 0 to 255.",
+    ),
+    "timeout_s": (Annotated[float, Meta(gt=0)], "Use a positive number."),
+    "limits": (dict[str, Any], "Write { memory_bytes = '1G' }."),
+}
+"""The keys of a step: the type of each, and the remedy for another value."""
+
 STEPS_MAX = 500
 GLOB_CHARS_MAX = 1024
 ANY_FOLDERS_MAX = 4
@@ -87,32 +106,30 @@ class _StepReader:
         for key in table:
             if key not in STEP_KEYS:
                 raise self._file.unknown((*self._at, key), STEP_KEYS)
-        given: Mapping[str, Any] = {
-            k: v for k, v in self._file.data.items() if k in ("profile", "timeout_s")
-        } | table
-        name = self._text(given, "name")
-        if not name:
+        usual = {k: v for k, v in self._file.data.items() if k in ("profile", "timeout_s")}
+        given = {key: self._read(key, value) for key, value in (usual | table).items()}
+        if not given.get("name"):
             raise self._error((), f"step {number} has no name", 'Write name = "…".')
-        code, script = self._text(given, "code"), self._text(given, "script")
         self._check_placeholders(given)
-        return PipelineStep(
-            name=name,
-            language=self._language(given, script),
-            line=self._line(),
-            code=code,
-            script=self._script(code, script),
-            needs=self._texts(given, "needs"),
-            matrix=self._matrix(given),
-            args=self._texts(given, "args"),
-            env=self._env(given),
-            inputs=self._globs(given, "inputs"),
-            artifacts=self._globs(given, "artifacts"),
-            expect_exit=self._exits(given),
-            packages=self._texts(given, "packages"),
-            profile=self._text(given, "profile") or "analyze",
-            timeout_s=self._seconds(given),
-            limits=self._limits(table) or self._usual,
-        )
+        for key in ("inputs", "artifacts"):
+            self._check_globs(key, given.get(key, ()))
+        code, script = given.get("code"), given.get("script")
+        exits = given.pop("expect_exit", 0)
+        own = {
+            "language": self._language(given.get("language"), script),
+            "script": self._script(code, script),
+            "expect_exit": exits if isinstance(exits, tuple) else (exits,),
+            "limits": self._limits(table) or self._usual,
+        }
+        return PipelineStep(**(given | own), line=self._line())
+
+    def _read(self, key: str, value: object) -> Any:  # noqa: ANN401 - as the key's type
+        kind, remedy = STEP_KEYS[key]
+        if key == "matrix":
+            problem = "invalid matrix: its values must be lists"
+        else:
+            problem = f"invalid {key} {value!r}"
+        return self._file.read((*self._at, key), value, kind, problem, remedy)
 
     def _line(self) -> int:
         return self._file.lines.get(self._at, 1)
@@ -120,29 +137,14 @@ class _StepReader:
     def _error(self, key: tuple[str, ...], problem: str, hint: str) -> UsageError:
         return self._file.error((*self._at, *key), problem, hint)
 
-    def _text(self, given: Mapping[str, Any], key: str) -> str | None:
-        value = given.get(key)
-        if value is not None and not isinstance(value, str):
-            raise self._error((key,), f"invalid {key} {value!r}", "Write a text in quotes.")
-        return value
-
-    def _texts(self, given: Mapping[str, Any], key: str) -> tuple[str, ...]:
-        value = given.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self._error((key,), f"invalid {key} {value!r}", "Write a list of texts.")
-        return tuple(value)
-
-    def _globs(self, given: Mapping[str, Any], key: str) -> tuple[str, ...]:
-        globs = self._texts(given, key)
+    def _check_globs(self, key: str, globs: tuple[str, ...]) -> None:
         for glob in globs:
             if len(glob) > GLOB_CHARS_MAX or glob.count("**") > ANY_FOLDERS_MAX:
                 problem = f"{key} has {glob[:80]!r}, of over {GLOB_CHARS_MAX:,} characters"
                 hint = "Name the files, or their folder."
                 raise self._error((key,), f"{problem} or {ANY_FOLDERS_MAX} times **", hint)
-        return globs
 
-    def _language(self, given: Mapping[str, Any], script: str | None) -> str:
-        name = self._text(given, "language")
+    def _language(self, name: str | None, script: str | None) -> str:
         try:
             if name is not None:
                 return language(name).name
@@ -166,72 +168,21 @@ class _StepReader:
             )
         return script
 
-    def _matrix(self, given: Mapping[str, Any]) -> Mapping[str, tuple[str | int | float, ...]]:
-        matrix = given.get("matrix", {})
-        is_table = isinstance(matrix, dict)
-        if not is_table or not all(isinstance(v, list) and v for v in matrix.values()):
-            raise self._error(
-                ("matrix",),
-                "invalid matrix: its values must be lists",
-                "Write { year = [2023, 2024] }.",
-            )
-        for key, values in matrix.items():
-            if not all(isinstance(value, str | int | float | bool) for value in values):
-                raise self._error(
-                    ("matrix", key),
-                    f"invalid {key} {values!r}",
-                    "Use texts, numbers, true or false.",
-                )
-        return {key: tuple(values) for key, values in matrix.items()}
-
     def _check_placeholders(self, given: Mapping[str, Any]) -> None:
         """Check that every placeholder names a value of the matrix. Code is not checked."""
-        known = self._matrix(given)
-        texts = (
-            *(("args", text) for text in self._texts(given, "args")),
-            *(("env", text) for text in self._env(given).values()),
-            *(("artifacts", text) for text in self._texts(given, "artifacts")),
-        )
+        known = given.get("matrix", {})
+        texts = [(key, text) for key in ("args", "artifacts") for text in given.get(key, ())]
+        texts += [("env", text) for text in given.get("env", {}).values()]
         for key, text in texts:
             for name in PLACEHOLDER.findall(text):
                 if name not in known:
                     hint = list_choices(name, known) if known else "Write matrix = { … }."
                     raise self._error((key,), f"no {name!r} in the step's matrix", hint)
 
-    def _env(self, given: Mapping[str, Any]) -> Mapping[str, str]:
-        env = given.get("env", {})
-        if not isinstance(env, dict) or not all(isinstance(v, str) for v in env.values()):
-            raise self._error(("env",), f"invalid env {env!r}", 'Write { NAME = "value" }.')
-        return env
-
-    def _exits(self, given: Mapping[str, Any]) -> tuple[int, ...]:
-        value = given.get("expect_exit", 0)
-        codes = value if isinstance(value, list) else [value]
-        valid: Callable[[Any], bool] = lambda code: type(code) is int and 0 <= code <= 255  # noqa: E731
-        if not codes or not all(map(valid, codes)):
-            raise self._error(
-                ("expect_exit",),
-                f"invalid expect_exit {value!r}",
-                "Use whole numbers from 0 to 255.",
-            )
-        return tuple(codes)
-
-    def _seconds(self, given: Mapping[str, Any]) -> float | None:
-        value = given.get("timeout_s")
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            raise self._error(
-                ("timeout_s",), f"invalid timeout_s {value!r}", "Use a positive number."
-            )
-        return float(value)
-
     def _limits(self, given: Mapping[str, Any]) -> Limits | None:
         table = given.get("limits", {})
         if not isinstance(table, dict):
-            raise self._error(
-                ("limits",), "limits is not a table", "Write { memory_bytes = '1G' }."
-            )
+            raise self._error(("limits",), "limits is not a table", STEP_KEYS["limits"][1])
         for name, value in table.items():
             try:
                 limits([f"{name}={value}"])

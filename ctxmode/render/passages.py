@@ -10,7 +10,7 @@ from ctxmode.render import highlight
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ctxmode.operations.answers import SearchAnswer
+    from ctxmode.operations.searching import SearchAnswer
     from kb import Hit, QueryResult, Source
 
 NO_PROJECT = "no project"

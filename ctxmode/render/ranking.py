@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from typing import Any
 
@@ -22,9 +21,9 @@ def explain(store: Store, request: SearchRequest) -> tuple[RankExplanation, ...]
         source=request.source,
         kind="code" if request.content == "code" else request.kind,
         language=None if request.language is None else canonical_language(request.language),
-        since=None if request.age_s is None else time.time() - request.age_s,
+        since=request.find_moment(),
         path=request.path,
-        places=request.places,
+        places=request.list_places(),
         include_superseded=request.superseded,
     )
     return tuple(

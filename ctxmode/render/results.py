@@ -15,7 +15,8 @@ from executor import Refusal, Result, Status
 from policy.messages import BYTES_MAX, cut, fit
 
 if TYPE_CHECKING:
-    from ctxmode.operations.answers import BatchAnswer, BatchCommand, IndexAnswer
+    from ctxmode.operations.batch import BatchAnswer, BatchCommand
+    from ctxmode.operations.indexing import IndexAnswer
     from executor import Background
     from executor.run import Answer
     from kb import Purged

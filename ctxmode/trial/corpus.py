@@ -8,11 +8,11 @@ import subprocess
 import sysconfig
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from importlib import resources
 from itertools import islice
 from pathlib import Path
 
 from ctxmode.errors import ContextModeError
+from runtimes.languages import list_files, read_file
 
 # Every question needs the whole input. Text is bytes and letters are ASCII, so that words are the
 # same in all languages.
@@ -72,12 +72,11 @@ Program = tuple[str, str, str]
 
 
 def load_programs() -> tuple[Program, ...]:
-    """The programs of `programs/`, a file each: language, question and suffix are its name."""
+    """The programs `trial.QUESTION.*` of the languages' folders."""
     found = []
-    for file in resources.files("ctxmode.trial").joinpath("programs").iterdir():
-        if file.is_file():
-            language, question, _ = file.name.split(".")
-            found.append((language, question, file.read_text("utf-8")))
+    for path in list_files("trial.*.*"):
+        language, _, name = path.partition("/")
+        found.append((language, name.split(".")[1], read_file(path)))
     return tuple(sorted(found))
 
 

@@ -19,6 +19,7 @@ from executor.cells.cell import Cell, open_spawner
 from executor.cells.description import pack_cell
 from executor.cells.placement import Placement, not_of_the_system
 from executor.engine import seccomp
+from executor.engine.box import Order
 from executor.engine.layers import (
     REMEDIES,
     SHOWS_NOTHING,
@@ -27,8 +28,8 @@ from executor.engine.layers import (
     layers,
     namespaces_remedy,
 )
-from executor.engine.orders import RunSpec, pack_run
-from executor.engine.tiers import TIERS, Capabilities, tiers_of
+from executor.engine.orders import pack_run
+from executor.engine.tiers import TIERS, TIERS_OF, Capabilities
 from executor.instance import lock as instance
 from executor.model import Isolation, Limits, SandboxError, SandboxUnavailableError
 from executor.pool.cells import CellPool, SharedBudget, open_cell_pool
@@ -50,7 +51,7 @@ LEAVING = (
     *(capabilities.KILL, capabilities.SETGID, capabilities.SETUID),
 )
 TRIAL_S_MAX = 10.0
-CELLS = tiers_of("cell")
+CELLS = TIERS_OF["cell"]
 
 
 @contextlib.asynccontextmanager
@@ -177,15 +178,15 @@ async def _try(placement: Placement) -> Layers:
         SandboxError: the cell could not be made, or the program did not run in it.
     """
     shell = Step(("/bin/sh", "-c", ":"), "run")
-    run = RunSpec((shell,), {}, str(placement.project), limits=Limits())
+    trial = Order((shell,), str(placement.project), {}, Limits())
     layout = placement.layout(ANALYZE)
-    spec = await trio.to_thread.run_sync(placement.cell, ANALYZE, Limits(), (), layout)
+    spec = await trio.to_thread.run_sync(placement.cell, trial, layout)
     try:
         with trio.move_on_after(TRIAL_S_MAX):
             cell = await placement.spawner.start_cell(placement.can.namespaces)
             try:
-                await cell.make(pack_cell(spec))
-                return await _run_trial(cell, placement.can, pack_run(run))
+                await cell.order(b"make", pack_cell(spec))
+                return await _run_trial(cell, placement.can, pack_run(trial))
             finally:
                 cell.end()
                 await cell.wait_ended()
@@ -200,7 +201,7 @@ async def _run_trial(cell: Cell, can: Capabilities, packed: bytes) -> Layers:
         raise SandboxError("this kernel has no Landlock")
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     try:
-        await cell.run(packed, (null, null, null))
+        await cell.order(b"run", packed, (null, null, null))
     finally:
         os.close(null)
     end = await cell.exit()

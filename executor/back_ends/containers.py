@@ -20,9 +20,9 @@ from executor.containers.engine import DockerEngine, EngineError, connect, find_
 from executor.containers.place import ContainerPlace
 from executor.containers.toolchains import discover, image_id
 from executor.engine import seccomp
-from executor.engine.box import UNPRIVILEGED_ID, Job
+from executor.engine.box import UNPRIVILEGED_ID, Order
 from executor.engine.layers import REMEDIES
-from executor.engine.tiers import tiers_of
+from executor.engine.tiers import TIERS_OF
 from executor.instance.lock import Instance
 from executor.model import (
     Isolation,
@@ -39,7 +39,7 @@ from executor.project.view.search import ProjectSearch
 from executor.request import ANALYZE
 from executor.settings import BackEnd, ServerGround, Settings, existing
 
-(TIER,) = tiers_of("container")
+(TIER,) = TIERS_OF["container"]
 START_ENGINE = Remedy(
     "start the engine (`systemctl start docker`, or as root `dockerd`), or set DOCKER_HOST; "
     "`docker info` shows whether it answers",
@@ -159,7 +159,7 @@ async def _try_out(  # noqa: PLR0913, PLR0917 - each is another thing
                     host,
                     pool,
                 )
-                job = Job((), "/", {}, Limits(), profile=ANALYZE, language=trial)
+                job = Order((), "/", {}, Limits(), profile=ANALYZE, language=trial)
                 spec = await trio.to_thread.run_sync(place.spec, job)
                 hello = await pool.try_out(spec)
             except SandboxError as error:

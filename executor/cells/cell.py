@@ -11,6 +11,8 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 import trio
 
@@ -34,25 +36,23 @@ START_S_MAX = 10.0
 FAREWELL_S_MAX = 2.0
 
 
+@dataclass(eq=False)
 class Cell:
     """One sandbox, from its making until everything in it is gone."""
 
-    def __init__(
-        self, control: trio.socket.SocketType, namespaces: bool, owner: tuple[int, int]
-    ) -> None:
-        self.owner = owner  # uid and gid on the host of what runs in it
-        self._control = control
-        self._namespaces = namespaces
-        self._pidfd = -1
-        self.pid = -1
-        self.layers: Layers = {}
-        self.handed_over: HandedOver | None = None  # names of the descriptors
-        self._upper: int | None = None
-        self._fds: list[int] = []
-        # Of a program that is held here for its run: the ends of its output by name, and a file
-        # in memory if it reads its input.
-        self.readers: dict[str, int] | None = None
-        self.stdin_file: int | None = None
+    _control: trio.socket.SocketType
+    _namespaces: bool
+    owner: tuple[int, int]  # uid and gid on the host of what runs in it
+    _pidfd: int = -1
+    pid: int = -1
+    layers: Layers = field(default_factory=Layers)
+    handed_over: HandedOver | None = None  # names of the descriptors
+    _upper: int | None = None
+    _fds: list[int] = field(default_factory=list)
+    # Of a program that is held here for its run: the ends of its output by name, and a file in
+    # memory if it reads its input.
+    readers: dict[str, int] | None = None
+    stdin_file: int | None = None
 
     async def wait_started(self) -> None:
         """Wait until the cell's first process exists; `pid` is its number on the host.
@@ -71,16 +71,8 @@ class Cell:
         poller.register(self._pidfd, select.POLLIN)
         return not poller.poll(0)
 
-    async def make(self, packed: bytes) -> None:
-        """Make the first process the described cell; `ready` returns when it is.
-
-        Raises:
-            SandboxError: it died.
-        """
-        await self.order(b"make", packed)
-
     async def ready(self) -> None:
-        """Wait until all that can be made ahead of a run is made; `layers` has the active layers.
+        """Wait until the described cell is made, ahead of a run; `layers` has the active layers.
 
         Raises:
             SandboxError: a step of it failed, or the cell died.
@@ -111,7 +103,8 @@ class Cell:
             SandboxError: the cell died.
         """
         if self.readers is None:
-            return await start_with_pipes(self.run, packed, stdin, self.owner)
+            run = partial(self.order, b"run")
+            return await start_with_pipes(run, packed, stdin, self.owner)
         if stdin and self.stdin_file is not None:
             for at in range(0, len(stdin), WRITE_BYTES):
                 os.pwrite(self.stdin_file, stdin[at : at + WRITE_BYTES], at)
@@ -119,16 +112,11 @@ class Cell:
         readers, self.readers = self.readers, {}
         return readers
 
-    async def run(self, packed: bytes, stdio: Sequence[int]) -> None:
-        """Start the run with these as its descriptors from 0 on; they stay the caller's.
-
-        Raises:
-            SandboxError: the cell died.
-        """
-        await self.order(b"run", packed, stdio)
-
     async def order(self, name: bytes, packed: bytes, fds: Sequence[int] = ()) -> None:
         """Order the supervisor to do something, by a description.
+
+        `make` makes the first process the described cell. `run` starts a run with the descriptors
+        from 0 on. The descriptors stay the caller's.
 
         Raises:
             SandboxError: the cell died.
@@ -213,13 +201,16 @@ class Cell:
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     async def _receive(self) -> FromSupervisor:
+        space = socket.CMSG_SPACE(4 * FDS_MAX)
+        receive = partial(self._control.recvmsg, MESSAGE_BYTES_MAX, space, socket.MSG_CMSG_CLOEXEC)
         try:
-            data, fds = await _receive_fds(self._control)
+            data, ancillary, _, _ = await receive()
         except ConnectionResetError:
             # An order crossed with the supervisor's end and was never read. The kernel says so
             # once, ahead of the message that the supervisor left.
-            data, fds = await _receive_fds(self._control)
-        self._fds += fds
+            data, ancillary, _, _ = await receive()
+        packed = b"".join(content for _, _, content in ancillary)
+        self._fds += memoryview(packed).cast("i")
         return read_message(data, FromSupervisor) if data else {}
 
 
@@ -249,8 +240,13 @@ class Spawner:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         cell = Cell(trio.socket.from_stdlib_socket(ours), namespaces, (self.uid, self.gid))
         try:
-            with theirs:
-                await self._ask(namespaces, theirs.fileno())
+            wanted = NAMESPACED_CELL if namespaces else CELL
+            try:
+                with theirs:
+                    async with self._lock:
+                        await _send_fds(self._requests, wanted, (theirs.fileno(),))
+            except OSError as error:
+                raise SandboxError(f"the spawner is gone: {error.strerror}") from error
             with trio.move_on_after(START_S_MAX) as deadline:
                 await cell.wait_started()
             if deadline.cancelled_caught:
@@ -259,14 +255,6 @@ class Spawner:
             cell.end()
             raise
         return cell
-
-    async def _ask(self, namespaces: bool, control: int) -> None:
-        wanted = NAMESPACED_CELL if namespaces else CELL
-        try:
-            async with self._lock:
-                await _send_fds(self._requests, wanted, (control,))
-        except OSError as error:
-            raise SandboxError(f"the spawner is gone: {error.strerror}") from error
 
 
 @contextlib.asynccontextmanager
@@ -305,14 +293,6 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-async def _receive_fds(source: trio.socket.SocketType) -> tuple[bytes, list[int]]:
-    data, ancillary, _, _ = await source.recvmsg(
-        MESSAGE_BYTES_MAX, socket.CMSG_SPACE(4 * FDS_MAX), socket.MSG_CMSG_CLOEXEC
-    )
-    packed = b"".join(content for _, _, content in ancillary)
-    return data, list(memoryview(packed).cast("i"))
 
 
 async def _send_fds(target: trio.socket.SocketType, message: bytes, fds: Sequence[int]) -> None:

@@ -61,6 +61,7 @@ class ControlGroup:
 
     hierarchy: Hierarchy
     folders: Mapping[str, Path]
+    enforces: bool = True  # see `Meter.enforces`
 
     def add(self, pid: int) -> None:
         """Move a process in, before it starts any other."""
@@ -80,11 +81,6 @@ class ControlGroup:
             swap = 0 if self.hierarchy.version == 2 else limits.memory_bytes
             (memory / files.memory_swap_max).write_text(str(swap))
         (self.folders["pids"] / "pids.max").write_text(str(limits.processes))
-
-    @property
-    def enforces(self) -> bool:
-        """Return True: see `Meter.enforces`."""
-        return True
 
     def memory_bytes(self) -> int | None:
         """Return the present memory of its processes."""

@@ -75,7 +75,7 @@ class CellMaker:
             OSError: its control group does not take the limits.
         """
         assert parts.cell is not None
-        await parts.cell.make(packed)
+        await parts.cell.order(b"make", packed)
         if parts.group:
             await trio.to_thread.run_sync(parts.group.limit, limits)
         await parts.cell.ready()
@@ -189,7 +189,7 @@ def _describe_tree(
     description["binds"] = [*binds, *((path, path, NOSUID) for path in devices)]
     description["shown"] = list(spec.shown)
     description["symlinks"] = list(system[1])
-    description["files"] = [packed.file(path, content) for path, content in accounts.items()]
+    description["files"] = [(path, 0o644, *packed.blob(data)) for path, data in accounts.items()]
     folders = [
         ("tmp", spec.scratch, 0o1777),
         ("home", spec.home, 0o755),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING
 from executor.cells.cell import Spawner
 from executor.cells.description import CellSpec
 from executor.engine import box, seccomp
-from executor.engine.box import UNPRIVILEGED_ID, Layout
+from executor.engine.box import UNPRIVILEGED_ID, Layout, Order
 from executor.engine.tiers import TIERS, Capabilities
 from executor.instance.lock import own_folder
-from executor.model import Isolation, Limits
+from executor.model import Isolation
 from executor.project.view.search import Guarded, ProjectSearch
-from executor.request import Profile, ProjectAccess
+from executor.request import NO_NETWORK, Profile, ProjectAccess
 from executor.spawner.confine import landlock_abi
 
 if TYPE_CHECKING:
     from executor.project.view.record import Record
+
+
+DESCRIBED_MAX = 16  # descriptions of cells that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +43,15 @@ class Placement:
     repository: tuple[str, ...]
     rooms: Path | None = None  # where layouts may have their rooms
     travels: bool = False
+    can: Capabilities = field(init=False)  # of the tier's cells
+    project: Path = field(init=False)
+    _described: dict[object, tuple[object, CellSpec]] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
 
-    @property
-    def can(self) -> Capabilities:
-        """Return the capabilities of the tier's cells."""
-        return TIERS[self.tier]
-
-    @property
-    def project(self) -> Path:
-        return self.search.project
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "can", TIERS[self.tier])
+        object.__setattr__(self, "project", self.search.project)
 
     def layout(
         self, profile: Profile, record: Record | None = None, *, session: bool = False
@@ -63,7 +66,8 @@ class Placement:
         """
         del session
         if self.can.own_file_system:
-            return self._with_room(Layout(project=str(self.project)), record)
+            layout = Layout(project=str(self.project))
+            return layout if record is None else self._with_room(layout)
         base = tempfile.mkdtemp(dir=own_folder(self.temporary))
         layout = Layout(f"{base}/job", f"{base}/tmp", f"{base}/tmp/home", str(self.project), base)
         owner = (self.spawner.uid, self.spawner.gid)
@@ -82,9 +86,9 @@ class Placement:
             layout.remove()
             raise
 
-    def _with_room(self, layout: Layout, record: Record | None) -> Layout:
+    def _with_room(self, layout: Layout) -> Layout:
         # A room whose IDs can't be mapped is another user's: changes stay in memory.
-        if record is None or self.rooms is None or str(self.rooms) in self.spawner.refused:
+        if self.rooms is None or str(self.rooms) in self.spawner.refused:
             return layout
         self.rooms.mkdir(mode=0o700, exist_ok=True)
         room = tempfile.mkdtemp(dir=self.rooms)
@@ -108,24 +112,42 @@ class Placement:
         del language, other
         return True
 
-    def cell(
-        self,
-        profile: Profile,
-        limits: Limits,
-        binds: tuple[str, ...],
-        layout: Layout,
-        *,
-        session: bool = False,
-    ) -> CellSpec:
-        """Return the description of a cell for this profile; one for a session serves many runs.
+    def cell(self, order: Order, layout: Layout, *, session: bool = False) -> CellSpec:
+        """Return the description of a cell for an order; one for a session serves many runs.
+
+        It is kept for the next order like this one, with the paths to guard as they are then.
 
         Raises:
             RequestError: what to guard in the project can't be found out.
         """
-        project = str(self.project)
-        access = profile.project
-        if not self.can.copy_on_write or project in self.spawner.refused:
+        profile, access = order.profile, order.profile.project
+        if not self.can.copy_on_write or str(self.project) in self.spawner.refused:
             access = ProjectAccess.READ_ONLY
+        guarded = self.search.find_guarded(profile.sockets, everywhere=access is ProjectAccess.LIVE)
+        what = profile, order.limits, order.binds, order.shown, order.substitute, layout, session
+        seen = guarded, box.system_entries()
+        # Paths of a profile and of a folder that is shown as it is may change at any time.
+        is_fixed = self.can.namespaces and not profile.read and layout.work_copy is None
+        if is_fixed and what in self._described and self._described[what][0] == seen:
+            return self._described[what][1]
+        spec = self._describe(order, access, guarded, layout, session=session)
+        if is_fixed and not layout.room:
+            if len(self._described) >= DESCRIBED_MAX:
+                self._described.clear()
+            self._described[what] = seen, spec
+        return spec
+
+    def _describe(
+        self,
+        order: Order,
+        access: ProjectAccess,
+        guarded: Guarded,
+        layout: Layout,
+        *,
+        session: bool,
+    ) -> CellSpec:
+        """Describe a cell with this access to the project."""
+        project, profile = str(self.project), order.profile
         # Nothing may still be written (as by io_submit) when what changed reaches the project.
         persists = access in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
         exits = self.can.sees_exits and not session and not persists
@@ -134,7 +156,7 @@ class Placement:
         told = seccomp.build_told(namespaces=self.can.namespaces)
         is_told = told is not None and self.can.namespaces
         report = partial(seccomp.notices, renames=renames, refused=is_told)
-        return CellSpec(
+        spec = CellSpec(
             namespaces=self.can.namespaces,
             uid=self.spawner.uid or UNPRIVILEGED_ID,
             gid=self.spawner.gid or UNPRIVILEGED_ID,
@@ -150,37 +172,30 @@ class Placement:
             told=told,
             judged=None if self.can.namespaces else seccomp.build_judged(_landlock_abi()),
             binds=(
-                *((self.spawner.source(path), path) for path in not_of_the_system(binds)),
+                *((self.spawner.source(path), path) for path in not_of_the_system(order.binds)),
                 *((self.spawner.source(path), path) for path in self.repository),
                 *self._find_shown_paths(profile, layout),
             ),
-            limits=limits,
+            limits=order.limits,
             job=layout.job,
             scratch=layout.scratch,
             home=layout.home,
-            guarded=self.search.find_guarded(
-                profile.sockets, everywhere=access is ProjectAccess.LIVE
-            ),
+            guarded=guarded,
+            shown=tuple((self._source(path), target) for path, target in order.shown),
             room=self._source(layout.room),
             readable=self._readable(layout),
-            listen=profile.network.listen,
+            listen=() if profile.network == NO_NETWORK else profile.network.listen,
             session=session,
         )
-
-    def without_project(self, spec: CellSpec, substitute: str) -> CellSpec:
-        """Return the same cell with a read-only folder of `temporary` instead of the project."""
+        if order.substitute is None:
+            return spec
         return replace(
             spec,
-            project_source=self._source(f"{self.temporary}/{substitute}"),
+            project_source=self._source(f"{self.temporary}/{order.substitute}"),
             access=ProjectAccess.READ_ONLY,
             binds=tuple(bind for bind in spec.binds if bind[1] not in self.repository),
             guarded=Guarded(),
         )
-
-    def showing(self, spec: CellSpec, shown: Sequence[tuple[str, str]]) -> CellSpec:
-        """Return the same cell with more read-only paths, if they are at or below a staged one."""
-        further = tuple((self._source(path), target) for path, target in shown)
-        return replace(spec, shown=(*spec.shown, *further))
 
     def _source(self, path: str) -> str:
         """Return the spawner's path of a path at or below a staged one."""

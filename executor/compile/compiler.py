@@ -23,14 +23,14 @@ import trio
 
 import runtimes
 from base.whole_files import replace_file
-from executor.engine.box import Job, Layout
+from executor.engine.box import Layout, Order
 from executor.engine.engine import Completed
 from executor.engine.layers import for_run
 from executor.instance import lock
 from executor.instance.lock import remove
 from executor.model import MIB, Result, Status, Usage
-from executor.request import Checked, Profile, ProjectAccess
-from executor.run.execution import Execution, job_of, label
+from executor.request import CheckedRequest, Profile, ProjectAccess
+from executor.run.execution import Execution, build_order, label
 from executor.run.refusals.collecting import of_compiling, with_earlier
 from executor.run.runner import Runner
 from policy.project_file import open_project_file
@@ -228,7 +228,7 @@ class Compiler:
                 observe=execution.observe,
             )
 
-    def _final(self, attempt: Completed, checked: Checked) -> tuple[Completed, bytes]:
+    def _final(self, attempt: Completed, checked: CheckedRequest) -> tuple[Completed, bytes]:
         """Return a failed compilation as the request's result, and all the compiler's messages."""
         _discard_artifacts(attempt.result)
         complaint = _whole(attempt, len_max=None) or b""
@@ -243,14 +243,14 @@ class Compiler:
         return replace(attempt, result=result), complaint
 
 
-def _compile_job(plan: _Plan, execution: Execution, layout: Layout, substitute: str) -> Job:
+def _compile_job(plan: _Plan, execution: Execution, layout: Layout, substitute: str) -> Order:
     (_, program, script), checked = plan, execution.checked
     steps = [step for step in program.steps if step.phase == "compile"]
     found = [pattern for path in program.products for pattern in (path, f"{path}/**/*")]
     prewarm = program.compiler_prewarm
     if prewarm is not None:
         prewarm = prewarm._replace(steps=(*prewarm.steps, _DONE))
-    return job_of(
+    return build_order(
         program._replace(steps=(*steps, _DONE), prewarm=prewarm),
         execution.candidate,
         layout,
@@ -301,7 +301,7 @@ def _mark(path: str) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _folders_above(checked: Checked, project: Path) -> list[Path]:
+def _folders_above(checked: CheckedRequest, project: Path) -> list[Path]:
     """Return the working folder, the script's, and those above them up to the project's."""
     starts = [Path(checked.cwd), *([Path(checked.script).parent] if checked.script else [])]
     found = {f for start in starts for f in (start, *start.parents) if f.is_relative_to(project)}
@@ -310,7 +310,7 @@ def _folders_above(checked: Checked, project: Path) -> list[Path]:
 
 @contextmanager
 def _substitute(
-    above: Path, project: Path, checked: Checked, script: bytes | None
+    above: Path, project: Path, checked: CheckedRequest, script: bytes | None
 ) -> Iterator[Path]:
     """Yield a folder with the script and an empty working folder, as a substitute for the project.
 

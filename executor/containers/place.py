@@ -21,7 +21,7 @@ from executor.containers.create import ContainerSpec, has_own_kernel, of_box
 from executor.containers.host import EngineHost, is_special
 from executor.engine import box as rootfs
 from executor.engine import seccomp
-from executor.engine.box import Box, Exit, Job, Layout, Meter, Prewarming
+from executor.engine.box import Box, Exit, Layout, Meter, Order, Prewarming
 from executor.engine.orders import Packed
 from executor.engine.tiers import TIERS, Capabilities
 from executor.instance.lock import own_folder
@@ -128,7 +128,7 @@ class ContainerPlace:
 
     @contextlib.asynccontextmanager
     async def open_box(
-        self, job: Job, layout: Layout, *, session: bool = False
+        self, job: Order, layout: Layout, *, session: bool = False
     ) -> AsyncIterator[tuple[Box, Meter | None]]:
         """Open a container for a job; end it after the block, and remove it in the background.
 
@@ -170,7 +170,7 @@ class ContainerPlace:
             return {"copy_on_write": True, "room": "" if self.host.as_root else unsized}
         return {}
 
-    def spec(self, job: Job, copy: WorkCopy | None = None) -> ContainerSpec:
+    def spec(self, job: Order, copy: WorkCopy | None = None) -> ContainerSpec:
         """Return the container that a job needs, with the project's present files, or a copy.
 
         One with folders of this job alone is not prewarmed, since others need different folders.
@@ -181,7 +181,7 @@ class ContainerPlace:
         shown = ((self.host.source(path), target) for path, target in job.shown)
         return replace(spec, read_only=(*spec.read_only, *shown), once=True)
 
-    def _showing_project(self, job: Job, copy: WorkCopy | None) -> ContainerSpec:
+    def _showing_project(self, job: Order, copy: WorkCopy | None) -> ContainerSpec:
         access = job.profile.project
         spec = ContainerSpec(
             image=self.image_of(job.language),

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from executor.engine.orders import RunSpec
 from executor.instance.lock import remove
 from executor.model import MIB, Limits, SandboxError
 from executor.request import ANALYZE, Profile
@@ -149,8 +148,11 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A program ready to be placed, with all data that the sandbox needs."""
+class Order:
+    """A program ready to be placed, with all data that the sandbox needs.
+
+    Paths of `files` and `links` are absolute, in the job folder.
+    """
 
     steps: tuple[Step, ...]
     cwd: str
@@ -173,20 +175,6 @@ class Job:
     may_be_prewarmed: bool = True  # whether it may run where something has waited for it
     diagnosis: bytes = b""  # what an earlier compilation said, repeated on stderr
     whole: Limits | None = None  # before compiling had its share of `limits`
-
-    def spec(self, *, without_cgroup: bool) -> RunSpec:
-        """Convert it for the spawner."""
-        return RunSpec(
-            self.steps,
-            self.env,
-            self.cwd,
-            self.limits,
-            self.files,
-            self.links,
-            self.artifacts,
-            self.packed,
-            without_cgroup,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +312,7 @@ class OpenBox(Protocol):
     """A function that makes the box of a job and its meter."""
 
     def __call__(
-        self, job: Job, layout: Layout, *, session: bool = False
+        self, job: Order, layout: Layout, *, session: bool = False
     ) -> AbstractAsyncContextManager[tuple[Box, Meter | None]]: ...
 
 

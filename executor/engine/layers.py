@@ -11,15 +11,15 @@ from executor.engine.box import BoxPlace
 from executor.engine.tiers import PACKAGED, STRONGEST, Capabilities
 from executor.model import Isolation, Layer
 from executor.project.view.record import INTERVAL_S
-from executor.request import Checked, Profile, ProjectAccess
+from executor.request import NO_NETWORK, CheckedRequest, Profile, ProjectAccess
 from executor.spawner.messages import Layers
 
 
-def find_unmet(checked: Checked, place: BoxPlace) -> str:
+def find_unmet(checked: CheckedRequest, place: BoxPlace) -> str:
     """Return a demand of this request that the tier in use does not meet, or ""."""
     profile = checked.profile
     if profile.floor not in place.can.floors or (
-        profile.network.is_open and not place.can.network_by_allowlist
+        profile.network != NO_NETWORK and not place.can.network_by_allowlist
     ):
         return f"profile {profile.name} needs tier {STRONGEST}, {place.shortfall()}"
     if checked.request.packages and (unmet := find_unmet_of_packages(place)):
@@ -29,7 +29,8 @@ def find_unmet(checked: Checked, place: BoxPlace) -> str:
             f"profile {profile.name} needs tier {STRONGEST}, since others work on a copy of "
             f"the project, {place.shortfall()}"
         )
-    if _is_building_session(checked) and place.travels:
+    is_session = checked.request.session is not None
+    if is_session and profile.project is ProjectAccess.COMMIT and place.travels:
         return (
             f"a session with profile {profile.name} needs an engine that mounts folders of "
             "this machine, and projects travel to the one in use. To fix it, leave out "
@@ -48,11 +49,6 @@ def find_unmet_of_packages(place: BoxPlace) -> str:
             "the one in use. To fix it, use a local engine."
         )
     return ""
-
-
-def _is_building_session(checked: Checked) -> bool:
-    is_session = checked.request.session is not None
-    return is_session and checked.profile.project is ProjectAccess.COMMIT
 
 
 LIVE = "use profile build: its changes are committed when all its processes have ended"
@@ -138,7 +134,7 @@ def layers(found: Findings) -> dict[str, Layer]:
 def for_run(isolation: Isolation, profile: Profile) -> Isolation:
     """Return the isolation with the openings of this profile."""
     named = dict(isolation.layers)
-    if profile.network.is_open:
+    if profile.network != NO_NETWORK:
         named["network"] = Layer(True, f"only, by proxy: {profile.network.describe()}")
     if passed := (*profile.env, *profile.read):
         named["passed_through"] = Layer(True, f"by the user's profile: {', '.join(passed)}")

@@ -10,7 +10,7 @@ import resource
 import struct
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
@@ -18,7 +18,10 @@ from executor.model import Limits, SandboxError
 from executor.project.view.search import Guarded
 from executor.spawner import messages
 from executor.spawner.messages import RunDescription
-from runtimes import PrewarmPlan, Step
+from runtimes import PrewarmPlan
+
+if TYPE_CHECKING:
+    from executor.engine.box import Order
 
 D = TypeVar("D", bound=Mapping[str, object])
 
@@ -132,86 +135,73 @@ LOCKED_BYTES_MAX, PENDING_SIGNALS_MAX = 1 << 20, 1024
 
 
 @dataclass(frozen=True, slots=True)
-class RunSpec:
-    """One run in a cell. Paths of files and links are absolute, in the job folder."""
-
-    steps: tuple[Step, ...]
-    env: Mapping[str, str]
-    cwd: str
-    limits: Limits
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    links: Mapping[str, str] = field(default_factory=dict)
-    artifacts: tuple[str, ...] = ()  # patterns of files to hand back
-    packed: tuple[str, tuple[str, ...]] | None = None  # see `Job.packed`
-    # Without a control group the supervisor sums memory, and the kernel counts processes by uid.
-    without_cgroup: bool = False
-
-
 class Packed:
     """A description under construction: JSON in front, blobs behind."""
 
-    def __init__(self) -> None:
-        self._blobs = bytearray()
+    _blobs: bytearray = field(default_factory=bytearray)
 
     def blob(self, content: bytes) -> tuple[int, int]:
         offset = len(self._blobs)
-        self._blobs += content
+        self._blobs.extend(content)
         return offset, len(content)
-
-    def file(self, path: str, content: bytes, mode: int = 0o644) -> tuple[str, int, int, int]:
-        return path, mode, *self.blob(content)
 
     def pack(self, description: Mapping[str, object]) -> bytes:
         text = json.dumps(description).encode()
         return struct.pack("=Q", len(text)) + text + bytes(self._blobs)
 
 
-def pack_run(spec: RunSpec) -> bytes:
-    """Return the description of a run."""
+Prewarm = tuple[str, list[str], str]
+"""The gate at which a program waits, files that are there only before, and changed variables."""
+
+
+def pack_run(
+    order: Order, *, without_cgroup: bool = False, prewarm: Prewarm | None = None
+) -> bytes:
+    """Return the description of a run.
+
+    Without a control group the supervisor sums memory, and the kernel counts processes by uid.
+    """
     packed = Packed()
-    description = _run(spec, packed)
-    if spec.packed is not None:
-        folder, names = spec.packed
+    description: RunDescription = {
+        "steps": [(list(step.argv), step.phase, step.heavy) for step in order.steps],
+        "env": dict(order.env),
+        "cwd": order.cwd,
+        "files": [(path, 0o755, *packed.blob(data)) for path, data in order.files.items()],
+        "links": list(order.links.items()),
+        "artifacts": list(order.artifacts),
+        "artifact_bytes": order.limits.artifact_bytes,
+        "rlimits": _rlimits(order.limits, without_cgroup=without_cgroup),
+        "cpu_s": order.limits.cpu_s,
+        "memory_bytes": order.limits.memory_bytes if without_cgroup else None,
+    }
+    if prewarm is not None:
+        description["prewarm"] = prewarm
+    elif order.packed is not None:
+        folder, names = order.packed
         description["packed"] = (folder, list(names))
     return packed.pack(description)
 
 
-def _run(spec: RunSpec, packed: Packed) -> RunDescription:
-    return {
-        "steps": [(list(step.argv), step.phase, step.heavy) for step in spec.steps],
-        "env": dict(spec.env),
-        "cwd": spec.cwd,
-        "files": [packed.file(path, content, 0o755) for path, content in spec.files.items()],
-        "links": list(spec.links.items()),
-        "artifacts": list(spec.artifacts),
-        "artifact_bytes": spec.limits.artifact_bytes,
-        "rlimits": _rlimits(spec),
-        "cpu_s": spec.limits.cpu_s,
-        "memory_bytes": spec.limits.memory_bytes if spec.without_cgroup else None,
-    }
-
-
-def pack_hold(spec: RunSpec, plan: PrewarmPlan | None) -> bytes:
+def pack_hold(order: Order, plan: PrewarmPlan | None, *, without_cgroup: bool) -> bytes:
     """Return the description of a program that waits for its run: the part known so far.
 
     An interpreter that can be started early waits at a gate; any other program waits for its exec.
     """
     if plan is None:
-        return pack_run(replace(spec, files={}, links={}))
+        order = replace(order, files={}, links={})
+        return pack_run(order, without_cgroup=without_cgroup)
     job = plan.job_dir
     started = replace(
-        spec,
+        order,
         steps=plan.steps,
-        env={**spec.env, **plan.env},
+        env={**order.env, **plan.env},
         files={f"{job}/{name}": content for name, content in plan.files.items()},
         links={},
     )
-    changed = (f"{name}={spec.env[name]}\n" for name in plan.env if name in spec.env)
+    changed = (f"{name}={order.env[name]}\n" for name in plan.env if name in order.env)
     only_before = [f"{job}/{name}" for name in plan.only_before]
-    packed = Packed()
-    description = _run(started, packed)
-    description["prewarm"] = (f"{job}/{plan.gate}", only_before, "".join(changed))
-    return packed.pack(description)
+    prewarm = f"{job}/{plan.gate}", only_before, "".join(changed)
+    return pack_run(started, without_cgroup=without_cgroup, prewarm=prewarm)
 
 
 def pack_begin(guarded: Guarded, *, renew: bool, keep: bool) -> bytes:
@@ -243,8 +233,7 @@ def pack_asked(artifacts: Sequence[str], cwd: str, artifact_bytes: int) -> bytes
     return Packed().pack(asked)
 
 
-def _rlimits(spec: RunSpec) -> list[tuple[int, int]]:
-    limits = spec.limits
+def _rlimits(limits: Limits, *, without_cgroup: bool) -> list[tuple[int, int]]:
     chosen = [
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NOFILE, limits.open_files),
@@ -255,7 +244,7 @@ def _rlimits(spec: RunSpec) -> list[tuple[int, int]]:
         (resource.RLIMIT_MEMLOCK, LOCKED_BYTES_MAX),
         (resource.RLIMIT_SIGPENDING, PENDING_SIGNALS_MAX),
     ]
-    if spec.without_cgroup:
+    if without_cgroup:
         chosen.append((resource.RLIMIT_DATA, limits.memory_bytes))
         chosen.append((resource.RLIMIT_NPROC, limits.processes))
     return chosen

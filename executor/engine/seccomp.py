@@ -23,9 +23,6 @@ import pyseccomp
 
 from executor.spawner.process_calls import REFUSED
 
-# They stand before the instructions of libseccomp, whose filters have one default only. runc puts
-# its own in the same place (`libcontainer/seccomp/patchbpf`).
-
 _TABLE = tomllib.loads(Path(__file__).with_name("system_calls.toml").read_text("utf-8"))
 ALLOWED: str = _TABLE["allowed"]
 DENIED: dict[str, str] = _TABLE["denied"]
@@ -60,6 +57,9 @@ def build_guard(architecture: int, numbers: Iterable[int], socket_call: int) -> 
     Refused calls appear not to exist (ENOSYS): younger ones, those of x32, gaps in the table. All
     others, and calls of another architecture, pass to the next filter.
     """
+    # They stand before the instructions of libseccomp, whose filters have one default only. runc
+    # puts its own in the same place (`libcontainer/seccomp/patchbpf`). Without them the default
+    # would be "allow", and a call that a later kernel adds would be allowed unseen.
     begin: list[Step] = [(LOAD, ARCHITECTURE, "", ""), (EQUAL, architecture, "", "end")]
     steps = [*begin, (LOAD, NUMBER, "", "")]
     ranges: list[tuple[int, int]] = []  # of consecutive numbers, ascending
@@ -150,6 +150,8 @@ def program(spec: Filter) -> bytes:
     """
     kill = pyseccomp.KILL_PROCESS
     rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ALLOW)
+    # Numbers mean other calls on another architecture (int 0x80 on x86-64): rules by number would
+    # refuse the wrong ones.
     rules.set_attr(pyseccomp.Attr.ACT_BADARCH, kill)
     refuse = pyseccomp.ERRNO(errno.EPERM)
     if not spec.without_told:

@@ -83,6 +83,8 @@ FLOORS: Final = TIERS[STRONGEST].floors
 PACKAGED: Final = f"tier {' or '.join(tier for tier, can in TIERS.items() if can.shows_packages)}"
 
 
-def tiers_of(back_end: str) -> tuple[str, ...]:
-    """Return the tiers of a back end, the stronger first."""
-    return tuple(tier for tier, can in TIERS.items() if can.back_end == back_end)
+TIERS_OF: Final = {
+    name: tuple(tier for tier, can in TIERS.items() if can.back_end == name)
+    for name in ("cell", "container")
+}
+"""The tiers of each back end, the stronger first."""

@@ -7,6 +7,7 @@ supervisor packs the files of the phase when all its processes are dead.
 from __future__ import annotations
 
 import contextlib
+import posixpath
 import re
 import stat
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -15,17 +16,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import runtimes
-from executor.engine.box import Job, Layout
+from executor.engine.box import Layout, Order
 from executor.engine.engine import Completed
 from executor.engine.unpacking import read_entries, unpack
 from executor.instance import lock
 from executor.model import MIB, Connection, Limits, PackagesError, Result, SandboxError, Status
 from executor.network import Allowlist
 from executor.request import NO_NETWORK, Profile, ProjectAccess
-from executor.run.execution import grant_environment, job_of
+from executor.run.execution import build_order, grant_environment
 from executor.run.runner import Runner
 from executor.spawner.artifacts import TOO_LARGE
-from runtimes.packages import SHARED, Ecosystem, Tool, find_tool, read_program
+from runtimes.languages import read_file
+from runtimes.packages import SHARED, Ecosystem, Tool, find_tool
 
 LINES_MAX = 6
 LINE_CHARS_MAX = 300
@@ -182,14 +184,17 @@ class Phases:
         layout: Layout,
         profile: Profile,
         substitute: str,
-    ) -> Job:
+    ) -> Order:
         given, out = f"{layout.job}/in", f"{layout.scratch}/out"
         image = self.runner.placement.image(candidate.language.name)
         needed = _needed(phase.row, phase.inputs)
         by_name = [tool.name for tool in needed if image and not tool.portable]
         tools, env = _tools(phase.row, needed, by_name)
         files = {f"in/{name}": content for name, content in phase.inputs.items()}
-        files |= {f"programs/{name}": read_program(name).encode() for name in phase.row.programs}
+        files |= {
+            f"programs/{posixpath.basename(path)}": read_file(path).encode()
+            for path in phase.row.programs
+        }
         if phase.ca or image:  # an image need not have this machine's
             files["ca.pem"] = _read_system_ca() + b"\n" + phase.ca.encode()
         files["phase.sh"] = (
@@ -215,7 +220,7 @@ class Phases:
             steps=(runtimes.Step(("/bin/sh", f"{layout.job}/phase.sh"), "run"),),
             env={},
         )
-        return job_of(
+        return build_order(
             program,
             candidate,
             layout,

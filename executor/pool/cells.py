@@ -24,7 +24,7 @@ from executor.pool.pool import Pool
 from executor.pool.prewarming import CellPurpose, Prewarmer, describe_purpose
 
 if TYPE_CHECKING:
-    from executor.engine.box import Job
+    from executor.engine.box import Order
     from executor.instance.control import PrewarmReport
 
 
@@ -185,7 +185,7 @@ class CellPool:
 
     @contextlib.asynccontextmanager
     async def lease(
-        self, job: Job, layout: Layout, *, session: bool = False
+        self, job: Order, layout: Layout, *, session: bool = False
     ) -> AsyncIterator[tuple[Cell, cgroup.ControlGroup | None]]:
         """Lease a ready cell in its control group; end and dispose of it after the block.
 
@@ -224,19 +224,16 @@ class CellPool:
             self._started.request()
         return cell
 
-    def _describe(self, job: Job, layout: Layout, session: bool) -> _Wanted:
-        placement = self._placement
-        spec = placement.cell(job.profile, job.limits, job.binds, layout, session=session)
-        if job.substitute is not None:
-            spec = placement.without_project(spec, job.substitute)
-        spec = placement.showing(spec, job.shown)
+    def _describe(self, job: Order, layout: Layout, session: bool) -> _Wanted:
+        spec = self._placement.cell(job, layout, session=session)
         packed = pack_cell(spec)
         if self._prewarmed is None or not job.may_be_prewarmed or session or layout.room:
             return packed, None, None
-        run = job.spec(without_cgroup=self._maker.hierarchy is None)
-        run = replace(run, limits=job.whole or job.limits)  # the run says what is left of them
-        has_stdin = job.stdin is not None
-        purpose = describe_purpose(packed, spec, run, job.prewarm, has_stdin=has_stdin)
+        # The run says what is left of its limits.
+        whole = replace(job, limits=job.whole or job.limits)
+        purpose = describe_purpose(
+            packed, spec, whole, without_cgroup=self._maker.hierarchy is None
+        )
         return packed, purpose, purpose.fresh()
 
     @contextlib.asynccontextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePath
@@ -13,16 +13,15 @@ import trio
 from executor.cells.cell import Cell
 from executor.cells.description import CellMaker, CellParts, CellSpec
 from executor.engine import box
+from executor.engine.box import Order
 from executor.engine.orders import (
     OUTPUTS,
-    RunSpec,
     anonymous_file,
     nothing_to_read,
     pack_hold,
     pipe,
 )
 from executor.model import Limits
-from runtimes import PrewarmPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +50,11 @@ class CellPurpose:
 
 
 def describe_purpose(
-    packed: bytes, spec: CellSpec, run: RunSpec, plan: PrewarmPlan | None, *, has_stdin: bool
+    packed: bytes, spec: CellSpec, run: Order, *, without_cgroup: bool
 ) -> CellPurpose:
     """Return the purpose of a run in the described cell."""
     unspecific = replace(run, artifacts=())
+    plan, has_stdin = run.prewarm, run.stdin is not None
     if plan and plan.reads_early and has_stdin:
         plan = None
     if plan and plan.steps[0].phase != run.steps[0].phase:
@@ -64,34 +64,27 @@ def describe_purpose(
     return CellPurpose(
         label=f"{PurePath(run.steps[0].argv[0]).name}, {'started' if plan else 'ready to start'}",
         cell=packed,
-        hold=pack_hold(unspecific, plan),
+        hold=pack_hold(unspecific, plan, without_cgroup=without_cgroup),
         has_stdin=has_stdin,
         limits=run.limits,
-        paths=tuple(_list_shown(spec, run)),
+        # What a cell holds on to: mounts, programs, folders it has looked into. A mount still shows
+        # the old file after a host program replaces it, a copy-on-write view its earlier look-ups.
+        paths=(
+            *box.system_entries()[0],
+            *(path for _, path in (*spec.binds, *spec.shown)),
+            *(step.argv[0] for step in run.steps),
+            *(spec.project, run.cwd),
+            *_on_the_way(spec.project, run.cwd, spec.guarded.secrets, spec.guarded.special),
+        ),
     )
 
 
-def _list_shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
-    """Yield the paths that a cell holds on to: of mounts, of programs, of folders it has looked
-    into.
-
-    A mount still shows the old file after a host program replaces it. A copy-on-write view still
-    shows its earlier look-ups.
-    """
-    yield from box.system_entries()[0]
-    for _, path in (*spec.binds, *spec.shown):
-        yield path
-    for step in run.steps:
-        yield step.argv[0]
-    yield spec.project
-    yield run.cwd
-    yield from _on_the_way(spec.project, run.cwd, spec.guarded.paths)
-
-
 @lru_cache(maxsize=16)
-def _on_the_way(project: str, cwd: str, secrets: tuple[str, ...]) -> tuple[str, ...]:
+def _on_the_way(
+    project: str, cwd: str, secrets: tuple[str, ...], special: tuple[str, ...]
+) -> tuple[str, ...]:
     """Return the project's folders on the way to these paths."""
-    looked_into = [cwd, *(f"{project}/{path}" for path in secrets)]
+    looked_into = [cwd, *(f"{project}/{path}" for path in (*secrets, *special))]
     folders = {folder for path in looked_into for folder in PurePath(path).parents}
     return tuple(sorted(str(f) for f in folders if f.is_relative_to(project)))
 

@@ -77,6 +77,7 @@ class Capture:
 
     def __init__(self, spool: Path, inline_bytes: int) -> None:
         self._path = spool
+        self.spool: Path | None = None  # the file of the whole stream; None if it fits in memory
         self._inline = inline_bytes
         self._kept = bytearray()  # the first inline_bytes
         self._tail = bytearray()  # the last of what came after them
@@ -98,13 +99,14 @@ class Capture:
             return
         if self._file is None and self.bytes_total > self._inline:
             fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            self._file = os.fdopen(fd, "wb")
+            self._file, self.spool = os.fdopen(fd, "wb"), self._path
             self._file.write(self._kept)
         if self._file is not None:
             self._file.write(chunk)
         room = self._inline - len(self._kept)
         self._kept += chunk[:room]
-        self._keep_last(chunk[room:] if room < len(chunk) else b"")
+        if room < len(chunk):
+            self._keep_last(chunk[room:])
 
     def _keep_last(self, chunk: bytes) -> None:
         self._tail += chunk[-self._inline :]
@@ -115,15 +117,11 @@ class Capture:
         if self._file is not None:
             self._file.close()
 
-    @property
-    def spool(self) -> Path | None:
-        """Return the file of the whole stream; None if it fits in memory."""
-        return self._path if self._file is not None else None
-
     def stream(self) -> Stream:
         """Return the stream as a result shows it: whole, or head and tail on line boundaries."""
         if self.bytes_total <= self._inline:
-            return _whole(bytes(self._kept), self.bytes_total, self.lines_total)
+            text, binary = decode(bytes(self._kept))
+            return Stream(text, "", self.bytes_total, self.lines_total, binary=binary)
         head = cut_head(bytes(self._kept), int(self._inline * HEAD_SHARE))
         tail_bytes = self._inline - int(self._inline * HEAD_SHARE)
         tail = cut_tail(bytes(self._kept[len(head) :] + self._tail), tail_bytes)
@@ -139,11 +137,6 @@ class Capture:
             lines_omitted=self.lines_total - shown,
             binary=head_binary or tail_binary,
         )
-
-
-def _whole(content: bytes, total: int, lines: int) -> Stream:
-    text, binary = decode(content)
-    return Stream(head=text, bytes_total=total, lines_total=lines, binary=binary)
 
 
 def cut_head(content: bytes, budget: int) -> bytes:

@@ -9,22 +9,22 @@ from typing import Any
 
 import runtimes
 from executor import network
-from executor.engine.box import SYSTEM_PATH, Job, Layout
+from executor.engine.box import SYSTEM_PATH, Layout, Order
 from executor.engine.engine import Completed, Observe, OnOutput
 from executor.model import Limits, Usage
-from executor.request import Checked, Profile, ProjectAccess
+from executor.request import CheckedRequest, Profile, ProjectAccess
 from executor.run.runner import Runner
 
 
-def job_of(
+def build_order(
     program: runtimes.Program,
     candidate: runtimes.Candidate,
     layout: Layout,
     *,
     cwd: str,
     limits: Limits,
-    **more: Any,  # noqa: ANN401 - further fields of Job
-) -> Job:
+    **more: Any,  # noqa: ANN401 - further fields of Order
+) -> Order:
     """Return a prepared program as the sandbox takes it, with its whole environment."""
     env = {
         "PATH": ":".join(dict.fromkeys((*candidate.path_entries, *SYSTEM_PATH.split(":")))),
@@ -38,7 +38,7 @@ def job_of(
         "GIT_CONFIG_NOSYSTEM": "1",
     } | dict(program.env)
     extra = more.pop("env", {})
-    return Job(
+    return Order(
         steps=program.steps,
         cwd=cwd,
         env=env | dict(extra),
@@ -56,39 +56,53 @@ def job_of(
 NO_REFRESH = {"GIT_OPTIONAL_LOCKS": "0"}
 
 
-def make_job(
-    checked: Checked,
+def make_order(
+    checked: CheckedRequest,
     candidate: runtimes.Candidate,
     layout: Layout,
     *,
     shown: tuple[tuple[str, str], ...] = (),
-) -> Job:
-    """Make the job of a program that runs in its own box; `shown` are additional paths in it.
+    is_driven: bool = False,
+) -> Order:
+    """Make the order of a program, or of the interpreter that serves it in a session.
+
+    `shown` are additional paths in its box.
 
     Raises:
         OSError: a script cannot be read.
     """
     request, candidate = checked.request, layout.place(candidate)
-    program = runtimes.prepare(
-        candidate,
-        code=checked.text if checked.script is None else None,
-        script_path=checked.script and layout.inside(checked.script),
-        bind_file=checked.bind_file and layout.inside(checked.bind_file),
-        job_dir=layout.job,
-        scratch_dir=layout.scratch,
-        cwd=layout.inside(checked.cwd),
-        args=request.args,
-    )
-    return job_of(
+    cwd = layout.inside(checked.cwd)
+    if is_driven:
+        program = runtimes.driver_program(
+            candidate,
+            job_dir=layout.job,
+            scratch_dir=layout.scratch,
+            cwd=cwd,
+            interactive=request.interactive,
+        )
+    else:
+        program = runtimes.prepare(
+            candidate,
+            code=checked.text if checked.script is None else None,
+            script_path=checked.script and layout.inside(checked.script),
+            bind_file=checked.bind_file and layout.inside(checked.bind_file),
+            job_dir=layout.job,
+            scratch_dir=layout.scratch,
+            cwd=cwd,
+            args=request.args,
+        )
+    return build_order(
         program,
         candidate,
         layout,
-        cwd=layout.inside(checked.cwd),
+        cwd=cwd,
         limits=checked.limits,
         env=grant_environment(checked.profile) | dict(request.env),
         stdin=request.stdin,
         drain=request.drain,
-        artifacts=request.artifacts,
+        # Those of an interpreter's program are asked for after each call.
+        artifacts=() if is_driven else request.artifacts,
         profile=checked.profile,
         label=label(checked),
         shown=shown,
@@ -114,7 +128,7 @@ def grant_environment(profile: Profile) -> dict[str, str]:
     return passed | dict.fromkeys(names, proxy) | {"NO_PROXY": local, "NODE_USE_ENV_PROXY": "1"}
 
 
-def label(checked: Checked) -> str:
+def label(checked: CheckedRequest) -> str:
     """Return the name of a program for lists of runs."""
     return f"{checked.language.name}: {checked.script or first_line(checked.text)}"
 
@@ -126,7 +140,7 @@ LEAST_S = 0.001
 class Execution:
     """A checked request with its chosen toolchain."""
 
-    checked: Checked
+    checked: CheckedRequest
     candidate: runtimes.Candidate
     shown: tuple[tuple[str, str], ...]  # paths of toolchains' caches that the box shows
     on_output: OnOutput | None = None
@@ -150,13 +164,13 @@ class Execution:
             observe=self.observe,
         )
 
-    def job(self, layout: Layout) -> Job:
+    def job(self, layout: Layout) -> Order:
         """Make the job for a box of this layout.
 
         Raises:
             OSError: a script cannot be read.
         """
-        job = make_job(self.checked, self.candidate, layout, shown=(*self.shown, *self.packages))
+        job = make_order(self.checked, self.candidate, layout, shown=(*self.shown, *self.packages))
         limits = job.limits if self.spent is None else subtract(job.limits, self.spent)
         if self.products is None:
             return replace(job, limits=limits)

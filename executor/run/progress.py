@@ -40,7 +40,7 @@ SUPERVISOR_REASONS = {
 }
 # Signals by which the kernel enforces a limit. Any program can send them to itself, so the result
 # reports them as signals and explains them.
-LIMIT_SIGNALS = {
+LIMIT_SIGNALS: Mapping[int, str] = {
     signal.SIGXCPU: "SIGXCPU, which the kernel sends at the limit of processor time",
     signal.SIGXFSZ: "SIGXFSZ, which the kernel sends at the limit of a file's size",
 }
@@ -68,11 +68,6 @@ def _limit_met(end: Exit, consumed: Consumption | None) -> Status | None:
     if consumed and consumed.fork_refusals:
         return Status.PROCESS_LIMIT
     return None
-
-
-def meaning_of(end: Exit) -> str:
-    """Explain the signal that ended a run, if a reader may not know it; usually ""."""
-    return LIMIT_SIGNALS[signal.Signals(end.signal)] if end.signal in LIMIT_SIGNALS else ""
 
 
 def limits_met(
@@ -243,7 +238,11 @@ class RunRecord:
             usage=usage,
             isolation=self.isolation,
             artifacts=self.artifacts,
-            changed_files=_list_changes(end) if end else (),
+            # As text: a program may choose names that are not text.
+            changed_files=tuple(
+                ChangedFile(readable(path), change, size)
+                for path, change, size in (end.changed if end else ())
+            ),
             connections=tuple(self.connections),
             changed_files_omitted=end.changed_omitted if end else 0,
             phase=end.phase if end else "run",
@@ -253,7 +252,8 @@ class RunRecord:
         )
 
     def _message(self, status: Status, end: Exit | None, consumed: Consumption | None) -> str:
-        why = self.failure or (meaning_of(end) if end else "") or self.note
+        meaning = LIMIT_SIGNALS.get(end.signal, "") if end and end.signal else ""
+        why = self.failure or meaning or self.note
         met = limits_met(status, end, consumed, self.limits)
         return "; ".join(filter(None, (why, met)))
 
@@ -263,11 +263,6 @@ class RunRecord:
 
     def complete(self, result: Result) -> Completed:
         return Completed(result, self.outputs["stdout"].spool, self.outputs["stderr"].spool)
-
-
-def _list_changes(end: Exit) -> tuple[ChangedFile, ...]:
-    """Return the changes as text: a program may choose names that are not text."""
-    return tuple(ChangedFile(readable(path), change, size) for path, change, size in end.changed)
 
 
 def status_of_record(progress: RunRecord, end: Exit | None, consumed: Consumption | None) -> Status:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor.engine.box import SYSTEM_PATH, Job, Layout
+from executor.engine.box import SYSTEM_PATH, Layout, Order
 from executor.instance import lock
 from executor.model import GIB, Limits, RequestError, SandboxUnavailableError, Status
 from executor.project.git.host import GitError
@@ -71,12 +71,14 @@ class BoxReader:
             os.rename(one.path, out / one.name.rpartition("/")[2])
         return out
 
-    def _job(self, scratch: Scratch, script: str, arguments: Sequence[str], layout: Layout) -> Job:
+    def _job(
+        self, scratch: Scratch, script: str, arguments: Sequence[str], layout: Layout
+    ) -> Order:
         out = f"{layout.scratch}/out"
         shown = [(str(path), f"{BORROWED}/{n}") for n, path in enumerate(scratch.objects)]
         if not self.is_mounted:
             shown = [(str(path), str(path)) for path in (scratch.folder, *scratch.objects)]
-        return Job(
+        return Order(
             steps=(Step(("/bin/sh", "-c", script, "sh", out, *arguments), "run"),),
             cwd=layout.project if self.is_mounted else str(scratch.folder),
             env={"PATH": SYSTEM_PATH, "HOME": layout.home, "TMPDIR": layout.scratch, "LC_ALL": "C"}

@@ -6,25 +6,26 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
 
 from executor import network
-from executor.engine.box import Box, BoxPlace, Exit, Job, Layout, LostError, OpenBox
+from executor.engine.box import Box, BoxPlace, Exit, Layout, LostError, OpenBox, Order
 from executor.engine.engine import Completed, Observe, OnOutput
 from executor.engine.layers import for_run, with_room
 from executor.engine.orders import pack_run
 from executor.instance.lock import remove
 from executor.model import Result, SandboxError, SandboxUnavailableError, Status
 from executor.project.commit_service import with_commit
-from executor.request import ANALYZE, Profile, ProjectAccess
+from executor.request import ANALYZE, NO_NETWORK, Profile, ProjectAccess
 from executor.run.capture import READ_BYTES, Capture
 from executor.run.progress import ListedRun, RunRecord, status_of_record, watch_room
-from executor.run.refusals.collecting import RunFacts, with_refusals
+from executor.run.refusals.collecting import RunFacts, may_be_refused, with_refusals
 
 if TYPE_CHECKING:
     from executor.project.commit import Commit
@@ -55,12 +56,12 @@ class Runner:
         self.spools = spool_folder
         self.inline_bytes = inline_bytes
         self.slots = trio.CapacityLimiter(concurrency)
-        self._last = 0  # the number of the latest run
+        self._numbers = count(1)  # of runs
         self.running: dict[int, ListedRun] = {}
 
     async def run(
         self,
-        make_job: Callable[[Layout], Job],
+        make_job: Callable[[Layout], Order],
         on_output: OnOutput | None = None,
         *,
         profile: Profile = ANALYZE,
@@ -78,7 +79,9 @@ class Runner:
             with self.progress(profile, on_output) as progress:
                 if observe:
                     observe(progress)
-                record = await self.record(profile, whole=not self.placement.can.copy_on_write)
+                record = None
+                if profile.project is ProjectAccess.COMMIT:
+                    record = await self.record(profile, whole=not self.placement.can.copy_on_write)
                 layout = await self.layout(profile, record)
                 result = await self._run(make_job(layout), progress, layout, record)
         return progress.complete(result)
@@ -107,7 +110,7 @@ class Runner:
     @contextlib.contextmanager
     def progress(self, profile: Profile, on_output: OnOutput | None) -> Iterator[RunRecord]:
         """Make the record of a new run, which is active until the block ends."""
-        number = self._next_number()
+        number = next(self._numbers)
         outputs = {
             name: Capture(self.spools / f"{number}.{name}", self.inline_bytes)
             for name in ("stdout", "stderr")
@@ -123,14 +126,10 @@ class Runner:
             for capture in outputs.values():
                 capture.close()
 
-    def _next_number(self) -> int:
-        self._last += 1
-        return self._last
-
     @contextlib.contextmanager
     def list_run(self, run: ListedRun) -> Iterator[int]:
         """List a run of another machine as active until the block ends; yield its number."""
-        number = self._next_number()
+        number = next(self._numbers)
         self.running[number] = run
         try:
             yield number
@@ -145,7 +144,7 @@ class Runner:
         return progress is not None
 
     async def _run(
-        self, job: Job, progress: RunRecord, layout: Layout, record: Record | None
+        self, job: Order, progress: RunRecord, layout: Layout, record: Record | None
     ) -> Result:
         progress.label, progress.limits = job.label, job.limits
         if job.diagnosis:
@@ -166,7 +165,8 @@ class Runner:
                     again = replace(job, may_be_prewarmed=False, diagnosis=b"")
                     return await self._run(again, progress, layout, record)
                 consumed = group.consumption() if group else None
-                await progress.keep_artifacts(cell)
+                if cell.handed_over:
+                    await progress.keep_artifacts(cell)
                 result = progress.result(status_of_record(progress, end, consumed), end, consumed)
                 result = replace(result, persists=job.profile.project is ProjectAccess.LIVE)
                 # Only if its supervisor saw that every process of the run is dead.
@@ -175,14 +175,15 @@ class Runner:
                         cell, layout, record, job.profile, job.label, is_over=True
                     )
                     result = with_commit(result, done, stage=job.profile.stage)
-                facts = self.facts(job.profile, layout, job)
-                result = await with_refusals((result, end, consumed), facts)
+                ended = result, end, consumed
+                if may_be_refused(ended):
+                    result = await with_refusals(ended, self.facts(job.profile, layout, job))
         except SandboxError as error:
             progress.failure = str(error)
             return progress.result(Status.SANDBOX_ERROR)
         return result
 
-    def facts(self, profile: Profile, layout: Layout, job: Job) -> RunFacts:
+    def facts(self, profile: Profile, layout: Layout, job: Order) -> RunFacts:
         """Return the facts of a run in a box of this layout."""
         copies = self.placement.can.copy_on_write
         binds = (*job.binds, *(target for _, target in job.shown))
@@ -240,13 +241,13 @@ class Runner:
         return done
 
 
+@dataclass(slots=True)
 class _Run:
     """One run in a ready cell: feed it, drain it, stop it at its limits."""
 
-    def __init__(self, job: Job, progress: RunRecord) -> None:
-        self.job = job
-        self.lost = False  # something held for this run was gone: nothing has been started
-        self._progress = progress
+    job: Order
+    _progress: RunRecord
+    lost: bool = False  # something held for this run was gone: nothing has been started
 
     async def through(self, cell: Box, *, without_cgroup: bool) -> Exit | None:
         """Follow the program until it has ended and its output is collected.
@@ -257,10 +258,11 @@ class _Run:
         progress.cell = cell
         async with trio.open_nursery() as outside:
             allowed, listeners = self.job.profile.network, cell.take_fds()
-            if allowed.listen or listeners:
+            if allowed != NO_NETWORK or listeners:
                 gate = network.ProxyGate(allowed, connections=progress.connections)
                 open_network(listeners, gate, outside)
-            readers = await self._start(cell, without_cgroup)
+            packed = pack_run(self.job, without_cgroup=without_cgroup)
+            readers = await cell.start(packed, self.job.stdin)
             progress.started_at = time.monotonic()
             if progress.stopped:  # while the cell was being made
                 await cell.stop()
@@ -274,11 +276,6 @@ class _Run:
                 nursery.cancel_scope.deadline = trio.current_time() + drain_s_max
             outside.cancel_scope.cancel()
         return end
-
-    async def _start(self, cell: Box, without_cgroup: bool) -> dict[str, int]:
-        """Pass the run to the cell; return the reading ends of its output pipes by name."""
-        packed = pack_run(self.job.spec(without_cgroup=without_cgroup))
-        return await cell.start(packed, self.job.stdin)
 
     async def _drain(self, name: str, reader: int) -> None:
         progress, output_bytes = self._progress, self.job.limits.output_bytes

@@ -62,12 +62,15 @@ class Backgrounds(Generic[T]):
     """The runs in the background of one engine. Only `open_backgrounds` makes it."""
 
     def __init__(
-        self, engine: LocalEngine, finish: Callable[[Request, Completed], Awaitable[T]]
+        self,
+        engine: LocalEngine,
+        finish: Callable[[Request, Completed], Awaitable[T]],
+        nursery: trio.Nursery,
     ) -> None:
         self._engine = engine
         self._finish = finish
         self._entries: dict[str, _BackgroundEntry[T]] = {}
-        self._start, self._to_start = trio.open_memory_channel[_BackgroundEntry[T]](RUNNING_MAX)
+        self._nursery = nursery
 
     async def start(self, request: Request, caller: Caller | None = None) -> Background[T]:
         """Start a run, and return once it continues by itself, or has ended already.
@@ -86,7 +89,7 @@ class Backgrounds(Generic[T]):
             )
         entry = _BackgroundEntry[T](f"bg-{secrets.token_hex(3)}", _lasting(request), caller)
         self._entries[entry.id] = entry
-        self._start.send_nowait(entry)
+        self._nursery.start_soon(self._carry_out, entry)
         try:
             await entry.begun.wait()
         except trio.Cancelled:
@@ -132,12 +135,6 @@ class Backgrounds(Generic[T]):
             for entry in self._entries.values()
             if entry.begun.is_set() and entry.request.owner == owner
         )
-
-    async def serve(self) -> None:
-        """Run what is started until cancelled; then end it."""
-        async with trio.open_nursery() as nursery:
-            async for entry in self._to_start:
-                nursery.start_soon(self._carry_out, entry)
 
     async def _carry_out(self, entry: _BackgroundEntry[T]) -> None:
         try:
@@ -214,8 +211,6 @@ async def open_backgrounds(
 
     `finish` converts each result to the form that is kept.
     """
-    backgrounds = Backgrounds(engine, finish)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(backgrounds.serve)
-        yield backgrounds
+        yield Backgrounds(engine, finish, nursery)
         nursery.cancel_scope.cancel()

@@ -13,14 +13,14 @@ from pathlib import PurePath
 import trio
 
 import runtimes
-from executor.engine.box import Box, Job, Layout
+from executor.engine.box import Box, Layout, Order
 from executor.model import Limits, PackagesError, Status
 from executor.packages.layers import Packages
 from executor.packages.model import Layer, Wanted
 from executor.packages.package_request import BROKEN, equip
-from executor.request import Caller, Checked, Profile
+from executor.request import Caller, CheckedRequest, Profile
 from executor.run.capture import READ_BYTES
-from executor.run.execution import grant_environment, job_of, label, make_job
+from executor.run.execution import label, make_order
 from executor.run.progress import RunRecord
 from executor.spawner.messages import FromSupervisor, Report
 from executor.toolchains.catalog import ProvenToolchain
@@ -285,7 +285,7 @@ class SessionRequest:
     interpreter: str  # the name of the toolchain that runs it
     candidate: runtimes.Candidate
     # Starts the program, or its interpreter, by the candidate.
-    make_job: Callable[[runtimes.Candidate, Layout], Job]
+    make_order: Callable[[runtimes.Candidate, Layout], Order]
     # Makes the interpreter's program, from the layout and the number of the call.
     program: Callable[[Layout, int], InterpreterProgram] | None
     limits: Limits
@@ -300,7 +300,7 @@ class SessionRequest:
 
 
 def session_call(
-    checked: Checked, candidate: runtimes.Candidate, packages: SessionPackages | None = None
+    checked: CheckedRequest, candidate: runtimes.Candidate, packages: SessionPackages | None = None
 ) -> SessionRequest:
     """Make a program for a session: for a lasting interpreter, if the language has one."""
     request = checked.request
@@ -308,7 +308,7 @@ def session_call(
     name = candidate.toolchain.name
     return SessionRequest(
         interpreter=f"{name}, interactive" if request.interactive else name,
-        make_job=partial(_interpreter if driver else make_job, checked),
+        make_order=partial(make_order, checked, is_driven=driver is not None),
         candidate=candidate,
         program=partial(_program, checked, driver) if driver else None,
         limits=checked.limits,
@@ -323,28 +323,8 @@ def session_call(
     )
 
 
-def _interpreter(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job:
-    candidate = layout.place(candidate)
-    program = runtimes.driver_program(
-        candidate,
-        job_dir=layout.job,
-        scratch_dir=layout.scratch,
-        cwd=layout.inside(checked.cwd),
-        interactive=checked.request.interactive,
-    )
-    return job_of(
-        program,
-        candidate,
-        layout,
-        cwd=layout.inside(checked.cwd),
-        limits=checked.limits,
-        env=grant_environment(checked.profile) | dict(checked.request.env),
-        profile=checked.profile,
-    )
-
-
 def _program(
-    checked: Checked, driver: runtimes.Driver, layout: Layout, number: int
+    checked: CheckedRequest, driver: runtimes.Driver, layout: Layout, number: int
 ) -> InterpreterProgram:
     source = PurePath(checked.language.source_name)
     name = f"{layout.job}/{source.stem}-{number}{source.suffix}"

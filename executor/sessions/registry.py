@@ -32,7 +32,15 @@ class SessionLimits:
 class Sessions:
     """The open sessions. Only `open_sessions` makes it."""
 
-    def __init__(self, runner: Runner, binds: tuple[str, ...], limits: SessionLimits) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        binds: tuple[str, ...],
+        limits: SessionLimits,
+        nursery: trio.Nursery,
+    ) -> None:
+        self._nursery = nursery
+        self._is_served = False
         self._runner = runner
         self._binds = binds
         self._limits = limits
@@ -58,6 +66,10 @@ class Sessions:
             PackagesError: its packages cannot be fetched, or were changed on disk.
             OSError: the output cannot be spooled.
         """
+        if not self._is_served:
+            self._is_served = True
+            self._nursery.start_soon(self.expire)
+            self._nursery.start_soon(self.attend)
         if fresh:
             await self._end(name, "")
         while True:
@@ -182,13 +194,12 @@ async def open_sessions(
     runner: Runner, binds: tuple[str, ...], limits: SessionLimits
 ) -> AsyncIterator[Sessions]:
     """Open a server's sessions; end them when the block ends."""
-    sessions = Sessions(runner, binds, limits)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(sessions.expire)
-        nursery.start_soon(sessions.attend)
+        sessions = Sessions(runner, binds, limits, nursery)
         try:
             yield sessions
         finally:
-            with trio.CancelScope(shield=True):
-                await sessions.close()
+            if sessions.names:
+                with trio.CancelScope(shield=True):
+                    await sessions.close()
             nursery.cancel_scope.cancel()

@@ -12,7 +12,7 @@ import trio
 
 from executor import network
 from executor.cells.placement import list_readable
-from executor.engine.box import Box, Consumption, Exit, Job, Meter
+from executor.engine.box import Box, Consumption, Exit, Meter, Order
 from executor.engine.layers import with_room
 from executor.engine.orders import pack_asked, pack_interrupted, pack_run, pipe
 from executor.model import Limits, PackagesError, RequestError, Result, SandboxError, Status
@@ -204,8 +204,8 @@ class Session:
         check_view(cell, self._view.layout, self._view.record)
         return cell.take_fds()
 
-    def _job(self) -> Job:
-        return Job(
+    def _job(self) -> Order:
+        return Order(
             *((), "/", {}, self._limits),
             binds=self._binds,
             profile=self._profile_of_box(),
@@ -329,7 +329,7 @@ class Session:
         layout = self._view.layout
         layout = replace(layout, job=f"{layout.job}/{self._runs}")
         equipped = self._packages.equip(call.candidate) if self._packages else call.candidate
-        channel = await self._start(cell, call, call.make_job(equipped, layout))
+        channel = await self._start(cell, call, call.make_order(equipped, layout))
         if call.program is None:
             self._ended.append(channel)
         else:
@@ -337,7 +337,7 @@ class Session:
             self._channels[call.interpreter] = channel
         return channel
 
-    async def _start(self, cell: Box, call: SessionRequest, job: Job) -> SessionDescriptors:
+    async def _start(self, cell: Box, call: SessionRequest, job: Order) -> SessionDescriptors:
         names = ("stdout", "stderr", "answers") if call.program else ("stdout", "stderr")
         ours, theirs = {}, {"stdin": os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)}
         for name in names:
@@ -346,7 +346,7 @@ class Session:
             theirs["requests"], ours["requests"] = pipe(cell.owner)
         order = [name for name in DESCRIPTORS if name in theirs]
         without_cgroup = not (self._group and self._group.enforces)
-        packed = pack_run(job.spec(without_cgroup=without_cgroup))
+        packed = pack_run(job, without_cgroup=without_cgroup)
         try:
             await cell.order(b"run", packed, [theirs[name] for name in order])
         except BaseException:

@@ -72,6 +72,7 @@ def supervise(control: socket.socket, namespaces: bool) -> None:
     if message != b"make" or len(fds) != 1:
         return  # it was not needed
     cell: Description[CellDescription] = Description(fds[0])
+    # All of the cell exists before its run is known: a pool holds such cells ready.
     handles, listeners = _make(cell)
     layers: Layers = {
         "landlock": max(landlock_abi(), 0),
@@ -120,14 +121,19 @@ def _run(
             reported_calls.of_cell(cell.data, handles),
         )
         supervisor, stdio = Supervisor(control, run.data, confinement, by, made), by
+    # Closed before any program of the run starts: one that could write there would choose what the
+    # next step, or an interpreter that opens its source late, executes.
     if cell.data["namespaces"]:
         tree.make_read_only(cell.data["job"])
+    # After our last write to the project and before the program's first: what differs afterwards
+    # is the run's own work.
     before = changes.look_at_project(cell.data, handles)
     if isinstance(by, PrewarmedProgram):
         by.go(run)
     phase, status = supervisor.run_steps()
     for fd in stdio:
         os.close(fd)  # when the program's copies are closed too, the server sees end of file
+    # Before the listing: a process left alive could change a file after it was reported.
     supervisor.end_all()
     changed = changes.list_changes(cell.data, handles, before)
     report: RunReport = {
@@ -160,8 +166,12 @@ def _make(cell: Description[CellDescription]) -> tuple[tree.Handles, list[socket
         prctl("dumpable", PR_SET_DUMPABLE, 0)
         prctl("subreaper", PR_SET_CHILD_SUBREAPER, 1)
         return tree.Handles(), []
+    # First: a process whose ids are not mapped cannot create files in the file systems that are
+    # mounted next (EOVERFLOW).
     _become_user(cell.data)
     socket.sethostname(cell.data["hostname"])
+    # Before the sockets: 127.0.0.1 cannot be bound while its interface is down. The sockets exist
+    # before any program does, so that none can take their ports.
     _loopback_up()
     listeners = [socket.create_server(("127.0.0.1", port)) for port in cell.data["listen"]]
     names = refusal_counts.serve_names() if cell.data.get("names") else None
@@ -173,6 +183,7 @@ def _make(cell: Description[CellDescription]) -> tuple[tree.Handles, list[socket
 def _become_user(cell: CellDescription) -> None:
     """Map the one uid and gid of this process into its new user namespace."""
     prctl("dumpable", PR_SET_DUMPABLE, 1)  # else we could not write to our /proc/self
+    # In this order: without privileges the kernel takes a gid_map only once setgroups is denied.
     texts = {
         "setgroups": "deny",
         "uid_map": f"{cell['uid']} {cell['outer_uid']} 1",
@@ -235,6 +246,7 @@ def _set_up(setup: SetUp) -> FromSupervisor:
     if identity:
         uid, gid = identity
         if paths:
+            # As root, which `leave_root` gives up for good.
             staged, refused = stage(paths, uid, gid)
         leave_root(uid, gid)
     prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)

@@ -96,6 +96,7 @@ def enter_program(
     end = line.fd
     try:
         reset_signals()
+        # Not in the supervisor's group: kill(0) of the program would reach the supervisor.
         os.setsid()
         os.umask(0o022)
         end = arrange_descriptors(stdio, end)
@@ -111,6 +112,8 @@ def enter_program(
         # The supervisor refuses the calls it is asked about; if it is gone, the kernel does.
         refusing = confinement.without_told if is_heard else b""
         _install_filter(refusing or confinement.seccomp)
+        # Last: a listener on its way to the supervisor counts against the limit of descriptors, and
+        # a low limit of memory would end this process instead of the program.
         _set_rlimits(confinement.rlimits)
         if line.waits and not os.read(end, 1):
             os._exit(0)  # the supervisor is gone

@@ -64,6 +64,8 @@ class View:
         with _attach(self, below, room):
             os.makedirs(f"{room}/{self.upper_name}", exist_ok=True)
             os.makedirs(f"{room}/{self.number}/work", exist_ok=True)
+            # Once, on the first layer: without these attributes the mount succeeds, and a folder
+            # that was deleted and made again would show its old entries.
             if not self.number:
                 _probe(f"{room}/{self.upper_name}")
             # Before the mount: changing the layers of a mounted overlay is undefined.
@@ -108,6 +110,8 @@ class View:
         Raises:
             StepError, OSError: it can't be mounted.
         """
+        # An upper layer that is in use may not change below another overlay: it becomes a lower
+        # layer of the new one, which writes to a fresh upper.
         if keep and os.listdir(self.upper):
             if len(self.layers) >= LAYERS_MAX:
                 raise StepError("the project changed too often during one session")

@@ -15,14 +15,14 @@ import trio
 
 import runtimes
 from base.whole_files import read_json, write_json
-from executor.engine.box import Job, Layout
+from executor.engine.box import Layout, Order
 from executor.engine.engine import LanguageReport
 from executor.engine.unpacking import unpack
 from executor.instance import lock
 from executor.instance.lock import remove
 from executor.model import GIB, Limits, SandboxError, Status
 from executor.request import Preparing, Profile, ProjectAccess
-from executor.run.execution import job_of
+from executor.run.execution import build_order
 from executor.run.runner import Runner
 
 # Go compiles its standard library into such a folder, which takes many seconds the first time. The
@@ -91,7 +91,7 @@ class ToolchainCaches:
             has_any and self._runner.placement.can.keeps_products and not candidate.project_specific
         )
 
-    def _job(self, candidate: runtimes.Candidate, layout: Layout, substitute: str) -> Job:
+    def _job(self, candidate: runtimes.Candidate, layout: Layout, substitute: str) -> Order:
         """Compile the warm-up program or the helper; what that leaves is packed."""
         helper = runtimes.helper(candidate)
         program = runtimes.prepare(
@@ -104,7 +104,7 @@ class ToolchainCaches:
         made = tuple(path.removeprefix(f"{layout.scratch}/") for path in program.products)
         left = made if helper else candidate.toolchain.caches
         compiling = [step for step in program.steps if step.phase == "compile"]
-        return job_of(
+        return build_order(
             program._replace(steps=(*compiling, runtimes.Step(("/bin/sh", "-c", ":"), "run"))),
             candidate,
             layout,
@@ -308,7 +308,7 @@ class Toolchains:
             how = f"exit {result.exit_code} while it was to {result.phase}"
         return None, f"{how}: {said[-300:]}" if said else how
 
-    def _hello_job(self, candidate: runtimes.Candidate, layout: Layout) -> Job:
+    def _hello_job(self, candidate: runtimes.Candidate, layout: Layout) -> Order:
         program = runtimes.prepare(
             candidate,
             code=candidate.language.hello,
@@ -322,7 +322,7 @@ class Toolchains:
         """Return the toolchain's own version; a hang or nonsense counts as none."""
         argv = runtimes.version_argv(candidate)
 
-        def make_job(layout: Layout) -> Job:
+        def make_job(layout: Layout) -> Order:
             program = runtimes.Program({}, (runtimes.Step(argv, "run"),), dict(candidate.env))
             return self._job(program, candidate, layout)
 
@@ -335,8 +335,8 @@ class Toolchains:
         candidate: runtimes.Candidate,
         layout: Layout,
         shown: tuple[tuple[str, str], ...] = (),
-    ) -> Job:
-        return job_of(
+    ) -> Order:
+        return build_order(
             program,
             candidate,
             layout,

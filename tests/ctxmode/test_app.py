@@ -27,7 +27,7 @@ def test_a_search_has_what_another_process_left_queued_indexed(
     spec = SourceSpec("out-1/stdout", "run", kind="text")
     store.add_spool(spec, spool, head_bytes=1000, tail_bytes=tail_bytes)
     keep = _CountingKeep(lambda: store, tmp_path)
-    app = App(config, None, keep, None)
+    app = App(config, None, keep, None, None)
     answer = trio.run(app.search, SearchRequest(("line",)))
     assert answer.queries[0].hits
     assert keep.woken == woken

@@ -59,7 +59,6 @@ def test_a_run_that_prints_little_loads_nothing_of_what_keeps_and_searches(impor
     loaded = imported("run", "shell", "-c", "true")
     assert not loaded & {
         *KEEPING,
-        "ctxmode.operations.answers",
         "ctxmode.operations.searching",
         "ctxmode.operations.batch",
     }

@@ -85,7 +85,8 @@ def store_spool(text: str, folder: Path) -> str:
 
 def progress(text: str, _: Path) -> str:
     """What a program prints comes in pieces."""
-    client, seen = Client(SimpleNamespace(), SimpleNamespace()), []
+    conversation = SimpleNamespace(owner="", holder="", envelope=SimpleNamespace(client=""))
+    client, seen = Client(conversation, SimpleNamespace()), []
     printed = f"{text}\nlast\n".encode()
     for at in range(0, len(printed), 11):
         client.take_output("stdout", printed[at : at + 11])

@@ -104,7 +104,7 @@ MISTAKES = (
     ("memory show zz", "no fact 'zz'", "List them: context-mode memory list"),
     ("memory log --branch zz", "no branch 'zz'", "List them: context-mode memory branch"),
     ("memory restore zz", "no snapshot 'zz'", "List them: context-mode memory snapshots"),
-    ("setup zz", "unknown host 'zz'", "Choose from: claude-code, codex, gemini-cli, "),
+    ("setup zz", "unknown host 'zz'", "Choose from: claude-code, cline, codebuddy, "),
     (
         "doctor completion zz",
         "doctor completion: invalid SHELL 'zz'",

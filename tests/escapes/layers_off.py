@@ -25,7 +25,7 @@ from executor.containers import box as container
 from executor.containers.box import Container
 from executor.containers.create import ContainerSpec
 from executor.containers.place import ContainerPlace
-from executor.engine.box import Job, Layout
+from executor.engine.box import Layout, Order
 from executor.engine.seccomp import build_judged as judged_calls
 from executor.pool.cells import CellPool, StartedCell
 from executor.pool.prewarming import CellPurpose, Prewarmer
@@ -206,7 +206,7 @@ class WeakPlace:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._place, name)
 
-    def spec(self, job: Job, *more: Any) -> ContainerSpec:
+    def spec(self, job: Order, *more: Any) -> ContainerSpec:
         spec = self._place.spec(job, *more)
         if {copy_on_write, protection}.isdisjoint(self._edits) or self._place.host is None:
             return spec

@@ -171,16 +171,16 @@ async def test_a_bare_snippet_is_judged_as_it_runs(name: str, opened, project: P
 
 @pytest.mark.parametrize("name", [row.name for row in runtimes.LANGUAGES])
 def test_what_a_wrapper_imports_is_known_to_the_guard(name: str):
-    from runtimes.languages.go import _STANDARD
+    from runtimes.languages.go.row import STANDARD
 
-    used = {name: f"{name}.X()" for name in _STANDARD} if name == "go" else {"": ";"}
+    used = {name: f"{name}.X()" for name in STANDARD} if name == "go" else {"": ";"}
     complete = runtimes.completion(runtimes.language(name), is_script=False)
     for short, code in used.items():
         for text in complete(code) if complete else ():
             tree = read_tree(load_language(name), text)
             known = Names(tree)
             imported = IMPORTS.findall(text)
-            assert short == "" or imported == [_STANDARD[short]]
+            assert short == "" or imported == [STANDARD[short]]
             bound = [one.dotted for of_name in known.bindings.values() for one in of_name]
             assert set(imported) <= {*bound, *known.wildcards}
             assert all(short in known.bindings for _ in imported if short)

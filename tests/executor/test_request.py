@@ -10,7 +10,7 @@ import pytest
 import runtimes
 from executor.model import Limits, Request, RequestError
 from executor.project.view.search import ProjectSearch
-from executor.request import ANALYZE, BUILD, CODE_BYTES_MAX, PROFILES, Checked, check
+from executor.request import ANALYZE, BUILD, CODE_BYTES_MAX, PROFILES, CheckedRequest, check
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 IN_SRC = {"script": "src/main.py", "cwd": "src"}
 
 
-def checked(request: Request, project: Path, **differing: object) -> Checked:
+def checked(request: Request, project: Path, **differing: object) -> CheckedRequest:
     fields = {
         "request": request,
         "language": runtimes.language(request.language),
@@ -43,7 +43,7 @@ def checked(request: Request, project: Path, **differing: object) -> Checked:
         "limits": Limits(),
         "profile": ANALYZE,
     }
-    return Checked(**(fields | differing))
+    return CheckedRequest(**(fields | differing))
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from executor import Caller, Completed, Isolation, LanguageReport, Limits, Reque
 from executor.engine.tiers import TIERS
 from executor.model import PackagesError, RequestError
 from executor.network import allowlist
-from executor.request import ANALYZE, PROFILES, Profile, ProjectAccess
+from executor.request import ANALYZE, PROFILES, CheckedRequest, Profile, ProjectAccess
 from executor.service import LocalEngine
-from executor.terms import JudgedRequest, Terms
+from executor.terms import Terms
 
 RULES = policy.Rules()
 ONLINE = Profile("online", ProjectAccess.COPY_ON_WRITE, network=allowlist.parse(("example.org",)))
@@ -98,9 +98,10 @@ def make(tmp_path: Path) -> Make:
         profiles = PROFILES | {one.name: one for one in (ONLINE, STRICT, LIVE)}
         rules = (lambda: RULES) if guarded else None
         terms = Terms(tmp_path, tmp_path, rules, profiles, Limits())
-        names = ("runner", "pool", "toolchains", "sessions", "caches", "compiler", "judges")
+        names = ("runner", "pool", "toolchains", "sessions", "caches", "judges")
         together = dict.fromkeys((*names, "instance"), parts)
-        return LocalEngine(terms, **together, packages=lambda: parts), parts
+        lazy = {"compiler": lambda: parts, "packages": lambda: parts}
+        return LocalEngine(terms, **together, **lazy), parts
 
     return made
 
@@ -135,7 +136,7 @@ async def test_what_a_person_agrees_to_goes_on(make: Make):
 
     engine, parts = make(decision=policy.Decision.ASK)
     judged = await engine.judge(Request("shell", "true"), Caller(consent=agree))
-    assert isinstance(judged, JudgedRequest)
+    assert isinstance(judged, CheckedRequest)
     assert (await engine.place(judged)).result.status is Status.OK
     assert parts.asked == ["judge true", "choose shell", "run"]
 

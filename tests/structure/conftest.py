@@ -11,7 +11,7 @@ ROOMS = (
     *("base", "ctxmode", "executor", "fleet", "memory", "repomap"),
     *("policy", "kb", "runtimes", "images"),
 )
-TRIAL_PROGRAMS = ROOT / "ctxmode" / "trial" / "programs"  # data, in sixteen languages
+PROGRAMS = ("bind.", "hello.", "trial.")  # of languages' folders: programs of users, and parts
 
 
 def read_modules(*rooms: str) -> dict[str, str]:
@@ -20,7 +20,7 @@ def read_modules(*rooms: str) -> dict[str, str]:
     return {
         str(path.relative_to(ROOT)): path.read_text()
         for path in found
-        if path.parent != TRIAL_PROGRAMS
+        if not (path.name.startswith(PROGRAMS) and path.match("languages/*/*"))
     }
 
 

@@ -7,8 +7,14 @@ import ast
 # Each opens no file of a project whose text it shows, or asks by itself.
 BY_HAND = {
     "ctxmode/config/files.py": "the user's own configuration",
+    "ctxmode/hosts/cline/events.py": "what a host keeps",
+    "ctxmode/hosts/cursor/transcript.py": "what a host keeps",
+    "ctxmode/hosts/gemini_cli/export.py": "what a host keeps",
+    "ctxmode/hosts/gemini_cli/transcript.py": "what a host keeps",
     "ctxmode/hosts/hooks/turns.py": "what a host keeps",
+    "ctxmode/hosts/opencode/rows.py": "what a host keeps",
     "ctxmode/hosts/setup/target.py": "the user's own settings of a host",
+    "ctxmode/hosts/windsurf/transcript.py": "what a host keeps",
     "ctxmode/operations/output_folder.py": "artifacts that the server keeps",
     "ctxmode/operations/indexing.py": "asks by itself, for the reason that it shows",
     "ctxmode/operations/packs.py": "whether a file may be replaced",

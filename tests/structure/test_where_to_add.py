@@ -44,17 +44,19 @@ description = "WHEN: now.\\nWHEN NOT: later.\\nRETURNS: nothing.\\nEXAMPLE: {}"
 ADDITIONS = {
     "language": Addition(
         {
-            "runtimes/languages/imp.py": '"""Imp, a Lua."""\n\nfrom dataclasses import replace\n\n'
-            "from runtimes.languages.lua import LUA\n\n"
-            'IMP = replace(LUA, name="imp", title="Imp", aliases=(), extensions=(".imp",), '
-            'interpreters=("imp",), source_name="main.imp")\n',
-            "ctxmode/trial/programs/imp.digits.imp": "print(0)\n",
+            "runtimes/languages/imp/row.py": '"""Imp, a Lua."""\n\n'
+            "from dataclasses import replace\n\n"
+            "from runtimes.languages.lua.row import ROW as LUA\n\n"
+            'ROW = replace(LUA, name="imp", title="Imp", aliases=(), extensions=(".imp",), '
+            'interpreters=("imp",), source_name="main.imp", order=100)\n',
+            "runtimes/languages/imp/hello.imp": "print('hello from ' .. 'lua')\n",
+            "runtimes/languages/imp/trial.digits.imp": "print(0)\n",
         },
         {
-            "runtimes/registry.py": ("    LUA,\n)", "    IMP,\n"),
             "images/groups.py": ('"lua")),', '"imp", '),
         },
-        "import runtimes; assert runtimes.language('imp').title == 'Imp'",
+        "import runtimes; assert runtimes.language('imp').title == 'Imp'; "
+        "from images.groups import group_for; assert group_for('imp')",
         "tests/structure/test_documents.py tests/images/test_groups.py tests/ctxmode/trial "
         "tests/runtimes/test_registry.py",
         ("docs/language_table.py",),
@@ -76,17 +78,19 @@ ADDITIONS = {
     ),
     "verb": Addition(
         {
-            "ctxmode/commands/imp.py": (ROOT / "ctxmode/commands/stop.py").read_text(),
+            "ctxmode/commands/imp.py": '"""Imp."""\n\n'
+            "from ctxmode.commands.ps import stop_program\n\n"
+            'OPERATIONS = {"imp": stop_program}\n',
             "ctxmode/commands/help/ps-imp.txt": "Imp.\n\nexample:\n  context-mode ps imp 1\n",
         },
         {
             "ctxmode/commands/verbs.json": (
                 '  "ps stop":',
-                '  "ps imp": {"module": "imp", "summary": "nothing"},\n',
+                '  "ps imp": {"module": "imp", "summary": "nothing", "first": "imp"},\n',
             ),
             "docs/json.md": ("| `ps stop` |", "| `ps imp` | `{id, label}` |\n"),
         },
-        "from ctxmode.commands.table import VERBS; assert VERBS['ps imp'].load().run_verb",
+        "from ctxmode.commands.table import VERBS; assert VERBS['ps imp'].load().OPERATIONS",
         "tests/structure/test_documents.py",
         ("docs/verb_table.py",),
     ),
@@ -105,24 +109,24 @@ ADDITIONS = {
     ),
     "host": Addition(
         {
-            "ctxmode/hosts/adapters/imp.py": '"""Imp."""\n\n'
-            "from ctxmode.hosts.adapters.claude_code import *\n"
-            "from ctxmode.hosts.adapters.claude_code import FOLDER_VARIABLES as FOLDER_VARIABLES\n"
+            "ctxmode/hosts/imp/__init__.py": '"""Imp."""\n\n'
+            "from ctxmode.hosts.claude_code import EVENTS as EVENTS\n"
+            "from ctxmode.hosts.claude_code import FOLDER_VARIABLES as FOLDER_VARIABLES\n\n"
+            'LIKE = "claude_code"\n',
+            "ctxmode/hosts/imp/transcript.py": '"""Imp."""\n\n'
+            "from ctxmode.hosts.qwen_code.transcript import IMPORTER as QWEN\n\n"
+            'IMPORTER = QWEN._replace(agent="imp", title="Imp")\n',
+            "ctxmode/hosts/imp/row.toml": 'title = "Imp"\nsource = "nowhere"\n'
+            'servers = {user = "~/.imp/mcp.json", project = ".imp/mcp.json"}\n'
+            '[hooks]\nentry = {matcher = "TOOLS", command = "LINE"}\n'
+            'places = {user = "~/.imp/hooks.json", project = ".imp/hooks.json"}\n',
         },
-        {
-            "ctxmode/hosts/setup/hosts.toml": (
-                "[hosts.zed]",
-                '[hosts.imp]\ntitle = "Imp"\nsource = "nowhere"\n'
-                'servers = {user = "~/.imp/mcp.json", project = ".imp/mcp.json"}\n'
-                '[hosts.imp.hooks]\nentry = "plain"\n'
-                'places = {user = "~/.imp/hooks.json", project = ".imp/hooks.json"}\n\n',
-            ),
-            "docs/agents.md": ("| `zed`, ", "| `zed`, `imp`, "),
-        },
-        "from ctxmode.hosts.adapters import find_adapter; assert find_adapter('imp').EVENTS; "
+        {},
+        "from ctxmode.hosts.registry import find_adapter, find_importer; "
+        "assert find_adapter('imp').EVENTS; assert find_importer('imp').title == 'Imp'; "
         "from ctxmode.hosts.setup.hosts import HOSTS; assert 'imp' in {h.name for h in HOSTS}",
         "tests/structure/test_documents.py tests/ctxmode/hosts/setup/test_plan.py",
-        ("docs/verb_table.py",),
+        ("docs/verb_table.py", "docs/host_table.py", "docs/config_schema.py"),
     ),
 }
 # These list what there is, one by one, or add up what it costs: an addition changes them as it
@@ -134,7 +138,6 @@ LISTS = (
     "served_by_default_costs",
 )
 IMPORTS = {
-    "runtimes/registry.py": "from runtimes.languages.imp import IMP\n",
     "kb/chunkers/__init__.py": "from kb.chunkers import imp\n",
 }
 
@@ -174,7 +177,10 @@ def test_an_addition_touches_few_files_and_the_page_names_them(kind, listed, tmp
     for name in listed:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
+    if not addition.edits:  # without its files it is not there
+        assert python(tmp_path, "-c", addition.check).returncode != 0
     for name, text in addition.files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     for number, (name, (before, put)) in enumerate(addition.edits.items()):
         path = tmp_path / name

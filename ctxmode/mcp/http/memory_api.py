@@ -25,7 +25,6 @@ from ctxmode.mcp.http import gate
 from ctxmode.operations import fact_actions as actions
 from ctxmode.operations import fact_history as history
 from ctxmode.operations import facts
-from ctxmode.operations.ctxone_numbers import counterfactual
 from ctxmode.operations.operation import (
     Answer,
     Asker,
@@ -186,5 +185,5 @@ def _act(
         facts.count_recalled(asker.config, found.recalled_bytes)
     _, data = redaction.redact_answer("", dict(found.data))
     tokens = estimate_tokens(found.text or json.dumps(data, ensure_ascii=False))
-    data["counterfactual"] = counterfactual(tokens, stats["live_bytes"])
+    data["counterfactual"] = facts.counterfactual(tokens, stats["live_bytes"])
     return (409 if found.is_failure else 200), data

@@ -1,11 +1,13 @@
-"""`ctx_memory`: remember facts, and recall them within a budget."""
+"""`ctx_memory` and `ctx_pages`: facts within a budget, and knowledge as versioned pages."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from ctxmode.commands.memory import OPERATIONS
+from ctxmode.commands import memory as facts
+from ctxmode.commands import pages
+from ctxmode.config.file_names import has_drafts
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError
 from ctxmode.mcp.reply import Reply
@@ -14,6 +16,7 @@ from ctxmode.operations.fact_history import trace_fact
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.library import Library
 from ctxmode.operations.operation import take_arguments
+from ctxmode.operations.pages import not_begun
 from ctxmode.render.highlight import one_line
 from memory.facts import MAIN, Fact
 
@@ -26,7 +29,7 @@ REFUSED = "The user did not approve it."
 async def ctx_memory(call: CallContext, given: Given) -> Reply:
     names_one = bool(given.id or given.key)
     is_traced = given.action == "blame" and given.text.strip() and not names_one
-    operation = trace_fact if is_traced else OPERATIONS[given.action]
+    operation = trace_fact if is_traced else facts.OPERATIONS[given.action]
     arguments = take_arguments(operation, _name_arguments(given))
     if given.action == "pin":
         await _require_consent(call, arguments["fact"], given.branch)
@@ -87,3 +90,15 @@ def _look_up(library: Library, wanted: str, branch: str) -> tuple[str, Fact]:
         fact = memory.find(wanted, branch=branch)
     settings = load_settings(config.project, config.config_home)
     return str(settings.values[PIN_SETTING]), fact
+
+
+async def ctx_pages(call: CallContext, given: Given) -> Reply:
+    if not has_drafts(str(call.app.config.project)):
+        raise not_begun()
+    told = {name: value for name, value in vars(given).items() if value is not None}
+    told["slugs"] = [given.slug] if given.slug else []
+    # An agent needs the author of a section to decide whether to change it.
+    told["blame"] = True
+    operation = pages.OPERATIONS[given.action]
+    found = await call.perform(operation, take_arguments(operation, told))
+    return Reply(found.text.removesuffix("\n"), dict(found.data))

@@ -12,7 +12,7 @@ import trio
 
 from base.wording import inflect
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.hosts.agents import name_agent
+from ctxmode.hosts.registry import name_agent
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations import session_answers as answers

@@ -25,7 +25,7 @@ OUTPUT_CHARACTERS = 2000
 def check(language: str) -> list[dict[str, object]]:
     """Check each toolchain of a language that is on this disk."""
     row = runtimes.language(language)
-    found = runtimes.candidates(row, SYSTEM_PATH, None, Path("/nonexistent"))
+    found, _ = runtimes.discover(row, SYSTEM_PATH, None, Path("/nonexistent"))
     return [attempt(candidate) for candidate in found]
 
 

@@ -59,7 +59,8 @@ class Planning:
         links = self._links()
         for change in self.changes.changes:
             self._decide(change, links)
-        # Each of these sees what the earlier ones left; the last one finds folders emptied so.
+        # In this order: each sees what the earlier ones left, and the last one finds the folders
+        # that were emptied by it. A folder judged earlier would be made, and be empty.
         self._leave_replaced_folders()
         self._leave_led_working_trees()
         self._leave_prevented_repositories()
@@ -150,6 +151,7 @@ class Planning:
         path = change.path
         folder, _ = split(path)
         info = None if folder in self.new_folders else self.project.info(path)
+        # Taken before the decision: applying compares it again, and stops if the host was faster.
         self.present[path] = info
         if self.left.get(folder, self) is None or self._is_left_folder(folder):
             self.left[path] = None
@@ -158,6 +160,9 @@ class Planning:
         if repository is not None and not self.judge.is_ended(repository, change):
             self._decide_own(change, repository)
             return
+        # The first reason is the one that is told. What the view hid comes first: no later reason
+        # may say anything about such a file. Only what no rule leaves out is compared with the
+        # host's files, so that consent to a held change can still meet a conflict.
         left = (
             self._why_unseen(change)
             or (self._why_by_name(change) if repository is None else None)

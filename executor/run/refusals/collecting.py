@@ -85,7 +85,7 @@ def _has_failed(result: Result) -> bool:
 async def with_refusals(run: RunEnd, facts: RunFacts) -> Result:
     """Return the result with its refusals. Most runs have none, and wait for nothing."""
     result, end, _ = run
-    if not _may_be_refused(run):
+    if not may_be_refused(run):
         return result
     found: list[FoundRefusal] = []
     with trio.move_on_after(HOST_S_MAX) as deadline:
@@ -153,7 +153,8 @@ def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[FoundRefusal]
     return [*known, *_of_errors(text, known, _shown(result, facts, host))]
 
 
-def _may_be_refused(run: RunEnd) -> bool:
+def may_be_refused(run: RunEnd) -> bool:
+    """Return whether anything about a run may have been refused."""
     result, end, consumed = run
     met = consumed is not None and (consumed.oom_kills or consumed.fork_refusals)
     seen = end is not None and any(map(_leads_out, end.refused))

@@ -12,10 +12,10 @@ import pytest
 
 import kb
 from ctxmode.operations import session_stream
+from tests.ctxmode.hosts.transcripts.test_gemini_export import CHAT as GEMINI
+from tests.ctxmode.hosts.transcripts.test_windsurf import STEPS
 from tests.memory.sessions.claude_records import Maker, write
 from tests.memory.sessions.importers.test_chatgpt import CHAT, conversation
-from tests.memory.sessions.importers.test_gemini_export import CHAT as GEMINI
-from tests.memory.sessions.importers.test_windsurf import STEPS
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 

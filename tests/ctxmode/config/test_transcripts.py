@@ -7,8 +7,8 @@ import pytest
 from ctxmode.config import files
 from ctxmode.config.transcripts import load_recording
 from ctxmode.errors import UsageError
+from ctxmode.hosts.registry import list_agents
 from ctxmode.operations.session_sources import find_source, is_chosen
-from memory.sessions.importers import MODULES
 from memory.sessions.importers.importer import Ground
 
 
@@ -35,7 +35,7 @@ def table(agent="codex", **values):
 
 def test_r12_without_a_choice_every_host_is_read(places):
     recording = places()
-    assert all(recording.choice(agent).enabled for agent in MODULES)
+    assert all(recording.choice(agent).enabled for agent in list_agents())
     assert recording.events
     assert not recording.messages
 
@@ -106,7 +106,7 @@ def test_r12_a_path_takes_the_place_of_the_hosts_folder_and_a_pattern_filters(pl
     assert not is_chosen(str(tmp_path / "mine/other.jsonl"), choice, str(tmp_path))
 
 
-@pytest.mark.parametrize("agent", MODULES)
+@pytest.mark.parametrize("agent", list_agents())
 def test_r12_every_host_looks_in_a_chosen_folder(agent, places, tmp_path):
     importer = find_source(agent, places(table(agent, path="'/elsewhere'")), str(tmp_path))
     assert importer is not None

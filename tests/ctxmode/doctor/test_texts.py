@@ -105,7 +105,7 @@ def test_a_report_tells_nothing_of_its_sender():
     text = report.report(diagnosis(), configured, private)
     assert not [word for word in ("ann", "acme", "ghp_0123", "pw@") if word in text]
     for told in (
-        "| python | yes | 3 | python ~/.venv/bin/python |",
+        "| python | yes | 3 |  | python ~/.venv/bin/python |",
         "| limits.wall_s | 9 | ~/.config/c.toml:3 |",
         "PROJECT/.ctxmode/config.toml:1",
         "tcp://…",

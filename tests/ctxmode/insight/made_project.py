@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.hosts.claude_code.transcript import IMPORTER
 from ctxmode.operations import audit
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.library import open_library
@@ -30,8 +31,7 @@ from executor.run.refusals.notices import SOURCES
 from kb import SourceSpec
 from memory.facts.branching import create_branch
 from memory.facts.model import Author, Draft
-from memory.pages.page_answers import PushRequest
-from memory.sessions.importers.claude_code import IMPORTER
+from memory.pages.model import PushRequest
 from memory.sessions.importers.importer import Ground
 
 _DATA: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())

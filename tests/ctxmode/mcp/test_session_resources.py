@@ -9,6 +9,7 @@ import pytest
 
 from ctxmode.config.files import PROJECT_FILE
 from ctxmode.errors import ContextModeError
+from ctxmode.hosts.claude_code.transcript import IMPORTER
 from ctxmode.mcp import resources
 from ctxmode.mcp.protocol import ProtocolError
 from ctxmode.mcp.resources import (
@@ -20,7 +21,6 @@ from ctxmode.mcp.resources import (
 )
 from ctxmode.operations.library import open_library
 from ctxmode.operations.sessions import find_ground, open_sessions
-from memory.sessions.importers.claude_code import IMPORTER
 from tests.ctxmode.mcp.session_desk import Desk, Transcript
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

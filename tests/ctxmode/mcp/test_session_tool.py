@@ -10,11 +10,11 @@ import pytest
 
 from ctxmode.config.files import PROJECT_FILE
 from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.hosts.claude_code.transcript import IMPORTER
 from ctxmode.mcp.tools import load
 from ctxmode.operations.library import open_library
 from ctxmode.operations.sessions import find_ground, open_sessions
 from memory.sessions.digesting import DIGEST_BYTES_MAX, RESUME_BYTES
-from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.session_news import tell_waiting
 from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX
 from tests.ctxmode.mcp.session_desk import DAY_S, HOUR_S, Desk, Transcript

@@ -4,8 +4,7 @@ import pytest
 import trio
 
 from ctxmode.errors import UsageError
-from ctxmode.operations.answers import BatchCommand
-from ctxmode.operations.batch import BatchRequest, run_commands
+from ctxmode.operations.batch import BatchCommand, BatchRequest, run_commands
 from executor.model import Result, Status
 from executor.run.output_routing import Answer
 

@@ -5,7 +5,9 @@ import pytest
 from ctxmode.commands.search import to_json
 from ctxmode.mcp import reply
 from ctxmode.mcp.reply import describe_run, is_error
-from ctxmode.operations.answers import BatchAnswer, BatchCommand, IndexAnswer, SearchAnswer
+from ctxmode.operations.batch import BatchAnswer, BatchCommand
+from ctxmode.operations.indexing import IndexAnswer
+from ctxmode.operations.searching import SearchAnswer
 from ctxmode.render.highlight import size
 from ctxmode.render.passages import query_text
 from ctxmode.render.results import answer_text, batch_text, index_text

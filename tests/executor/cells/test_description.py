@@ -10,8 +10,8 @@ import pytest
 
 from executor.cells.description import CellSpec, pack_cell
 from executor.engine import box
-from executor.engine.box import ROOM_BYTES, ROOM_INODES
-from executor.engine.orders import RunSpec, anonymous_file, pack_run
+from executor.engine.box import ROOM_BYTES, ROOM_INODES, Order
+from executor.engine.orders import anonymous_file, pack_run
 from executor.model import GIB, MIB, Limits
 from executor.project.view.search import Guarded
 from executor.request import ProjectAccess
@@ -41,7 +41,7 @@ CELL = CellSpec(
     limits=LIMITS,
     guarded=Guarded((".env",), ("dev.sock",)),
 )
-RUN = RunSpec(
+RUN = Order(
     steps=(Step(("/usr/bin/cc", "x.c"), "compile"), Step(("/tmp/x",), "run", heavy=True)),
     env={"A": "b"},
     cwd="/srv/project",
@@ -155,7 +155,7 @@ def test_a_run_is_told_its_steps_files_and_limits():
 
 
 def test_without_a_control_group_memory_and_processes_are_limited_otherwise():
-    run = unpacked(pack_run(replace(RUN, without_cgroup=True))).data
+    run = unpacked(pack_run(RUN, without_cgroup=True)).data
     rlimits = dict(run["rlimits"])
     assert run["memory_bytes"] == 64 * MIB
     assert (rlimits[resource.RLIMIT_DATA], rlimits[resource.RLIMIT_NPROC]) == (64 * MIB, 40)
@@ -172,6 +172,6 @@ def test_a_description_has_no_size_limit_of_a_message():
 
 def test_default_limits_fit_their_kernel_interfaces():
     told = dict(
-        unpacked(pack_run(replace(RUN, limits=Limits(), without_cgroup=True))).data["rlimits"]
+        unpacked(pack_run(replace(RUN, limits=Limits()), without_cgroup=True)).data["rlimits"]
     )
     assert all(isinstance(value, int) and 0 <= value <= 8 * GIB for value in told.values())

@@ -10,7 +10,7 @@ import pytest
 
 from executor import Isolation, Limits
 from executor.cells.placement import Placement
-from executor.engine.box import UNPRIVILEGED_ID
+from executor.engine.box import UNPRIVILEGED_ID, Order
 from executor.model import Layer
 from executor.project.view.search import ProjectSearch
 from executor.request import ANALYZE, BUILD, Profile, ProjectAccess
@@ -48,9 +48,12 @@ def place(tmp_path: Path) -> Placement:
     )
 
 
-def described(place: Placement, profile: Profile, *, session: bool = False) -> Any:
-    layout = place.layout(profile)
-    return place.cell(profile, Limits(), (), layout, session=session)
+ORDER = Order((), "/", {}, Limits())
+
+
+def described(place: Placement, profile: Profile, *, session: bool = False, **more: Any) -> Any:
+    order = replace(ORDER, profile=profile, **more)
+    return place.cell(order, place.layout(profile), session=session)
 
 
 def test_in_tier_a_a_run_has_no_folder_on_the_host(place: Placement):
@@ -78,7 +81,7 @@ def test_what_is_to_be_committed_lies_in_a_room_of_the_host(place: Placement, tm
 def test_the_project_is_shown_as_the_tier_can(place, tier, profile, access):
     place = replace(place, tier=tier)
     layout = replace(place.layout(ANALYZE), work_copy=None) if tier == "A" else _plain(place)
-    assert place.cell(profile, Limits(), (), layout).access is access
+    assert place.cell(replace(ORDER, profile=profile), layout).access is access
 
 
 def _plain(place: Placement) -> Any:
@@ -93,6 +96,25 @@ def test_a_project_that_could_not_be_staged_is_read_only(place: Placement):
 def test_secrets_are_guarded_in_every_view(place: Placement):
     assert ".env" in described(place, ANALYZE).guarded.paths
     assert ".env" in described(place, LIVE).guarded.paths
+
+
+def test_a_description_is_kept_until_what_it_says_differs(place: Placement):
+    first = described(place, ANALYZE)
+    assert described(place, ANALYZE) is first
+    (place.project / "id_rsa").write_text("KEY")
+    second = described(place, ANALYZE)
+    assert second.guarded.secrets == (".env", "id_rsa")
+    for more in ({"session": True}, {"limits": Limits(processes=9)}, {"binds": ("/opt/x",)}):
+        assert described(place, ANALYZE, **more) not in (first, second), more
+    assert described(place, LIVE).access is ProjectAccess.LIVE
+
+
+def test_paths_that_a_profile_shows_are_looked_for_each_time(place: Placement, tmp_path: Path):
+    shown = tmp_path / "shown"
+    profile = replace(ANALYZE, read=(str(shown),))
+    assert str(shown) not in dict(described(place, profile).binds).values()
+    shown.mkdir()
+    assert str(shown) in dict(described(place, profile).binds).values()
 
 
 def test_only_single_runs_that_commit_nothing_tell_of_their_exit(place: Placement):
@@ -111,13 +133,13 @@ def test_no_cell_has_the_number_of_root(place: Placement):
 def test_paths_are_those_that_the_spawner_reaches(place: Placement):
     spawner: Any = Spawner(staged={str(place.project): "/staged/1", "/opt/tool": "/staged/2"})
     place = replace(place, spawner=spawner)
-    spec = place.showing(described(place, ANALYZE), [("/opt/tool/lib", "/job/lib")])
+    spec = described(place, ANALYZE, shown=(("/opt/tool/lib", "/job/lib"),))
     assert spec.project_source == "/staged/1"
     assert spec.shown == (("/staged/2/lib", "/job/lib"),)
 
 
 def test_without_the_project_nothing_of_it_is_shown(place: Placement, tmp_path: Path):
-    spec = place.without_project(described(place, ANALYZE), "stand-in")
+    spec = described(place, ANALYZE, substitute="stand-in")
     assert spec.project_source == f"{tmp_path}/temporary/stand-in"
     assert (spec.access, spec.guarded.paths) == (ProjectAccess.READ_ONLY, ())
 

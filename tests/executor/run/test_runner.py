@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from executor import Isolation, Limits, Result, Status
-from executor.engine.box import Exit, Job, Layout, LostError
+from executor.engine.box import Exit, Layout, LostError, Order
 from executor.engine.tiers import TIERS
 from executor.model import SandboxError
 from executor.project.view.search import ProjectSearch
@@ -92,8 +92,8 @@ def make(tmp_path: Path) -> Make:
 
 
 async def run(runner: Runner, **more: Any) -> Result:
-    def job(layout: Layout) -> Job:
-        return Job((), layout.project, {}, **({"limits": Limits()} | more))
+    def job(layout: Layout) -> Order:
+        return Order((), layout.project, {}, **({"limits": Limits()} | more))
 
     return (await runner.run(job)).result
 
@@ -106,7 +106,7 @@ async def test_what_is_printed_is_in_the_result(make: Make):
 
 async def test_a_large_stream_is_spooled_whole(make: Make):
     runner = make(Box(b"x" * (INLINE_BYTES + 1)))
-    completed = await runner.run(lambda layout: Job((), "/", {}, Limits()))
+    completed = await runner.run(lambda layout: Order((), "/", {}, Limits()))
     assert completed.stdout_spool is not None
     assert completed.stdout_spool.read_bytes() == b"x" * (INLINE_BYTES + 1)
     assert completed.stderr_spool is None
@@ -167,7 +167,7 @@ async def test_a_run_can_be_stopped_by_its_number(make: Make):
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stop_it)
         completed = await runner.run(
-            lambda layout: Job((), "/", {}, Limits()),
+            lambda layout: Order((), "/", {}, Limits()),
             observe=seen.append,
         )
     assert completed.result.status is Status.CANCELLED

@@ -12,6 +12,7 @@ import pytest
 
 from executor import Limits, Status
 from executor.engine import seccomp
+from executor.engine.box import Order
 from executor.request import ANALYZE, BUILD
 
 FILTERS = "puts File.read('/proc/self/status')[/^Seccomp_filters:\\s*(\\d+)/, 1]"
@@ -114,7 +115,7 @@ async def test_what_a_run_used_and_changed_is_told(run, project):
 async def test_what_is_committed_is_looked_at_when_the_kernel_is_done(profile, exits, executor):
     """What a program has asked the kernel to write may still be written while it exits."""
     placement = executor._runner.placement
-    spec = placement.cell(profile, Limits(), (), placement.layout(profile))
+    spec = placement.cell(Order((), "/", {}, Limits(), profile=profile), placement.layout(profile))
     assert spec.heavy_notices == seccomp.notices(exits=exits, renames=True, refused=True)
 
 

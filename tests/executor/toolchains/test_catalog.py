@@ -14,9 +14,9 @@ import pytest
 
 import runtimes
 from executor import LanguageReport, LocalEngine, Request, RequestError, open_engine
-from executor.engine.box import Job, Layout
+from executor.engine.box import Layout, Order
 from executor.model import Limits
-from executor.run.execution import job_of
+from executor.run.execution import build_order
 
 Open = partial[AbstractAsyncContextManager[LocalEngine]]
 REMEMBERED_MS = 123_456.0
@@ -144,12 +144,12 @@ async def test_a_refresh_proves_anew(opened, toolchains: Path, tmp_path: Path):
 
 
 def test_a_program_is_placed_with_the_whole_environment_that_it_will_see(toolchains: Path):
-    ((candidate),) = runtimes.candidates(
+    (candidate,), _ = runtimes.discover(
         runtimes.language("shell"), [str(toolchains)], None, Path("/nowhere")
     )
     step = runtimes.Step(("/bin/bash", "/job/main.sh"), "run")
     program = runtimes.Program({"main.sh": b"true"}, (step,), {"A": "1", "B": "1"})
-    job = job_of(
+    job = build_order(
         program,
         candidate,
         Layout(),
@@ -158,7 +158,7 @@ def test_a_program_is_placed_with_the_whole_environment_that_it_will_see(toolcha
         env={"B": "2", "HOME": "/mine"},
         stdin=b"in",
     )
-    assert job == Job(
+    assert job == Order(
         steps=(step,),
         cwd="/srv/project",
         env={

@@ -1,8 +1,7 @@
-"""The verbs `ps list` and `ps top`: list, watch or stop running programs."""
+"""The verbs `ps list`, `ps top` and `ps stop`: list, watch or stop running programs."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import sys
@@ -12,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
 import trio
 from rich.console import Console
@@ -19,11 +19,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from ctxmode import exit_codes, launch
-from ctxmode.commands.stop import stop
-from ctxmode.config.locations import load_config
-from ctxmode.errors import UsageError
-from ctxmode.launch import print_json
+from ctxmode import launch
+from ctxmode.errors import ContextModeError, UsageError, unknown_id
+from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from ctxmode.render.highlight import one_line, size
 from ctxmode.render.terminal import console
 from executor.instance import control
@@ -31,24 +29,66 @@ from executor.instance import control
 REFRESH_S = 1.0
 ROWS_WITH_KEYS = 9
 
+Stopped: TypeAlias = Annotated[str | None, Arg("stop this program", "ID")]
 
-def run_verb(args: argparse.Namespace) -> int:
-    instances = load_config(args.project).state_dir / "instances"
-    if args.stop is not None:
-        stopped = launch.run_in_trio(partial(stop, instances, args.stop))
-        sys.stdout.write(f"stopped {stopped.id} ({one_line(stopped.label)})\n")
-        return exit_codes.OK
-    if args.json and not args.once:
+
+def list_programs(asker: Asker, *, stop: Stopped = None) -> Answer:
+    """List running programs and their limits."""
+    if stop is not None:
+        return stop_program(asker, stop)
+    running = launch.run_in_trio(partial(control.list_running, _find_instances(asker)))
+    data = {"running": [{"id": one.id, **asdict(one)} for one in running]}
+    return Answer(data, show=lambda: console().print(screen(running)))
+
+
+def watch_programs(
+    asker: Asker,
+    *,
+    once: Annotated[bool, Arg("show once and exit")] = False,
+    stop: Stopped = None,
+) -> Answer:
+    """Watch running programs, and stop them."""
+    if stop is None and asker.wants_data and not once:
         raise UsageError("--json needs --once", "Use: context-mode ps --json")
-    if args.once or not (sys.stdout.isatty() and sys.stdin.isatty()):
-        running = launch.run_in_trio(partial(control.list_running, instances))
-        if args.json:
-            print_json({"running": [{"id": one.id, **asdict(one)} for one in running]})
-        else:
-            console().print(screen(running))
-        return exit_codes.OK
-    launch.run_in_trio(partial(_watch, instances, console()))
-    return exit_codes.OK
+    if stop is not None or once or not (sys.stdout.isatty() and sys.stdin.isatty()):
+        return list_programs(asker, stop=stop)
+    launch.run_in_trio(partial(_watch, _find_instances(asker), console()))
+    return Answer({})
+
+
+def stop_program(
+    asker: Asker, identity: Annotated[str, Arg("a running program's ID, or a part of it", "ID")]
+) -> Answer:
+    """Stop a running program. Raise UsageError if no program matches, or several do, and
+    ContextModeError if it has already ended."""
+    stopped = launch.run_in_trio(partial(_stop, _find_instances(asker), identity))
+    text = f"stopped {stopped.id} ({one_line(stopped.label)})"
+    return Answer({"id": stopped.id, "label": stopped.label}, text)
+
+
+OPERATIONS: dict[str, Operation] = {
+    "list": list_programs,
+    "top": watch_programs,
+    "stop": stop_program,
+}
+
+
+def _find_instances(asker: Asker) -> Path:
+    return asker.config.state_dir / "instances"
+
+
+async def _stop(instances: Path, identity: str) -> control.RunningProgram:
+    running = await control.list_running(instances)
+    exact = [one for one in running if one.id == identity]
+    found = exact or [one for one in running if identity and identity in one.id]
+    if len(found) != 1:
+        matches = (one.id for one in found)
+        raise unknown_id("running program", identity, matches, is_empty=not running)
+    if not await control.stop(instances, found[0].id):
+        raise ContextModeError(
+            f"{found[0].id} has already ended", "List running programs: context-mode ps"
+        )
+    return found[0]
 
 
 def screen(running: Sequence[control.RunningProgram]) -> Table | str:

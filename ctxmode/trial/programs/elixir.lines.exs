@@ -1,3 +1,0 @@
-# How many lines are there?
-content = File.read!("corpus.txt")
-IO.puts(length(:binary.matches(content, "\n")))

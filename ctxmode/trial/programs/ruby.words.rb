@@ -1,2 +1,0 @@
-# How many words are there?
-puts File.binread("corpus.txt").scan(/[A-Za-z_]+/n).size
