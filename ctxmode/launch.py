@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import trio
 
     from ctxmode.app import App
-    from ctxmode.operations.library import Library
 
 T = TypeVar("T")
 
@@ -54,15 +53,6 @@ def with_app_of(
             return done
 
     return run_in_trio(act)
-
-
-def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
-    """Open only the store of the arguments' project and run one action with it."""
-    from ctxmode.operations.library import open_library  # noqa: PLC0415
-
-    with open_library(load_config(args.project)) as library:
-        tell(library.store.notices)
-        return action(library)
 
 
 def tell(notices: Iterable[str]) -> None:

@@ -150,14 +150,6 @@ def list_importers() -> Iterator[Importer]:
             yield importer
 
 
-def list_forms() -> tuple[str, ...]:
-    """List the forms that are only read from files named by the user."""
-    from memory.sessions.importers import FORMS  # noqa: PLC0415 - few hooks read a transcript
-
-    exports = (_OLDER_NAMES.get(name, name) for name in list_folders("export.py"))
-    return (*FORMS, *(f"{name}{_EXPORT}" for name in exports))
-
-
 def find_importer(name: str) -> Importer | None:
     """Return the row of an agent, or of a form; None if unknown."""
     from memory.sessions.importers import find_form  # noqa: PLC0415 - few hooks read a transcript

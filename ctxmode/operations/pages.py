@@ -20,7 +20,6 @@ from ctxmode.operations.page_repository import find_repository
 from memory.errors import BadInputError, MemoryRoomError
 from memory.pages import Pages, Repository, find_git
 
-OFF_VARIABLE = file_names.CAPTURE_OFF
 IDENTITY_S_MAX = 5.0
 IDENTITY_BYTES_MAX = 64 * 1024
 _IDENTITY = re.compile(r"(?P<author>[^\n]*<[^<>\n]*>) \d+ [+-]\d{4}\n?")

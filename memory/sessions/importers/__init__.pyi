@@ -4,7 +4,6 @@ from .detecting import Contents as Contents
 from .detecting import detect_form as detect_form
 from .detecting import keep_sessions as keep_sessions
 from .detecting import list_contents as list_contents
-from .importer import FORMS as FORMS
 from .importer import Ground as Ground
 from .importer import Importer as Importer
 from .importer import State as State
