@@ -1,6 +1,7 @@
 # The names of this room, each loaded at its first use.
 from .cluster import INSTALL as INSTALL
 from .cluster import Cluster as Cluster
+from .cluster import ClusterError as ClusterError
 from .cluster import ClusterSettings as ClusterSettings
 from .cluster import Credentials as Credentials
 from .cluster import Fallback as Fallback
@@ -8,7 +9,6 @@ from .cluster import Send as Send
 from .cluster import find_cluster as find_cluster
 from .dask.serving import Serving as Serving
 from .dask.serving import serve as serve
-from .errors import ClusterError as ClusterError
 from .front import Fleet as Fleet
 from .front import FleetHealth as FleetHealth
 from .front import open_fleet as open_fleet

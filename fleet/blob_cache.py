@@ -12,8 +12,7 @@ from typing import BinaryIO
 
 from executor import GIB, MIB
 from executor.project.view import DEPTH_MAX, FOLDER_FLAGS, Tree, in_tree_order, split
-from fleet.errors import BlobError
-from fleet.tree import Digest, Entry, TreeError, prove, read_tree
+from fleet.tree import BlobError, Digest, Entry, TreeError, prove, read_tree
 
 BYTES_MAX = 10 * GIB
 _UNFINISHED = ".new"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 from urllib.parse import urlsplit
@@ -15,16 +17,12 @@ from urllib.parse import urlsplit
 import trio
 
 from base.plain_files import open_plain
-from fleet.errors import ClusterError, UnreachableError
+from executor import RequestError
+from fleet.turns import Quota
+from fleet.upload_filter import Terms
 
 if TYPE_CHECKING:
     from fleet.dask.client import DaskRuns
-from collections.abc import Mapping
-from dataclasses import field
-from enum import StrEnum
-
-from fleet.turns import Quota
-from fleet.upload_filter import Terms
 
 PORT: Final = 8786
 PLAIN, ENCRYPTED = "dask", "dask+tls"
@@ -35,6 +33,26 @@ AGAIN_S = 5.0
 _URL_MAX = 2048
 _PEM_BYTES_MAX = 1 << 20
 _HINT = f"Use a URL such as {ENCRYPTED}://host:{PORT} or {PLAIN}://127.0.0.1:{PORT}."
+
+
+class ClusterError(RequestError):
+    """The engine cannot be used as configured; `hint` says what to do. Nothing was run."""
+
+
+class UnreachableError(Exception):
+    """The engine does not answer now, in its own words; trying again later can help."""
+
+
+@contextlib.contextmanager
+def single_error() -> Iterator[None]:
+    """Raise the error that nurseries have wrapped, or the first of several."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None
 
 
 @dataclass(frozen=True, slots=True)

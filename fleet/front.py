@@ -34,19 +34,20 @@ from executor.engine import Observe, OnOutput
 from fleet.cluster import (
     INSTALL,
     Cluster,
+    ClusterError,
     ClusterSettings,
     Connection,
     Fallback,
     Send,
+    UnreachableError,
     find_cluster,
 )
-from fleet.errors import BlobError, ClusterError, UnreachableError
 from fleet.journal import Journal, QueueFullError
 from fleet.order_desk import Desk, SentRun
 from fleet.run_dispatch import GiveUpError, KeepAdopted, Sending, tend
 from fleet.seal import have_key
 from fleet.snapshot import name_owner
-from fleet.tree import digest_of
+from fleet.tree import BlobError, digest_of
 from fleet.turns import DAY_S, Turns
 from fleet.upload_filter import StaysHereError
 

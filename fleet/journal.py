@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 import trio
 
 from base.stores import SchemaError, Step, is_damage, open_current, transaction
-from fleet.errors import ClusterError
+from fleet.cluster import ClusterError
 from fleet.turns import DAY_S, estimate_retry_s
 
 WAIT_S: Final = 10.0

@@ -38,6 +38,10 @@ _BRACKET = re.compile(rb"[\[\]{}]")
 T = TypeVar("T")
 
 
+class OutcomeError(Exception):
+    """A worker's answer breaks its order's limits: that worker lost the run."""
+
+
 class FormError(ValueError):
     """A form that cannot be read or written; the message says where and why."""
 

@@ -30,8 +30,7 @@ from executor.engine import Meter, OnOutput
 from executor.project.view import EntryState, Record
 from executor.run import first_line
 from fleet import model
-from fleet.cluster import ClusterSettings, Connection
-from fleet.errors import BlobError, UnreachableError
+from fleet.cluster import ClusterSettings, Connection, UnreachableError
 from fleet.journal import Journal, QueueFullError
 from fleet.model import PROTOCOL, FormError, Order
 from fleet.seal import seal_order
@@ -45,7 +44,7 @@ from fleet.snapshot import (
     make_order,
     take,
 )
-from fleet.tree import Digest
+from fleet.tree import BlobError, Digest
 from fleet.upload_filter import StaysHereError
 
 
@@ -223,7 +222,7 @@ class Desk:
             raise StaysHereError(reason)
         check_travels(judged, snapshot)
         run_id = secrets.token_hex(16)
-        order = make_order(judged, snapshot.tree.root, project, run_id, settings.wait_s)
+        order = make_order(judged, snapshot.root, project, run_id, settings.wait_s)
         return order, seal_order(model.encode(order), self._key, PROTOCOL)
 
     async def _look(self) -> Snapshot:
@@ -231,8 +230,8 @@ class Desk:
         snapshot = await trio.to_thread.run_sync(
             take, self.local.search, self.settings.terms, self._known
         )
-        self._snapshots[snapshot.tree.root] = snapshot
-        self._snapshots.move_to_end(snapshot.tree.root)
+        self._snapshots[snapshot.root] = snapshot
+        self._snapshots.move_to_end(snapshot.root)
         while len(self._snapshots) > SNAPSHOTS_MAX:
             evicted, _ = self._snapshots.popitem(last=False)
             self._confirmed.pop(evicted, None)
@@ -240,7 +239,7 @@ class Desk:
 
     async def _upload(self, snapshot: Snapshot) -> None:
         """Store an order's project at the engine."""
-        root = snapshot.tree.root
+        root = snapshot.root
         with self.figures.measure(Stage.UPLOAD):
             engine = await self.connection.engine()
             if self._confirmed.get(root, 0.0) > trio.current_time() - CONFIRMED_S:
@@ -256,7 +255,7 @@ class Desk:
         self._confirmed.pop(root, None)
         try:
             snapshot = self._snapshots.get(root) or await self._looks.look()
-            if snapshot.tree.root != root:
+            if snapshot.root != root:
                 return "the engine lost files of it, and the project has changed since"
             await self._upload(snapshot)
         except UnreachableError:

@@ -27,9 +27,8 @@ from executor.project import CONTENTS, Change, ChangeStore, Kept, UnknownChanges
 from executor.project.view import CHANGED_BYTES_MAX, FOLDER_FLAGS, Tree
 from executor.run import safe_name
 from fleet import model
-from fleet.errors import OutcomeError
 from fleet.model import BYTES_MAX as FORM_BYTES_MAX
-from fleet.model import FormError, Order, Outcome, has_content
+from fleet.model import FormError, Order, Outcome, OutcomeError, has_content
 from fleet.tree import Digest
 
 OUTCOME_FILE: Final = "outcome.json"

@@ -17,8 +17,7 @@ from executor.project import LISTED_MAX
 from executor.project.view import FOLDER_FLAGS, Record
 from executor.run import HEAD_SHARE, Capture, RemoteCommits, cut_head, cut_tail, safe_name
 from fleet import model
-from fleet.errors import OutcomeError
-from fleet.model import Delivery, FormError, Order, Outcome
+from fleet.model import Delivery, FormError, Order, Outcome, OutcomeError
 from fleet.result_files import (
     ARTIFACTS_FOLDER,
     CHANGED_FILE,
@@ -39,7 +38,7 @@ CONTENTS_FOLDER: Final = "contents"
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """The place at the front where the outcome of one run is put.
+    """The import of a run's outcome from a worker, and its place at the front.
 
     Attributes:
         record: `commits.record(profile)` from before the snapshot, if the profile commits; None if
@@ -47,6 +46,9 @@ class Landing:
         unseen: paths that the snapshot left out; changes there, or below, are not committed.
     """
 
+    delivery: Delivery
+    blobs: FileBlobs
+    order: Order
     folder: Path  # private, empty at first: for spools and copies of artifacts
     inline_bytes: int  # limit of each stream in the result
     commits: RemoteCommits  # the engine's
@@ -54,44 +56,31 @@ class Landing:
     record: Record | None = None
     unseen: frozenset[str] = frozenset()
 
+    async def bring_back(self) -> Completed:
+        """Fetch a worker's answer, check all of it, and commit the run's changes.
 
-async def bring_back(
-    delivery: Delivery, blobs: FileBlobs, order: Order, landing: Landing
-) -> Completed:
-    """Fetch a worker's answer, check all of it, and commit the run's changes.
+        The result is like that of a local run, even if a commit fails. After an error nothing is
+        left in the folder or the project.
 
-    The result is like that of a local run, even if a commit fails. After an error nothing is left
-    in the folder or the project.
-
-    Raises:
-        OutcomeError: the outcome is missing, of another run, or more than the order allows.
-        BlobError, UnreachableError: the answer cannot be fetched.
-        RequestError, SandboxUnavailableError: without a record, none can be made of the project.
-        OSError: the front's disk is full.
-    """
-    bringing = _Bringing(delivery, blobs, order, landing)
-    try:
-        check_files(delivery.files, order)
-        outcome = await bringing.read()
-        check_outcome(outcome, delivery.files, order)
-        return await bringing.take(outcome)
-    except BaseException:
-        for entry in tuple(landing.folder.iterdir()):
-            _remove(entry)
-        raise
-    finally:
-        if landing.record is not None:
-            landing.record.close()
-
-
-@dataclass(frozen=True, slots=True)
-class _Bringing:
-    """The import of one outcome."""
-
-    delivery: Delivery
-    blobs: FileBlobs
-    order: Order
-    landing: Landing
+        Raises:
+            OutcomeError: the outcome is missing, of another run, or more than the order allows.
+            BlobError, UnreachableError: the answer cannot be fetched.
+            RequestError, SandboxUnavailableError: without a record, none can be made of the
+                project.
+            OSError: the front's disk is full.
+        """
+        try:
+            check_files(self.delivery.files, self.order)
+            outcome = await self._read()
+            check_outcome(outcome, self.delivery.files, self.order)
+            return await self._take(outcome)
+        except BaseException:
+            for entry in tuple(self.folder.iterdir()):
+                _remove(entry)
+            raise
+        finally:
+            if self.record is not None:
+                self.record.close()
 
     async def _get(self, path: str, write: Callable[[bytes], object]) -> None:
         """Pass the content of a file to `write`: sent with the answer, or an engine's blob."""
@@ -102,7 +91,7 @@ class _Bringing:
         else:
             write(content)
 
-    async def read(self) -> Outcome:
+    async def _read(self) -> Outcome:
         """Return the outcome itself.
 
         Raises:
@@ -115,7 +104,7 @@ class _Bringing:
         except FormError as error:
             raise OutcomeError(str(error)) from error
 
-    async def take(self, outcome: Outcome) -> Completed:
+    async def _take(self, outcome: Outcome) -> Completed:
         """Return the outcome in the form of a local run's."""
         told = outcome.result
         is_cut = self.order.request.drain or told.status is Status.OUTPUT_LIMIT
@@ -154,7 +143,7 @@ class _Bringing:
         came = name in self.delivery.files
         if told.truncated and not came and not is_cut:
             raise OutcomeError("its output is incomplete")
-        taken = Capture(self.landing.folder / name, self.landing.inline_bytes)
+        taken = Capture(self.folder / name, self.inline_bytes)
         try:
             if came:
                 await self._get(name, taken.feed)
@@ -164,7 +153,7 @@ class _Bringing:
             taken.close()
         stream = taken.stream()
         if is_cut and told.truncated and told.bytes_total > taken.bytes_total:
-            stream = _with_discarded(stream, told, self.landing.inline_bytes)
+            stream = _with_discarded(stream, told, self.inline_bytes)
         elif told.binary and not came and not stream.truncated:
             # Bytes that are not text were replaced at the worker, and counted as they were.
             total = min(told.bytes_total, taken.bytes_total)
@@ -175,7 +164,7 @@ class _Bringing:
         """Copy artifacts into the folder, named like those of a local run."""
         taken = []
         for number, one in enumerate((a for a in artifacts if a.path is not None), 1):
-            target = self.landing.folder / f"{number:02d}-{safe_name(one.name)}"
+            target = self.folder / f"{number:02d}-{safe_name(one.name)}"
             copy = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(copy, "wb") as out:
                 await self._get(f"{ARTIFACTS_FOLDER}/{one.path}", out.write)
@@ -185,17 +174,16 @@ class _Bringing:
 
     async def _commit(self, outcome: Outcome, result: Result) -> Result:
         """Commit the run's changes, or hold them for review if the record from before is gone."""
-        landing = self.landing
-        record = landing.record or await landing.commits.record(self.order.profile)
+        record = self.record or await self.commits.record(self.order.profile)
         if record is None:
             raise RuntimeError("a profile that commits has a record")
-        record = replace(record, hidden=record.hidden | landing.unseen)
+        record = replace(record, hidden=record.hidden | self.unseen)
         refused = [
             LeftOut(left.path, left.reason, left.kind)
             for left in outcome.result.not_committed
             if left.kind == "refused"
         ]
-        folder = landing.folder / CONTENTS_FOLDER
+        folder = self.folder / CONTENTS_FOLDER
         folder.mkdir(mode=0o700)
         try:
             contents = await self._take_contents(outcome, folder)
@@ -205,17 +193,17 @@ class _Bringing:
             except BaseException:
                 os.close(contents)
                 raise
-            stage = self.order.profile.stage or landing.record is None
-            committed = await landing.commits.bring_in(result, changes, landing.label, stage=stage)
+            stage = self.order.profile.stage or self.record is None
+            committed = await self.commits.bring_in(result, changes, self.label, stage=stage)
         finally:
             record.close()
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(partial(shutil.rmtree, ignore_errors=True), folder)
-        return committed if landing.record is not None else _with_note(committed)
+        return committed if self.record is not None else _with_note(committed)
 
     async def _take_contents(self, outcome: Outcome, folder: Path) -> int:
         """Write the contents of changed files; return a descriptor of their folder."""
-        whole = self.landing.folder / CHANGED_FILE
+        whole = self.folder / CHANGED_FILE
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         with os.fdopen(os.open(whole, flags, 0o600), "w+b") as file:
             if CHANGED_FILE in self.delivery.files:

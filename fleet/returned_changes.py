@@ -32,9 +32,8 @@ from executor.project.view import (
     split,
 )
 from fleet.blob_cache import LAID_OUT_NS, laid_out_mode
-from fleet.errors import BlobError, OutcomeError
-from fleet.model import has_content
-from fleet.tree import Digest, prove
+from fleet.model import OutcomeError, has_content
+from fleet.tree import BlobError, Digest, prove
 
 ATTRIBUTES: Final = ("mode", "times")
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

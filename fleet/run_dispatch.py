@@ -21,12 +21,12 @@ from base.locks import is_held
 from executor import Completed, Request, RequestError, SandboxUnavailableError, Status
 from executor.engine import Observe, OnOutput
 from fleet import model
-from fleet.cluster import Fallback
-from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError, single_error
+from fleet.cluster import ClusterError, Fallback, UnreachableError, single_error
 from fleet.journal import JournalError
-from fleet.model import Cause, Delivery, FormError, Lost, Order
+from fleet.model import Cause, Delivery, FormError, Lost, Order, OutcomeError
 from fleet.order_desk import Desk, SentRun, Stage
-from fleet.result_import import Landing, bring_back
+from fleet.result_import import Landing
+from fleet.tree import BlobError
 from fleet.turns import DAY_S, Turns
 
 if TYPE_CHECKING:
@@ -174,6 +174,9 @@ class Sending:
         """Make a result of a worker's answer, and commit its changes."""
         local = self.desk.local
         landing = Landing(
+            found,
+            engine.blobs,
+            run.order,
             self._make_landing(),
             local.inline_bytes,
             local.commits,
@@ -182,7 +185,7 @@ class Sending:
             run.unseen,
         )
         try:
-            completed = await bring_back(found, engine.blobs, run.order, landing)
+            completed = await landing.bring_back()
         except (OutcomeError, FormError) as error:
             return Lost(run.id, Cause.WORKER, f"its answer: {error}", found.worker)
         except BlobError as error:

@@ -31,7 +31,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
 from base.plain_files import open_plain
-from fleet.errors import ClusterError
+from fleet.cluster import ClusterError
 
 ORDER_BYTES_MAX: Final = 16 << 20
 """Limit of an order, without its line."""

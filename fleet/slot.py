@@ -18,7 +18,7 @@ from base.locks import hold_lock
 from executor import ANALYZE, Consent, LocalEngine, Request, Settings, open_engine
 from executor.instance import remove
 from fleet.blob_cache import BlobCache, make_own, renew
-from fleet.tree import Digest, build
+from fleet.tree import Digest, digest_of, encode_tree
 from policy import Decision, Rule, Rules, lies_in, segment_meets
 
 # The strictest of both decides when they are one set.
@@ -179,7 +179,8 @@ def _is_anchored(spec: str) -> bool:
 SLOTS_MAX = 4_096
 ENTERED = 0o711
 """Mode of folders on the way to a project: a root worker runs programs as another user."""
-_EMPTY = build(())
+_EMPTY = encode_tree(())
+_EMPTY_ROOT = digest_of(_EMPTY)
 _NOTHING = {"shell": ":"}
 """The program of a trial run in languages in which `0` alone is not a program."""
 _WARM_RUNS = 2
@@ -270,7 +271,7 @@ async def open_slot(place: Path, terms: WorkerTerms, cache: BlobCache) -> AsyncI
             home=terms.home,
             settings=settings,
         ) as engine:
-            slot = Slot(project, _EMPTY.root, engine)
+            slot = Slot(project, _EMPTY_ROOT, engine)
             await _warm(engine, terms.warm)
             yield slot
     finally:
@@ -283,7 +284,7 @@ def _empty(place: Path, project: Path, cache: BlobCache) -> None:
     place.mkdir(mode=ENTERED)
     os.chmod(place, ENTERED)
     project.mkdir()
-    cache.add(_EMPTY.root, [_EMPTY.encoded])
+    cache.add(_EMPTY_ROOT, [_EMPTY])
 
 
 async def _warm(engine: LocalEngine, languages: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
@@ -28,8 +28,8 @@ from executor.project.view import Tree as OpenTree
 from executor.run import grant_environment
 from fleet.cluster import ClusterSettings
 from fleet.model import GRACE_S, OWNER_CHARACTERS_MAX, Order, why_here
-from fleet.tree import Digest, Entry, Tree, TreeError, build
-from fleet.upload_filter import CLOSED, SECRET, Guard, StaysHereError, Terms, look_at
+from fleet.tree import Digest, Entry, TreeError, digest_of, encode_tree
+from fleet.upload_filter import CLOSED, SECRET, Guard, Look, StaysHereError, Terms, look_at
 from policy import Rules
 
 SEARCHED_BYTES_MAX: Final = MIB
@@ -43,76 +43,70 @@ KnownFile = tuple[Digest, str]
 """The result of reading a file: its digest, and the kind of a token in it, or ""."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileReading:
-    """Reading of files below `project` that are not known, with a search for tokens.
+def read_files(
+    project: OpenTree,
+    guard: Guard,
+    look: Look,
+    known: dict[EntryState, KnownFile],
+    began_ns: int,
+) -> Iterator[Entry]:
+    """Yield the files to send, in the order of their paths; files with a token are left out.
 
-    Files that are not sent are `left_out`, each path with its reason.
+    Files that are not known are read and searched. In the end `known` has the results for these
+    files alone, except those that changed after `began_ns`.
+
+    Raises:
+        RequestError: a file changes while it is read.
     """
+    settled: dict[EntryState, KnownFile] = {}
+    for path, seen in sorted(look.files.items()):
+        state, file = seen, known.get(seen)
+        if file is None:
+            if (found := _read_file(project, guard, look, path)) is None:
+                continue
+            state, file = found
+        if began_ns - state.ctime_ns > SETTLED_NS:
+            settled[state] = file
+        digest, token = file
+        if token:
+            look.left_out[path] = token
+        else:
+            yield Entry(path, digest, bool(state.mode & stat.S_IXUSR))
+    known.clear()
+    known.update(settled)
 
-    project: OpenTree
-    guard: Guard
-    left_out: dict[str, str]
 
-    def read_all(
-        self, files: Mapping[str, EntryState], known: dict[EntryState, KnownFile], began_ns: int
-    ) -> Iterator[Entry]:
-        """Yield the files to send, in the order of their paths.
+def _read_file(
+    project: OpenTree, guard: Guard, look: Look, path: str
+) -> tuple[EntryState, KnownFile] | None:
+    """Read a file and check that its state stays the same; None if there is no file to send.
 
-        In the end `known` has the results for these files alone, except those that changed after
-        `began_ns`.
-
-        Raises:
-            RequestError: a file changes while it is read.
-        """
-        settled: dict[EntryState, KnownFile] = {}
-        for path, seen in sorted(files.items()):
-            state, file = seen, known.get(seen)
-            if file is None:
-                if (found := self._read(path)) is None:
-                    continue
-                state, file = found
-            if began_ns - state.ctime_ns > SETTLED_NS:
-                settled[state] = file
-            digest, token = file
-            if token:
-                self.left_out[path] = token
-            else:
-                yield Entry(path, digest, bool(state.mode & stat.S_IXUSR))
-        known.clear()
-        known.update(settled)
-
-    def _read(self, path: str) -> tuple[EntryState, KnownFile] | None:
-        """Read a file and check that its state stays the same; None if there is no file to send.
-
-        Raises:
-            RequestError: the file changes while it is read.
-        """
-        for _ in range(READS_MAX):
-            try:
-                descriptor = self.project.open(path)
-            except PermissionError:
-                self.left_out[path] = CLOSED
+    Raises:
+        RequestError: the file changes while it is read.
+    """
+    for _ in range(READS_MAX):
+        try:
+            descriptor = project.open(path)
+        except PermissionError:
+            look.left_out[path] = CLOSED
+            return None
+        except OSError as error:
+            if error.errno not in _GONE:
+                raise
+            return None
+        with open(descriptor, "rb", buffering=0):
+            info = os.fstat(descriptor)
+            if guard.keeps(path, info) or not stat.S_ISREG(info.st_mode):
+                look.left_out[path] = SECRET
                 return None
-            except OSError as error:
-                if error.errno not in _GONE:
-                    raise
-                return None
-            with open(descriptor, "rb", buffering=0):
-                info = os.fstat(descriptor)
-                if self.guard.keeps(path, info) or not stat.S_ISREG(info.st_mode):
-                    self.left_out[path] = SECRET
-                    return None
-                before = state_of(info)
-                known = _examine(descriptor, before.size)
-                if known[0].size_bytes == before.size and (
-                    state_of(os.fstat(descriptor)) == before
-                ):
-                    return before, known
-        raise RequestError(
-            f"{path} changed each of the {READS_MAX} times that it was read",
-            "Wait until nothing writes to it, or add its folder to cluster.leave_out.",
-        )
+            before = state_of(info)
+            known = _examine(descriptor, before.size)
+            if known[0].size_bytes == before.size and state_of(os.fstat(descriptor)) == before:
+                return before, known
+    raise RequestError(
+        f"{path} changed each of the {READS_MAX} times that it was read",
+        "Wait until nothing writes to it, or add its folder to cluster.leave_out.",
+    )
 
 
 def _examine(descriptor: int, expected: int) -> KnownFile:
@@ -156,19 +150,24 @@ class Snapshot:
     """A project as it was when it was read.
 
     Attributes:
+        encoded: the list of its entries, in `root`'s blob.
         files: for each content the path of one file with it; contents are read again when they are
             sent, and only sent if they are still the same.
     """
 
     project: str
-    tree: Tree
+    encoded: bytes
     files: Mapping[Digest, str]
     left_out: Mapping[str, str]  # paths that are not sent, each with the reason in a word
+    root: Digest = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", digest_of(self.encoded))
 
     @property
     def digests(self) -> tuple[Digest, ...]:
         """Return all its blobs: its list, then files."""
-        return (self.tree.root, *self.files)
+        return (self.root, *self.files)
 
     def read(self, digest: Digest) -> Iterator[bytes]:
         """Return the content of a blob in pieces.
@@ -179,8 +178,8 @@ class Snapshot:
             KeyError: the blob is not in this snapshot.
             ChangedError: the file has changed.
         """
-        if digest == self.tree.root:
-            yield self.tree.encoded
+        if digest == self.root:
+            yield self.encoded
             return
         path = self.files[digest]
         seen, size, last = hashlib.sha256(), 0, b""
@@ -221,16 +220,15 @@ def take(search: ProjectSearch, terms: Terms, known: dict[EntryState, KnownFile]
     try:
         look = look_at(top, guard, terms)
         with OpenTree(top) as project:
-            reading = FileReading(project, guard, look.left_out)
-            entries = [*look.others, *reading.read_all(look.files, known, began)]
+            entries = [*look.others, *read_files(project, guard, look, known, began)]
     finally:
         os.close(top)
     try:
-        tree = build(entries)
+        encoded = encode_tree(entries)
     except TreeError as error:
         raise StaysHereError(str(error)) from error
     contents = {e.digest: e.path for e in entries if e.digest is not None}
-    return Snapshot(str(search.project), tree, contents, look.left_out)
+    return Snapshot(str(search.project), encoded, contents, look.left_out)
 
 
 class SharedLooks(Generic[T]):

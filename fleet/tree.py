@@ -13,11 +13,13 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from fleet.errors import BlobError
-
 SIZE_MAX = 2**63 - 1
 ENTRIES_MAX = 200_000
 _HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class BlobError(Exception):
+    """A blob is missing at the engine, or does not match its digest."""
 
 
 class TreeError(ValueError):
@@ -85,16 +87,8 @@ class Entry(NamedTuple):
 _Entries = Annotated[list[Entry], msgspec.Meta(max_length=ENTRIES_MAX)]
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """The encoded list of a project's entries, and its digest."""
-
-    root: Digest
-    encoded: bytes
-
-
-def build(entries: Iterable[Entry]) -> Tree:
-    """Build the tree of some entries; folders on the way need no entry.
+def encode_tree(entries: Iterable[Entry]) -> bytes:
+    """Write the list of some entries; folders on the way need no entry.
 
     Raises:
         TreeError: a path is not plain and relative, is listed twice, or goes through a file.
@@ -112,10 +106,9 @@ def build(entries: Iterable[Entry]) -> Tree:
     for entry in held.values():
         _check(entry, held)
     try:
-        encoded = msgspec.msgpack.encode([held[path] for path in sorted(held)])
+        return msgspec.msgpack.encode([held[path] for path in sorted(held)])
     except UnicodeEncodeError as error:
         raise TreeError(f"a name is not UTF-8: {error.object[error.start - 40 :][:80]!r}") from None
-    return Tree(digest_of(encoded), encoded)
 
 
 def read_tree(encoded: bytes) -> dict[str, Entry]:
@@ -128,7 +121,7 @@ def read_tree(encoded: bytes) -> dict[str, Entry]:
         entries = {one.path: one for one in msgspec.msgpack.decode(encoded, type=_Entries)}
     except (ValueError, RecursionError) as error:
         raise TreeError(f"not a list of entries: {error}") from error
-    if build(entries.values()).encoded != encoded:
+    if encode_tree(entries.values()) != encoded:
         raise TreeError("an entry is listed twice, in the wrong order, or with extra fields")
     return entries
 

@@ -20,7 +20,7 @@ from executor.instance import remove
 from executor.project import ChangeStore, UnknownChangesError
 from fleet import model
 from fleet.blob_cache import BlobCache, find_missing, make_own
-from fleet.errors import single_error
+from fleet.cluster import single_error
 from fleet.model import PROTOCOL, Order
 from fleet.result_files import hand_over
 from fleet.seal import load_served_keys, open_order

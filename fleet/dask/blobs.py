@@ -16,9 +16,9 @@ import fsspec
 import trio
 
 from fleet.blob_cache import BlobCache
-from fleet.errors import BlobError, ClusterError, UnreachableError, single_error
+from fleet.cluster import ClusterError, UnreachableError, single_error
 from fleet.model import Open
-from fleet.tree import Digest, digest_of, prove
+from fleet.tree import BlobError, Digest, digest_of, prove
 
 ANSWER_S: Final = 20.0
 """Time limit for one answer of a store; each MiB of a blob adds a second."""

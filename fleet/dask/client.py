@@ -19,7 +19,7 @@ from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
 
-from fleet.cluster import Cluster, Credentials, check_credentials
+from fleet.cluster import Cluster, ClusterError, Credentials, UnreachableError, check_credentials
 from fleet.dask.blobs import FileBlobs
 from fleet.dask.task import (
     CARRIED_BYTES_MAX,
@@ -29,8 +29,7 @@ from fleet.dask.task import (
     count_resources,
     open_side_loop,
 )
-from fleet.errors import ClusterError, OutcomeError, UnreachableError
-from fleet.model import Cause, Delivery, Lost
+from fleet.model import Cause, Delivery, Lost, OutcomeError
 from fleet.tree import Digest, TreeError, digest_of
 
 ANSWER_S: Final = 10.0

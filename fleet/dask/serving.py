@@ -21,15 +21,14 @@ from distributed import Status, Worker, WorkerPlugin
 
 from base.plain_files import open_plain
 from executor import MIB
-from fleet.cluster import Cluster
+from fleet.cluster import Cluster, UnreachableError
 from fleet.dask import task
 from fleet.dask.blobs import FileBlobs
 from fleet.dask.client import quieten, security_of, try_out
 from fleet.dask.task import Ask, open_side_loop
-from fleet.errors import BlobError, UnreachableError
 from fleet.model import Cause
 from fleet.seal import SEALED_BYTES_MAX, SealError
-from fleet.tree import Digest, TreeError
+from fleet.tree import BlobError, Digest, TreeError
 
 if TYPE_CHECKING:
     from fleet.worker import Worker as Doer

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from fleet.blob_cache import BlobCache, renew
-from fleet.tree import Digest, build
+from fleet.tree import Digest, digest_of, encode_tree
 
-_EMPTY = build(())
+_EMPTY = encode_tree(())
+_EMPTY_ROOT = digest_of(_EMPTY)
 
 
 def lay_out(root: Digest, cache: BlobCache, folder: Path) -> None:
     """Make `folder` that of a tree; see `renew`."""
-    cache.add(_EMPTY.root, [_EMPTY.encoded])
+    cache.add(_EMPTY_ROOT, [_EMPTY])
     folder.mkdir()
-    renew(folder, _EMPTY.root, root, cache)
+    renew(folder, _EMPTY_ROOT, root, cache)

@@ -13,9 +13,9 @@ import trio
 
 from fleet import model
 from fleet.blob_cache import BlobCache
-from fleet.errors import BlobError, UnreachableError
+from fleet.cluster import UnreachableError
 from fleet.model import Cause, Delivery, Lost, Open, Order
-from fleet.tree import Digest, digest_of, read_tree
+from fleet.tree import BlobError, Digest, digest_of, read_tree
 
 
 @dataclass

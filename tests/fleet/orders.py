@@ -59,7 +59,7 @@ class TestFront:
             "run_id": f"run-{self.number:08}",
             "owner": "alice",
             "request": request,
-            "root": self.taken.tree.root,
+            "root": self.taken.root,
             "rules": Rules(),
             "profile": PROFILES.get(request.profile),
             "limits": Limits(),

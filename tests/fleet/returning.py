@@ -21,12 +21,11 @@ from executor.project.view.search import ProjectSearch
 from executor.request import BUILD, Profile
 from executor.run.remote_commits import RemoteCommits
 from fleet.blob_cache import BlobCache
-from fleet.errors import BlobError
 from fleet.model import Delivery, Order
 from fleet.result_files import hand_over
-from fleet.result_import import Landing, bring_back
+from fleet.result_import import Landing
 from fleet.snapshot import Snapshot, take
-from fleet.tree import Digest, digest_of
+from fleet.tree import BlobError, Digest, digest_of
 from fleet.upload_filter import Terms
 from policy.model import Rules
 from tests.executor.project.viewing import PlainReader, View
@@ -100,12 +99,12 @@ class Ends:
         self.record = await self.commits.record(self.profile)
         search = ProjectSearch(self.project)
         self.snapshot: Snapshot = take(search, Terms(self.leave_out), {})
-        self.blobs.add(self.snapshot.tree.encoded)
+        self.blobs.add(self.snapshot.encoded)
         cache = BlobCache(self.place / "cache")
         for digest in self.snapshot.digests:
             cache.add(digest, self.snapshot.read(digest))
         there = self.place / "there"
-        lay_out(self.snapshot.tree.root, cache, there)
+        lay_out(self.snapshot.root, cache, there)
         self.view = View(there, self.place / "worker")
         self.view.begin()
 
@@ -115,7 +114,7 @@ class Ends:
             run_id=RUN_ID,
             owner="me",
             request=self.request,
-            root=self.snapshot.tree.root,
+            root=self.snapshot.root,
             rules=Rules(()),
             profile=self.profile,
             limits=self.limits,
@@ -148,13 +147,15 @@ class Ends:
         return Delivery(files, "bot-1")
 
     @property
-    def landing(self) -> Landing:
+    def landing(self) -> Path:
         folder = self.place / "landing"
         folder.mkdir(exist_ok=True)
+        return folder
+
+    async def bring_back(self, delivery: Delivery) -> Completed:
         unseen = frozenset(self.snapshot.left_out)
         if self.record is None:  # what a dead front had left out is known no more
             unseen = frozenset()
-        return Landing(folder, self.inline_bytes, self.commits, "a run", self.record, unseen)
-
-    async def bring_back(self, delivery: Delivery) -> Completed:
-        return await bring_back(delivery, self.blobs, self.order, self.landing)
+        sent = delivery, self.blobs, self.order
+        place = self.landing, self.inline_bytes, self.commits
+        return await Landing(*sent, *place, "a run", self.record, unseen).bring_back()

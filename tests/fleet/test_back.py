@@ -53,7 +53,7 @@ async def test_what_a_run_there_changes_is_as_if_it_ran_here(ends: Ends, tmp_pat
     completed = await ends.bring_back(ends.hand_over(ends.complete()))
     assert completed.result.not_committed == ()
     assert tree(ends.project) == tree(here)
-    assert list(ends.landing.folder.iterdir()) == []
+    assert list(ends.landing.iterdir()) == []
 
 
 def describe(result: Result) -> tuple[object, ...]:
@@ -184,7 +184,7 @@ async def test_a_commit_that_fails_is_told_as_of_a_run_here(ends: Ends):
     assert (result.status, result.exit_code) == (Status.SANDBOX_ERROR, None)
     assert "none of the run's changes was committed" in result.message
     assert tree(ends.project) == before
-    assert list(ends.landing.folder.iterdir()) == []
+    assert list(ends.landing.iterdir()) == []
 
 
 async def test_more_changes_than_an_outcome_tells_are_told_by_it(

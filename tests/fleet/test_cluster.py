@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.cluster import Cluster, Credentials, check_credentials, find_cluster
-from fleet.errors import ClusterError
+from fleet.cluster import Cluster, ClusterError, Credentials, check_credentials, find_cluster
 from fleet.front import open_cluster
 
 NOWHERE = Credentials(Path("/nonexistent"), Path("/nonexistent"), Path("/nonexistent"))

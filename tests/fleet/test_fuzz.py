@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from fleet import model
-from fleet.errors import BlobError, OutcomeError
-from fleet.model import Delivery, FormError, Order, Outcome
+from fleet.model import Delivery, FormError, Order, Outcome, OutcomeError
+from fleet.tree import BlobError
 from policy.model import Rules
 from tests.fleet.returning import RUN_ID, Ends
 from tests.fleet.test_model import ORDER, OUTCOME, RULE
@@ -223,10 +223,10 @@ async def test_whole_deliveries_are_taken_or_refused(
         try:
             await ends.bring_back(random_delivery(ends, pick))
         except (OutcomeError, BlobError):
-            assert list(ends.landing.folder.iterdir()) == []
+            assert list(ends.landing.iterdir()) == []
         else:
             taken += 1
-            for left in ends.landing.folder.iterdir():
+            for left in ends.landing.iterdir():
                 assert left.name in ("stdout", "stderr") or left.name.startswith("01-")
                 assert left.is_file()
                 left.unlink()

@@ -10,9 +10,8 @@ import pytest
 from executor.project.view.tree import DEPTH_MAX
 from fleet import blob_cache
 from fleet.blob_cache import LAID_OUT_NS, BlobCache, find_missing, renew
-from fleet.errors import BlobError
 from fleet.snapshot import Snapshot
-from fleet.tree import Digest, Entry, TreeError, build, digest_of
+from fleet.tree import BlobError, Digest, Entry, TreeError, digest_of, encode_tree
 from tests.fleet.conftest import Take
 from tests.fleet.laying_out import lay_out
 
@@ -25,7 +24,7 @@ def cache(tmp_path: Path) -> BlobCache:
 def fetch_all(snapshot: Snapshot, cache: BlobCache) -> list[int]:
     """What a worker does before it lays a tree out; how many blobs were fetched each time."""
     rounds = []
-    while missing := find_missing(snapshot.tree.root, cache):
+    while missing := find_missing(snapshot.root, cache):
         rounds.append(len(missing))
         for digest in missing:
             cache.add(digest, snapshot.read(digest))
@@ -33,9 +32,9 @@ def fetch_all(snapshot: Snapshot, cache: BlobCache) -> list[int]:
 
 
 def add_tree(cache: BlobCache, entries: list[Entry]) -> Digest:
-    tree = build(entries)
-    cache.add(tree.root, [tree.encoded])
-    return tree.root
+    encoded = encode_tree(entries)
+    cache.add(digest_of(encoded), [encoded])
+    return digest_of(encoded)
 
 
 def look(folder: Path) -> dict[str, object]:
@@ -58,7 +57,7 @@ def test_a_project_arrives_as_it_was(project: Path, snap: Take, cache: BlobCache
     (project / "out").symlink_to("/etc")
     snapshot = snap()
     assert fetch_all(snapshot, cache) == [1, 2]
-    lay_out(snapshot.tree.root, cache, tmp_path / "laid")
+    lay_out(snapshot.root, cache, tmp_path / "laid")
     assert look(tmp_path / "laid") == look(project)
     assert (tmp_path / "laid/a/run.sh").stat().st_mode & 0o777 == 0o755
     assert (tmp_path / "laid/big").stat().st_mode & 0o777 == 0o644

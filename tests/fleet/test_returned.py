@@ -17,10 +17,9 @@ from executor.project.store.manifest import Change
 from executor.request import ANALYZE
 from executor.run.capture import Capture
 from fleet import model
-from fleet.errors import BlobError, OutcomeError
-from fleet.model import BYTES_MAX, Delivery, Outcome
+from fleet.model import BYTES_MAX, Delivery, Outcome, OutcomeError
 from fleet.result_files import OUTPUT_SLACK_BYTES
-from fleet.tree import Digest, digest_of
+from fleet.tree import BlobError, Digest, digest_of
 from tests.fleet.returning import RUN_ID, Ends
 
 MIXED = b"".join(bytes([n % 256]) * (n % 97) + b"\n" for n in range(4000))
@@ -123,7 +122,7 @@ async def test_artifacts_are_copied_under_the_names_that_they_have_here(ends: En
     assert brought[-1] == skipped
     assert [(a.name, a.bytes) for a in brought[:-1]] == [(a.name, a.bytes) for a in made]
     assert [Path(str(a.path)).read_bytes() for a in brought[:-1]] == contents
-    assert {Path(str(a.path)).parent for a in brought[:-1]} == {ends.landing.folder}
+    assert {Path(str(a.path)).parent for a in brought[:-1]} == {ends.landing}
     assert Path(str(brought[0].path)).name == "01-a.png"
 
 
@@ -209,7 +208,7 @@ async def test_a_lie_leaves_nothing_behind(
 
 
 def assert_nothing_came(ends: Ends) -> None:
-    assert list(ends.landing.folder.iterdir()) == []
+    assert list(ends.landing.iterdir()) == []
     assert sorted(one.name for one in ends.project.iterdir()) == ["a.txt", "b.txt"]
     assert not (ends.place / "changes" / "kept").exists()
 

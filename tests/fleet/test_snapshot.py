@@ -31,7 +31,7 @@ PRIVATE_KEY = (
 
 def paths(snapshot: Snapshot) -> dict[str, object]:
     """Everything in a tree by path: a file's digest, a link's target, None of a folder."""
-    entries = read_tree(snapshot.tree.encoded).values()
+    entries = read_tree(snapshot.encoded).values()
     return {one.path: one.target if one.digest is None else one.digest for one in entries}
 
 
@@ -73,9 +73,9 @@ def test_files_folders_and_links_travel(project: Path, snap: Take):
 
 def test_whether_a_file_is_executable_is_in_the_tree(project: Path, snap: Take):
     write(project, {"a": b"1"})
-    before = snap().tree.root
+    before = snap().root
     (project / "a").chmod(0o755)
-    assert snap().tree.root != before
+    assert snap().root != before
 
 
 SECRETS = {
@@ -198,7 +198,7 @@ def test_only_what_changed_is_read_again(
     second = snap(known)
     # A new name is a change to the kernel, too.
     assert len(read) == 2
-    assert set(second.digests) - set(first.digests) == {second.tree.root, digest_of(b"4")}
+    assert set(second.digests) - set(first.digests) == {second.root, digest_of(b"4")}
 
 
 def test_what_changed_just_now_is_read_again(project: Path, snap: Take):
@@ -310,14 +310,14 @@ def test_a_file_that_becomes_another_meanwhile_is_not_read(
     project: Path, snap: Take, monkeypatch: pytest.MonkeyPatch, exchange
 ):
     write(project, {"a/b": b"1", ".env": b"SECRET"})
-    read_all = snapshots.FileReading.read_all
+    read_files = snapshots.read_files
 
-    def exchange_first(self, *given):
+    def exchange_first(*given):
         (project / "a" / "b").unlink()
         exchange(project / "a" / "b", project / ".env")
-        return read_all(self, *given)
+        return read_files(*given)
 
-    monkeypatch.setattr(snapshots.FileReading, "read_all", exchange_first)
+    monkeypatch.setattr(snapshots, "read_files", exchange_first)
     assert paths(snap()) == {"a": None}
 
 

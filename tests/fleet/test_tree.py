@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.tree import ENTRIES_MAX, Digest, Entry, TreeError, build, digest_of, read_tree
+from fleet.tree import ENTRIES_MAX, Digest, Entry, TreeError, digest_of, encode_tree, read_tree
 
 EMPTY = digest_of(b"")
 NAMES = st.text(
@@ -18,7 +18,7 @@ NAMES = st.text(
 DIGESTS = st.builds(digest_of, st.binary(max_size=3)) | st.builds(
     lambda size: Digest("0123456789abcdef" * 4, size), st.integers(0, 2**63 - 1)
 )
-FILE = build([Entry("a", EMPTY)]).encoded
+FILE = encode_tree([Entry("a", EMPTY)])
 
 
 def listing(*entries: object) -> bytes:
@@ -52,25 +52,23 @@ def listed(draw: st.DrawFn) -> list[Entry]:
 
 @given(listed())
 def test_a_tree_is_read_as_it_was_written(entries: list[Entry]):
-    tree = build(entries)
-    assert tree.root == digest_of(tree.encoded)
-    assert read_tree(tree.encoded) == {one.path: one for one in entries}
+    assert read_tree(encode_tree(entries)) == {one.path: one for one in entries}
 
 
 @given(listed())
 def test_equal_projects_have_one_digest(entries: list[Entry]):
-    assert build(entries) == build(entries[::-1])
+    assert encode_tree(entries) == encode_tree(entries[::-1])
 
 
 def test_entries_are_in_the_order_of_their_bytes():
     names = ("b", "a", "ä", "\U0001f600", "\uffff", "B", "a-", "a/b")
-    listed = list(read_tree(build(Entry(name) for name in names).encoded))
+    listed = list(read_tree(encode_tree(Entry(name) for name in names)))
     assert listed == sorted(names, key=str.encode)
 
 
 def test_folders_on_the_way_need_no_entry():
     entries = [Entry("a/b/c", EMPTY), Entry("a/d", target="b"), Entry("a")]
-    assert list(read_tree(build(entries).encoded)) == ["a", "a/b", "a/b/c", "a/d"]
+    assert list(read_tree(encode_tree(entries))) == ["a", "a/b", "a/b/c", "a/d"]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +90,7 @@ def test_folders_on_the_way_need_no_entry():
 )
 def test_paths_that_no_tree_can_hold_are_refused(entries: list[Entry]):
     with pytest.raises(TreeError):
-        build(entries)
+        encode_tree(entries)
 
 
 @pytest.mark.parametrize(
@@ -135,13 +133,13 @@ def test_what_is_no_list_is_refused(data: bytes):
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_tree_or_refused(data: bytes):
     with contextlib.suppress(TreeError):
-        assert build(read_tree(data).values()).encoded == data
+        assert encode_tree(read_tree(data).values()) == data
 
 
 @given(listed(), st.data())
 def test_a_mutated_list_is_a_tree_or_refused(entries: list[Entry], data: st.DataObject):
-    encoded = bytearray(build(entries).encoded)
+    encoded = bytearray(encode_tree(entries))
     for _ in range(data.draw(st.integers(1, 3)) if encoded else 0):
         encoded[data.draw(st.integers(0, len(encoded) - 1))] = data.draw(st.integers(0, 255))
     with contextlib.suppress(TreeError):
-        assert build(read_tree(bytes(encoded)).values()).encoded == bytes(encoded)
+        assert encode_tree(read_tree(bytes(encoded)).values()) == bytes(encoded)

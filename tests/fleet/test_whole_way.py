@@ -16,7 +16,7 @@ from executor.model import Limits, Result
 from executor.request import PROFILES
 from fleet import model
 from fleet.model import PROTOCOL, Delivery, Order
-from fleet.result_import import Landing, bring_back
+from fleet.result_import import Landing
 from fleet.seal import seal_order, write_public
 from fleet.slot import WorkerTerms
 from fleet.snapshot import take
@@ -59,7 +59,7 @@ class Fleet:
         record = await self.local.commits.record(profile)
         snapshot = take(self.local.search, Terms(), {})
         order = Order(
-            *(RUN_ID, "me", request, snapshot.tree.root, Rules(()), profile),
+            *(RUN_ID, "me", request, snapshot.root, Rules(()), profile),
             *(request.limits or Limits(), str(self.local.project), time.time() + 100),
         )
 
@@ -78,8 +78,9 @@ class Fleet:
         landing = place / "landing"
         landing.mkdir()
         commits, inline = self.local.commits, self.local.inline_bytes
-        where = Landing(landing, inline, commits, "a run", record, unseen)
-        return await bring_back(Delivery(files), self.blobs, order, where)
+        sent = Delivery(files), self.blobs, order
+        where = Landing(*sent, landing, inline, commits, "a run", record, unseen)
+        return await where.bring_back()
 
 
 @pytest.fixture

@@ -16,10 +16,9 @@ from executor.engine.engine import Completed, LanguageReport
 from executor.model import Limits, Result, SandboxUnavailableError, Status
 from executor.request import ANALYZE, PROFILES, Profile, ProjectAccess
 from executor.service import LocalEngine
-from fleet.errors import BlobError
 from fleet.model import PROTOCOL
 from fleet.slot import WorkerTerms
-from fleet.tree import digest_of
+from fleet.tree import BlobError, digest_of
 from fleet.worker import Worker, open_worker
 from tests.fleet.orders import TestFront, result_in, sealed, write_keys
 

@@ -11,9 +11,9 @@ import fsspec
 import pytest
 
 from fleet.blob_cache import BlobCache
+from fleet.cluster import ClusterError, UnreachableError
 from fleet.dask.blobs import FileBlobs
-from fleet.errors import BlobError, ClusterError, UnreachableError
-from fleet.tree import Digest, digest_of
+from fleet.tree import BlobError, Digest, digest_of
 
 SIZES = [0, 1, 1 << 20, (1 << 20) + 1, 5_000_000]
 

@@ -18,13 +18,12 @@ import pytest
 import trio
 import trustme
 
-from fleet.cluster import Cluster
+from fleet.cluster import Cluster, ClusterError, UnreachableError
 from fleet.dask import client
 from fleet.dask.serving import OrderDoer, Serving, serve
-from fleet.errors import BlobError, ClusterError, UnreachableError
 from fleet.front import open_cluster
 from fleet.model import Cause, Delivery, Lost
-from fleet.tree import digest_of
+from fleet.tree import BlobError, digest_of
 from tests.fleet.dask.fake_doer import OFFERS, FakeDoer, order_for
 from tests.fleet.dask.scheduler import (
     ALLOWED_FAILURES,
