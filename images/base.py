@@ -224,11 +224,11 @@ tar --create --file="$5" --directory="$root" --one-file-system --numeric-owner \
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The base of a build."""
+    """The base of a build, and the settings that it uses on that."""
 
     reference: str
     id: str
-    is_own: bool = False  # made here, with no sources but public ones
+    settings: Settings
 
 
 async def find_or_make(
@@ -246,13 +246,13 @@ async def find_or_make(
     """
     reference = wanted or DEFAULT_BASE
     if (found := await image_id(api, reference)) is not None:
-        return Base(reference, found)
+        return Base(reference, found, settings)
     own = f"{OWN_REPOSITORY}:{settings.codename or 'unknown'}"
     if wanted is None and not fresh and (found := await image_id(api, own)) is not None:
-        return Base(own, found, is_own=True)
+        return Base(own, found, settings.for_own_base())
     report(f"base: pulling {reference}")
     try:
-        return Base(reference, await _pull(api, reference))
+        return Base(reference, await _pull(api, reference), settings)
     except ImageError as error:
         if wanted is not None:
             raise
@@ -308,7 +308,7 @@ async def _make(
         public = _PUBLIC[distribution].format(settings.codename)
         await _debootstrap((f"{folder}/root", settings.codename, mirror, public, archive), lock)
         made = await ask(partial(_import, api, archive, reference), IMPORT_S_MAX)
-    return Base(reference, made, is_own=True)
+    return Base(reference, made, settings.for_own_base())
 
 
 def lacking(settings: Settings, engine: dict[str, str]) -> tuple[str, str] | None:

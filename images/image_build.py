@@ -8,7 +8,7 @@ import re
 import time
 import uuid
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from docker.errors import APIError, DockerException
 from requests.exceptions import RequestException
 
 from images import base, groups
-from images.base import Base, Settings
+from images.base import Base
 from images.groups import (
     BASE_LABEL,
     GROUPS,
@@ -44,19 +44,15 @@ _STEP: Final = re.compile(r"Step (\d+/\d+) : (.+)")
 _ESCAPE: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
-Ground = tuple[Base, Settings]
-"""The base of images, and the settings of their builds."""
-
-
 async def build_toolchains(
-    api: docker.APIClient, group: Group, ground: Ground, network: str, report: Report
+    api: docker.APIClient, group: Group, built_on: Base, network: str, report: Report
 ) -> None:
     """Install the group's toolchains. `network` is a mode of the engine's builds.
 
     Raises:
         ImageError: a step failed; its output is there.
     """
-    (built_on, settings), stage = ground, uuid.uuid4().hex
+    settings, stage = built_on.settings, uuid.uuid4().hex
     handed = {f"build/settings/{name}": content for name, content in settings.files.items()}
     entries = {**groups.for_toolchains(group), **handed}
     options = {
@@ -241,16 +237,6 @@ def _print_checks(api: docker.APIClient, group: Group) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """The images to make, and how."""
-
-    groups: tuple[Group, ...] = GROUPS
-    base: str | None = None  # None: one is found
-    network: str = "host"
-    fresh: bool = False  # install again even if present
-
-
-@dataclass(frozen=True, slots=True)
 class Made:
     """An image that was made, or the error."""
 
@@ -276,66 +262,99 @@ class Made:
         }
 
 
-async def make(api: docker.APIClient, order: Order, report: Report) -> tuple[Made, ...]:
-    """Make and prove every image of an order; a failure does not stop the others."""
-    made: dict[Group, Made] = {}
-    limit, seeking = trio.CapacityLimiter(JOBS_MAX), trio.Lock()
-    grounds: list[Ground] = []
+class Builder:
+    """Builds of images by one engine.
 
-    async def find_ground() -> Ground:
-        """Find the base and settings once, when the first image needs them."""
-        async with seeking:
-            if not grounds:
-                grounds.append(await _find_ground(api, order, report))
-            return grounds[0]
+    Attributes:
+        base: the image to build on; None: one is found.
+        network: a mode of the engine's builds.
+        fresh: install again even if present.
+    """
 
-    async def one(group: Group) -> None:
-        async with limit:
-            made[group] = await _make(api, order, report, find_ground, group)
+    def __init__(
+        self,
+        api: docker.APIClient,
+        report: Report,
+        *,
+        base: str | None = None,
+        network: str = "host",
+        fresh: bool = False,
+    ) -> None:
+        """Build nothing yet."""
+        self._api = api
+        self._report = report
+        self.base = base
+        self.network = network
+        self.fresh = fresh
+        self._found: Base | None = None
+        self._seeking = trio.Lock()
 
-    async def watch(builds: trio.CancelScope) -> None:
-        hung = await wait_for_silence(api)
-        report(hung.message)
-        for group in order.groups:
-            made.setdefault(group, Made(group, reference(group), error=hung))
-        builds.cancel()
+    async def make(self, groups: Sequence[Group] = GROUPS) -> tuple[Made, ...]:
+        """Make and prove the image of every group; a failure does not stop the others."""
+        made: dict[Group, Made] = {}
+        limit = trio.CapacityLimiter(JOBS_MAX)
 
-    async with trio.open_nursery() as watching:
-        async with trio.open_nursery() as nursery:
-            watching.start_soon(watch, nursery.cancel_scope)
-            for group in order.groups:
-                nursery.start_soon(one, group)
-        watching.cancel_scope.cancel()
-    return tuple(made[group] for group in order.groups)
+        async def one(group: Group) -> None:
+            async with limit:
+                made[group] = await self._make(group)
 
+        async def watch(builds: trio.CancelScope) -> None:
+            hung = await wait_for_silence(self._api)
+            self._report(hung.message)
+            for group in groups:
+                made.setdefault(group, Made(group, reference(group), error=hung))
+            builds.cancel()
 
-async def _make(
-    api: docker.APIClient,
-    order: Order,
-    report_all: Report,
-    find_ground: Callable[[], Awaitable[Ground]],
-    group: Group,
-) -> Made:
-    started_s = time.monotonic()
+        async with trio.open_nursery() as watching:
+            async with trio.open_nursery() as nursery:
+                watching.start_soon(watch, nursery.cancel_scope)
+                for group in groups:
+                    nursery.start_soon(one, group)
+            watching.cancel_scope.cancel()
+        return tuple(made[group] for group in groups)
 
-    def report(line: str) -> None:
-        report_all(f"{group.name}: {line}")
+    async def _make(self, group: Group) -> Made:
+        api, started_s = self._api, time.monotonic()
 
-    made = partial(Made, group, reference(group))
-    try:
-        built_on = await _toolchains_base(api, order, group)
-        if built_on is None:
-            ground = await find_ground()
-            await build_toolchains(api, group, ground, order.network, report)
-            built_on = ground[0].id
-        await build_image(api, group, built_on, report)
-        report("running the hello programs")
-        checks = await _checked(api, group)
-        size = int((await _inspect(api, reference(group)))["Size"])
-    except ImageError as error:
-        report(f"failed: {error.message}")
-        return made(time.monotonic() - started_s, error=error)
-    return made(time.monotonic() - started_s, size, checks)
+        def report(line: str) -> None:
+            self._report(f"{group.name}: {line}")
+
+        made = partial(Made, group, reference(group))
+        try:
+            built_on = await self._toolchains_base(group)
+            if built_on is None:
+                found = await self._find_base()
+                await build_toolchains(api, group, found, self.network, report)
+                built_on = found.id
+            await build_image(api, group, built_on, report)
+            report("running the hello programs")
+            checks = await _checked(api, group)
+            size = int((await _inspect(api, reference(group)))["Size"])
+        except ImageError as error:
+            report(f"failed: {error.message}")
+            return made(time.monotonic() - started_s, error=error)
+        return made(time.monotonic() - started_s, size, checks)
+
+    async def _toolchains_base(self, group: Group) -> str | None:
+        """Return the ID of the base of the group's toolchains; None if they must be built."""
+        if self.fresh:
+            return None
+        name = toolchains_reference(group)
+        if await base.image_id(self._api, name) is None:
+            return None
+        built_on = (await _inspect(self._api, name))["Config"]["Labels"][BASE_LABEL]
+        same = self.base is None or await base.image_id(self._api, self.base) == built_on
+        return str(built_on) if same else None
+
+    async def _find_base(self) -> Base:
+        """Find the base and its settings once, when the first image needs them."""
+        async with self._seeking:
+            if self._found is None:
+                own = await trio.to_thread.run_sync(base.of_host)
+                self._found = await base.find_or_make(
+                    self._api, self.base, own, self._report, fresh=self.fresh
+                )
+            return self._found
 
 
 async def _checked(api: docker.APIClient, group: Group) -> tuple[ToolchainCheck, ...]:
@@ -346,24 +365,6 @@ async def _checked(api: docker.APIClient, group: Group) -> tuple[ToolchainCheck,
         with suppress(DockerException, RequestException):
             await trio.to_thread.run_sync(api.remove_image, reference(group))
         raise
-
-
-async def _toolchains_base(api: docker.APIClient, order: Order, group: Group) -> str | None:
-    """Return the ID of the base of the group's toolchains; None if they must be built."""
-    if order.fresh:
-        return None
-    name = toolchains_reference(group)
-    if await base.image_id(api, name) is None:
-        return None
-    built_on = (await _inspect(api, name))["Config"]["Labels"][BASE_LABEL]
-    same = order.base is None or await base.image_id(api, order.base) == built_on
-    return str(built_on) if same else None
-
-
-async def _find_ground(api: docker.APIClient, order: Order, report: Report) -> Ground:
-    own = await trio.to_thread.run_sync(base.of_host)
-    found = await base.find_or_make(api, order.base, own, report, fresh=order.fresh)
-    return found, own.for_own_base() if found.is_own else own
 
 
 async def _inspect(api: docker.APIClient, name: str) -> Mapping[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 
@@ -92,8 +93,29 @@ class FileRow:
 
 
 LeftOut = tuple[str, str]
-"""A path that is not in the map or a pack, and the reason: for a map, a key of
-`repomap.walking.REASONS`."""
+"""A path that is not in the map or a pack, and the reason: for a map, a key of `REASONS`."""
+
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "ignored": "git ignores it",
+        "excluded": "never part of a map: folders of repositories, installed packages",
+        "too_large": "larger than map.file_bytes",
+        "too_many": "beyond the limit map.files",
+        "binary": "not text",
+        "encoding": "neither UTF-8 nor UTF-16, or a name that isn't UTF-8",
+        "permission": "not readable",
+        "link": "a symbolic link",
+        "met": "the same folder, at another path",
+        "special": "not a regular file",
+        "secret_name": "named like a file of secrets",
+        "denied": "a rule denies reading it",
+        "pack": "a pack or a map that was written into the project",
+        "generated": "a line of it is longer than 16 KiB",
+        "vanished": "it was removed or changed while it was read",
+        "late": "the scan reached its time limit: the next one continues",
+    }
+)
+"""Reasons for leaving a file out, by the names in `LeftOut`."""
 
 
 @dataclass(frozen=True, slots=True)

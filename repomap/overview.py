@@ -6,10 +6,9 @@ import sqlite3
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 
-from repomap.model import Count, FileRow, LeftOut, Section
+from repomap.model import REASONS, Count, FileRow, LeftOut, Section
 from repomap.rendering import show_path
 from repomap.store import read_files
-from repomap.walking import REASONS
 
 Edges = Mapping[str, Sequence[str]]
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from base.plain_files import read_plain
-from kb import WalkEntry
-from repomap import walking, workers
+from kb import Selection, Walk, WalkEntry, Why
+from repomap import workers
 from repomap.history import update_history
 from repomap.importing import Resolver
 from repomap.importing.tree import MODULE_CHARS
@@ -41,6 +43,9 @@ DEADLINE_S = 240.0
 THREADS = 2
 BATCH = 64
 _COMPLETE = "complete"
+FILE_BYTES = 512 * 1024
+FILES = 20_000
+Refusal = Literal["", "secret_name", "denied"]
 UNSURE_NS = 2 * 10**9
 """Time after a change in which a file may change again with the same time stamp."""
 
@@ -53,15 +58,77 @@ class ScanRequest:
     is_secret_name: Callable[[str], bool]  # function of a relative path
     hide_secrets: Callable[[bytes], bytes]  # replaces secrets by the same number of bytes, first
     is_denied: Callable[[str], bool] = lambda _: False  # function of a relative path
-    file_bytes: int = walking.FILE_BYTES
-    files: int = walking.FILES
+    file_bytes: int = FILE_BYTES
+    files: int = FILES
     deadline_s: float = DEADLINE_S
 
-    def refuse(self, path: str) -> Literal["", "secret_name", "denied"]:
+    def refuse(self, path: str) -> Refusal:
         """Return why a file is not read; empty if it may be read."""
         if self.is_secret_name(path):
             return "secret_name"
         return "denied" if self.is_denied(path) else ""
+
+
+LISTED_TIMES = 5
+"""Multiple of `files` up to which files are listed; beyond it, the rest are not counted."""
+
+_NAMES: Mapping[Why, str] = MappingProxyType(
+    {
+        Why.ALWAYS: "excluded",
+        Why.IGNORED: "ignored",
+        Why.LINK: "link",
+        Why.NAME: "encoding",
+        Why.SPECIAL: "special",
+        Why.TOO_LARGE: "too_large",
+        Why.MET: "met",
+        Why.UNREADABLE: "permission",
+    }
+)
+"""Names of the walk's reasons here; the reason for a line of an ignore file concerns no file."""
+
+
+def walk_files(
+    root: Path,
+    *,
+    refuse: Callable[[str], Refusal],
+    file_bytes: int = FILE_BYTES,
+    files: int = FILES,
+    until: float = float("inf"),
+) -> tuple[list[WalkEntry], list[LeftOut], bool]:
+    """Find the files below `root` for a map, ordered by path, those left out, and whether all were
+    listed. `until` is a time of the monotonic clock. `refuse` returns why a file must not be read,
+    by its relative path.
+
+    Raises:
+        OSError: `root` itself cannot be listed.
+        TimeoutError: listing the folders took longer.
+    """
+    with os.scandir(root):
+        begin = len(os.path.join(root, ""))
+
+    def judge(path: Path) -> str | None:
+        return refuse(str(path)[begin:]) or None
+
+    walk = Walk(root, Selection(max_file_bytes=file_bytes, allowed=judge), until=until)
+    entries: list[WalkEntry] = []
+    beyond: list[LeftOut] = []
+    is_whole = True
+    for entry in walk.files():
+        if len(entries) < files:
+            entries.append(entry)
+        elif len(beyond) < files * (LISTED_TIMES - 1):
+            beyond.append((entry.relative, "too_many"))
+        else:
+            is_whole = False
+            break
+    skipped = [
+        # Refused files have the name of their reason.
+        (path, reason if why is Why.NOT_ALLOWED else _NAMES[why])
+        for path, reason, why in walk.skipped
+        if why is Why.NOT_ALLOWED or why in _NAMES
+    ]
+    entries.sort(key=lambda entry: entry.relative)
+    return entries, sorted([*skipped, *beyond]), is_whole
 
 
 _Read = tuple[FileRow, Structure, str] | str | None
@@ -136,7 +203,7 @@ def _read_started(marks: Mapping[str, str], now_ns: int) -> int:
 
 def _walk(asked: ScanRequest, until: float) -> tuple[list[WalkEntry], list[LeftOut], bool]:
     try:
-        return walking.walk_files(
+        return walk_files(
             asked.root,
             refuse=asked.refuse,
             file_bytes=asked.file_bytes,

@@ -42,11 +42,16 @@ def build_images(
     fresh: Annotated[bool, Arg("install all packages again")] = False,
 ) -> Answer:
     """Build and test images that are not current."""
-    from images.image_build import Order, make  # noqa: PLC0415 - loads Docker's SDK
+    from images.image_build import Builder  # noqa: PLC0415 - loads Docker's SDK
 
     del asker
-    order = Order(_choose(groups), base or None, network, fresh)
-    made = _with_engine(partial(make, order=order, report=_progress))
+    chosen = _choose(groups)
+
+    def build(api: docker.APIClient) -> Awaitable[tuple[Made, ...]]:
+        wanted = base or None
+        return Builder(api, _progress, base=wanted, network=network, fresh=fresh).make(chosen)
+
+    made = _with_engine(build)
     data = {"images": [each.to_json() for each in made]}
     show = partial(_show_made, made)
     return Answer(data, show=show, is_failure=any(each.error for each in made))

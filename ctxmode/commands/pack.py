@@ -139,7 +139,7 @@ def _report(
 
 
 def _show_placement(project: Path, answer: PackAnswer, file: str) -> Answer:
-    from repomap.pack_placement import find_placement, render_placement  # noqa: PLC0415
+    from repomap.rendering import find_placement, render_placement  # noqa: PLC0415
 
     named = Path(os.path.normpath(project / Path(file).expanduser()))
     path = named.relative_to(project) if named.is_relative_to(project) else named
@@ -148,7 +148,7 @@ def _show_placement(project: Path, answer: PackAnswer, file: str) -> Answer:
 
 
 def _explain(answer: PackAnswer) -> Answer:
-    from repomap.pack_placement import explain, render_explained  # noqa: PLC0415
+    from repomap.rendering import explain, render_explained  # noqa: PLC0415
 
     found = explain(answer.pack, answer.ranked)
     data = {"files": [asdict(one) for one in found], "total": len(answer.ranked)}

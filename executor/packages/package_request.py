@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import trio
@@ -151,41 +152,35 @@ def read_list(path: str, read: Callable[[str], bytes]) -> tuple[str, tuple[str, 
     Raises:
         RequestError: a line is not supported, or `read` refuses a file.
     """
-    reading = _Reading(read)
-    lines = dict.fromkeys(reading.lines(path))
-    return "\n".join(lines), tuple(dict.fromkeys(reading.indexes))
+    indexes: list[str] = []
+    files = set[str]()
+    numbers = itertools.count(1)  # of the lines of all files
 
-
-@dataclass(slots=True)
-class _Reading:
-    read: Callable[[str], bytes]
-    indexes: list[str] = field(default_factory=list)
-    files: set[str] = field(default_factory=set)
-    count: int = 0
-
-    def lines(self, path: str) -> Iterator[str]:
+    def read_lines(path: str) -> Iterator[str]:
         """Yield the packages of a file and of the files that it includes; each file counts once."""
-        if path in self.files:
+        if path in files:
             return
-        self.files.add(path)
-        if len(self.files) > FILES_MAX:
+        files.add(path)
+        if len(files) > FILES_MAX:
             raise RequestError(f"{path}: more than {FILES_MAX} lists include each other")
         try:
-            text = self.read(path).decode("utf-8-sig")
+            text = read(path).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise RequestError(f"{path} is not UTF-8 text", "Name another file.") from error
         for number, line in _join_lines(text):
-            self.count += 1
-            if self.count > LINES_MAX:
+            if next(numbers) > LINES_MAX:
                 raise RequestError(f"{path}: the list has more than {LINES_MAX:,} lines")
             if found := _INCLUDES.fullmatch(line):
-                yield from self.lines(os.path.normpath(f"{os.path.dirname(path)}/{found[1]}"))
+                yield from read_lines(os.path.normpath(f"{os.path.dirname(path)}/{found[1]}"))
             elif found := _INDEXES.fullmatch(line):
-                self.indexes.append(found[1])
+                indexes.append(found[1])
             elif _names_package(line):
                 yield " ".join(line.split())
             elif not _NEEDLESS.fullmatch(line):
                 raise _refuse(path, number, line)
+
+    lines = dict.fromkeys(read_lines(path))
+    return "\n".join(lines), tuple(dict.fromkeys(indexes))
 
 
 def _join_lines(text: str) -> Iterator[tuple[int, str]]:

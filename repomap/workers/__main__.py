@@ -8,7 +8,7 @@ import sys
 sys.path.extend(json.loads(sys.argv[1]))
 
 from kb.workers.serving import serve
-from repomap.workers.wire import do_order
+from repomap.workers import do_order
 
 if __name__ == "__main__":
     with socket.socket(fileno=0) as connection:

@@ -3,9 +3,9 @@
 import pytest
 import trio
 
-from images import image_build, inventory
+from images import inventory
 from images.groups import BASE_LABEL, LABEL, reference, toolchains_reference
-from images.image_build import Order
+from images.image_build import Builder
 from images.inventory import ImageError
 
 STAGED = "FROM ${BASE} AS installed\nARG STAGE\nLABEL context-mode.stage=${STAGE} test=NAME\n"
@@ -20,9 +20,9 @@ ENDLESS = f"ARG BASE\n{STAGED}RUN while :; do echo still here; sleep 0.1; done\n
 SETUID = "find / -xdev -type f -perm /6000; ls -d /build; id -u; id -un 65432"
 
 
-async def make(api, *groups, **order):
+async def make(api, *groups, **terms):
     reported: list[str] = []
-    made = await image_build.make(api, Order(groups, **order), reported.append)
+    made = await Builder(api, reported.append, **terms).make(groups)
     return made, "\n".join(reported)
 
 
@@ -95,7 +95,7 @@ async def test_a_build_that_is_given_up_ends_and_leaves_nothing(api, base, new_g
 
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(image_build.make, api, Order((group,), base), report)
+            nursery.start_soon(Builder(api, report, base=base).make, (group,))
             await begun.wait()
             nursery.cancel_scope.cancel()
     assert left_by(api, group) == []

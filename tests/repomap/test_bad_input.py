@@ -16,10 +16,9 @@ from typing import Literal
 import pytest
 
 from repomap import scanning, workers
-from repomap.model import MapError
-from repomap.scanning import ScanRequest, scan
+from repomap.model import REASONS, MapError
+from repomap.scanning import ScanRequest, scan, walk_files
 from repomap.store import MapStore, read_files, read_symbols
-from repomap.walking import REASONS, walk_files
 from tests.repomap.repositories import (
     APP,
     commit_all,

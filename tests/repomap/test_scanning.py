@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from repomap import scanning
+from repomap.model import REASONS
 from repomap.store import MapStore, read_files, read_symbols
-from repomap.walking import REASONS
 from tests.repomap.repositories import APP, commit_all, scan_folder, write_files
 
 

@@ -11,7 +11,7 @@ from kb import grammars
 from kb.workers.processes import WorkerPool
 from repomap import workers
 from repomap.structure import describe_structure
-from repomap.workers.wire import FRAME_BYTES, decode_structure, encode_structure
+from repomap.workers import FRAME_BYTES, decode_structure, encode_structure
 from tests.repomap.test_structure import HOSTILE, SAMPLES
 
 PROGRAM = b'"""Doc."""\nimport a\n\n\nclass B:\n    def f(self):\n        return a.x\n'
@@ -36,7 +36,7 @@ def changed_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             "sys.path.extend(json.loads(sys.argv[1]))\n"
             "from kb import grammars\n"
             "from kb.workers import serving\n"
-            "from repomap.workers import wire\n"
+            "from repomap import workers as wire\n"
             f"{change}\n"
             "with socket.socket(fileno=0) as connection:\n"
             "    serving.serve(connection, wire.do_order)\n"

@@ -43,7 +43,7 @@ FACES = {
         *("kb.words", "kb.workers", "kb.workers.serving"),
     },
     "policy": {"policy", "policy.deadline", "policy.messages", "policy.project_file"},
-    "repomap": {"repomap", "repomap.pack_placement", "repomap.reading", "repomap.workers"},
+    "repomap": {"repomap", "repomap.reading", "repomap.rendering", "repomap.workers"},
     "runtimes": {"runtimes", "runtimes.languages", "runtimes.packages"},
 }
 """Each room with the packages and modules of it that other rooms import."""

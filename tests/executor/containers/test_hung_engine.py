@@ -24,7 +24,7 @@ from executor.containers import engine as engine_module
 from executor.containers.engine import DockerEngine, Endpoint, EngineError, connect
 from images import GROUPS
 from images.groups import BASE_LABEL
-from images.image_build import Order, make
+from images.image_build import Builder
 from images.inventory import ImageError, survey
 
 pytestmark = [
@@ -210,7 +210,7 @@ async def test_a_call_that_takes_long_is_waited_for_while_the_engine_lives(liste
 async def test_an_image_build_ends_when_the_engine_hangs_amid_it(listen):
     engine = await hanging(listen, json={"Id": "sha", "Config": {"Labels": {BASE_LABEL: "sha"}}})
     with trio.fail_after(HANGS_S):
-        (made,) = await make(engine.api, Order(GROUPS[:1]), lambda _: None)
+        (made,) = await Builder(engine.api, lambda _: None).make(GROUPS[:1])
     assert made.error is not None
     assert "does not answer within" in made.error.message
     assert "docker info" in made.error.hint
