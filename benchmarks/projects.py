@@ -10,9 +10,9 @@ from functools import partial
 from benchmarks.engine import opened, time_run
 from benchmarks.harness import Bench, measure, write_files
 from executor import Request
-from executor.project.commit import commit_changes
+from executor.project.git.repository_export import NothingToRead
 from executor.project.rules.names import NAMES
-from executor.project.store.store import ChangeStore, NothingToRead
+from executor.project.store.store import ChangeStore, commit_changes
 from executor.project.view import record
 from executor.project.view.comparison import of_upper
 from executor.request import ANALYZE, BUILD

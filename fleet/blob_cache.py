@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from executor import GIB, MIB
-from executor.project.view import DEPTH_MAX, FOLDER_FLAGS, Tree, in_tree_order, split
+from executor.project.view import DEPTH_MAX, Tree, in_tree_order, open_tree, split
 from fleet.tree import BlobError, Digest, Entry, TreeError, prove, read_tree
 
 BYTES_MAX = 10 * GIB
@@ -178,15 +178,11 @@ def _read(root: Digest, cache: BlobCache) -> Entries:
 def _write(folder: Path, old: Entries, new: Entries, cache: BlobCache) -> None:
     """Change a folder from one tree to another, or remove it."""
     try:
-        top = os.open(folder, FOLDER_FLAGS)
-        try:
-            os.fchmod(top, 0o755)
-            with Tree(top) as tree:
-                changed = _take_out(old, new, tree) | _put_in(old, new, cache, tree)
-                for path in sorted(changed, key=in_tree_order):
-                    os.utime(tree.folder(path), ns=_LAID_OUT)
-        finally:
-            os.close(top)
+        with open_tree(folder) as tree:
+            os.fchmod(tree.top, 0o755)
+            changed = _take_out(old, new, tree) | _put_in(old, new, cache, tree)
+            for path in sorted(changed, key=in_tree_order):
+                os.utime(tree.folder(path), ns=_LAID_OUT)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -24,7 +24,7 @@ from executor import (
     Stream,
 )
 from executor.project import CONTENTS, Change, ChangeStore, Kept, UnknownChangesError
-from executor.project.view import CHANGED_BYTES_MAX, FOLDER_FLAGS, Tree
+from executor.project.view import CHANGED_BYTES_MAX, open_tree
 from executor.run import safe_name
 from fleet import model
 from fleet.model import BYTES_MAX as FORM_BYTES_MAX
@@ -257,13 +257,9 @@ def _copy_contents(contents: Path, changed: Iterable[Change], target: Path) -> N
     Raises:
         OSError: a file has changed, or the disk is full.
     """
-    top = os.open(contents, FOLDER_FLAGS)
-    try:
-        with Tree(top) as tree, open(target, "xb") as out:
-            for one in filter(has_content, changed):
-                with open(tree.open(one.path), "rb") as content:
-                    if os.fstat(content.fileno()).st_size != one.size:
-                        raise OSError(errno.EIO, "it differs from the stored content", one.path)
-                    shutil.copyfileobj(content, out, MIB)
-    finally:
-        os.close(top)
+    with open_tree(contents) as tree, open(target, "xb") as out:
+        for one in filter(has_content, changed):
+            with open(tree.open(one.path), "rb") as content:
+                if os.fstat(content.fileno()).st_size != one.size:
+                    raise OSError(errno.EIO, "it differs from the stored content", one.path)
+                shutil.copyfileobj(content, out, MIB)

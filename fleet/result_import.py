@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from executor import Artifact, Completed, LeftOut, ProjectAccess, Result, Status, Stream, readable
+from executor.instance import remove
 from executor.project import LISTED_MAX
 from executor.project.view import FOLDER_FLAGS, Record
 from executor.run import HEAD_SHARE, Capture, RemoteCommits, cut_head, cut_tail, safe_name
@@ -76,7 +77,7 @@ class Landing:
             return await self._take(outcome)
         except BaseException:
             for entry in tuple(self.folder.iterdir()):
-                _remove(entry)
+                remove(entry)
             raise
         finally:
             if self.record is not None:
@@ -241,10 +242,3 @@ def _with_note(result: Result) -> Result:
     note = "its front ended before it; its changes are held for review"
     message = f"{result.message}; {note}" if result.message else note
     return replace(result, message=message) if result.changes_id else result
-
-
-def _remove(entry: Path) -> None:
-    if entry.is_dir() and not entry.is_symlink():
-        shutil.rmtree(entry, ignore_errors=True)
-    else:
-        entry.unlink(missing_ok=True)

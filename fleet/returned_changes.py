@@ -17,7 +17,6 @@ from typing import BinaryIO, Final
 from executor import MIB, LeftOut
 from executor.project import Change, ChangeSet, find_renames
 from executor.project.view import (
-    FOLDER_FLAGS,
     KINDS,
     PATH_BYTES_MAX,
     PERMISSIONS,
@@ -29,6 +28,7 @@ from executor.project.view import (
     digest_file,
     in_tree_order,
     is_below,
+    open_tree,
     split,
 )
 from fleet.blob_cache import LAID_OUT_NS, laid_out_mode
@@ -47,24 +47,19 @@ def as_change_set(
     Raises:
         OSError: the project cannot be read.
     """
-    top = os.open(record.project, FOLDER_FLAGS)
-    try:
-        with Tree(top) as project:
-            path_bytes_max = PATH_BYTES_MAX - len(os.fsencode(record.project)) - 2
-            left_out, changes = [*refused], []
-            for one in sorted(changed, key=lambda each: in_tree_order(each.path)):
-                if len(os.fsencode(one.path)) > path_bytes_max:
-                    left_out.append(LeftOut(one.path, "its path is too long", "refused"))
-                elif (change := _read(one, record, project)) is not None:
-                    changes.append(change)
-            moved = _find_moved(changes, find_renames(changes, record.project, contents))
-            now_ns = time.time_ns()
-            final = tuple(
-                _as_moved(change, moved.get(change.path), record, project, now_ns)
-                for change in changes
-            )
-    finally:
-        os.close(top)
+    with open_tree(record.project) as project:
+        path_bytes_max = PATH_BYTES_MAX - len(os.fsencode(record.project)) - 2
+        left_out, changes = [*refused], []
+        for one in sorted(changed, key=lambda each: in_tree_order(each.path)):
+            if len(os.fsencode(one.path)) > path_bytes_max:
+                left_out.append(LeftOut(one.path, "its path is too long", "refused"))
+            elif (change := _read(one, record, project)) is not None:
+                changes.append(change)
+        moved = _find_moved(changes, find_renames(changes, record.project, contents))
+        now_ns = time.time_ns()
+        final = tuple(
+            _as_moved(change, moved.get(change.path), record, project, now_ns) for change in changes
+        )
     return ChangeSet(record, final, contents, tuple(left_out), may_move=True)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import os
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from base.locks import is_held
 from executor import Completed, Request, RequestError, SandboxUnavailableError, Status
 from executor.engine import Observe, OnOutput
+from executor.instance import is_alive
 from fleet import model
 from fleet.cluster import ClusterError, Fallback, UnreachableError, single_error
 from fleet.journal import JournalError
@@ -303,17 +302,10 @@ async def tend(sending: Sending, keep: KeepAdopted) -> None:
             await journal.prune(time.time() - DONE_KEPT_S)
         while True:
             with _reported("what other fronts left"):
-                left = await journal.adopt(partial(_is_alive, locks))
+                left = await journal.adopt(partial(is_alive, locks))
                 for run_id, is_sent in left.items():
                     nursery.start_soon(_finish_left, sending, run_id, is_sent, keep)
             await trio.sleep(ADOPT_S)
-
-
-def _is_alive(locks: Path, front: str) -> bool:
-    """Return whether the instance that is a front lives: a dead one's lock is free, or gone."""
-    with contextlib.suppress(FileNotFoundError):
-        return is_held(locks / f"{os.path.basename(front)}.lock")
-    return False
 
 
 @contextlib.contextmanager

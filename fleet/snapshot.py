@@ -17,14 +17,14 @@ import trio
 from base.secrets import find_form, find_secrets, is_secret_path, kind_of
 from executor import MIB, CheckedRequest, Request, RequestError
 from executor.project.view import (
-    FOLDER_FLAGS,
     SETTLED_NS,
     EntryState,
     ProjectSearch,
+    Tree,
+    open_tree,
     read_up_to,
     state_of,
 )
-from executor.project.view import Tree as OpenTree
 from executor.run import grant_environment
 from fleet.cluster import ClusterSettings
 from fleet.model import GRACE_S, OWNER_CHARACTERS_MAX, Order, why_here
@@ -44,7 +44,7 @@ KnownFile = tuple[Digest, str]
 
 
 def read_files(
-    project: OpenTree,
+    project: Tree,
     guard: Guard,
     look: Look,
     known: dict[EntryState, KnownFile],
@@ -77,7 +77,7 @@ def read_files(
 
 
 def _read_file(
-    project: OpenTree, guard: Guard, look: Look, path: str
+    project: Tree, guard: Guard, look: Look, path: str
 ) -> tuple[EntryState, KnownFile] | None:
     """Read a file and check that its state stays the same; None if there is no file to send.
 
@@ -198,12 +198,8 @@ class Snapshot:
         yield last
 
     def _open(self, path: str) -> int:
-        top = os.open(self.project, FOLDER_FLAGS)
-        try:
-            with OpenTree(top) as project:
-                return project.open(path)
-        finally:
-            os.close(top)
+        with open_tree(Path(self.project)) as project:
+            return project.open(path)
 
 
 def take(search: ProjectSearch, terms: Terms, known: dict[EntryState, KnownFile]) -> Snapshot:
@@ -216,13 +212,9 @@ def take(search: ProjectSearch, terms: Terms, known: dict[EntryState, KnownFile]
     """
     began = time.time_ns()
     guard = Guard(search)
-    top = os.open(search.project, FOLDER_FLAGS)
-    try:
-        look = look_at(top, guard, terms)
-        with OpenTree(top) as project:
-            entries = [*look.others, *read_files(project, guard, look, known, began)]
-    finally:
-        os.close(top)
+    with open_tree(search.project) as project:
+        look = look_at(project.top, guard, terms)
+        entries = [*look.others, *read_files(project, guard, look, known, began)]
     try:
         encoded = encode_tree(entries)
     except TreeError as error:

@@ -106,15 +106,6 @@ def read_history(
     return History(head, tuple(_parse(said)), is_anew, note, fewer, ends)
 
 
-def resolve_revision(root: Path, revision: str, *, deadline_s: float = DEADLINE_S) -> str:
-    """Return the commit that a revision names.
-
-    Raises:
-        MapInputError: it does not exist.
-    """
-    return _Asking(root, time.monotonic() + deadline_s).resolve(revision)
-
-
 def list_changed(root: Path, revision: str, *, deadline_s: float = DEADLINE_S) -> tuple[str, ...]:
     """Return the paths that differ between a revision and the working tree, new files included.
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from base.secrets.placeholders import is_placeholder
 from base.secrets.readings import Expression, Reading
 from base.secrets.secret_names import has_keyword, names
+from base.secrets.tokens import is_placeholder
 
 VALUE_BYTES_MAX = 4096
 LINE_START_BYTES_MAX = 100

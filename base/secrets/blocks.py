@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from base.secrets.placeholders import is_placeholder
 from base.secrets.readings import Expression, Reading
-from base.secrets.tokens import is_filler
+from base.secrets.tokens import is_filler, is_placeholder
 
 # RFC 7468 (PKCS #8, PKCS #1, SEC 1), RFC 9580 (PGP), PROTOCOL.key of OpenSSH. Between two lines of
 # the body may be escaped breaks (as in JSON), quotes, comments or indentation.

@@ -1,4 +1,4 @@
-"""Search for secrets by all means at once."""
+"""Search for secrets by all means at once, and their replacement by their kinds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from base.named_tuples import NamedTuple
 from base.secrets.readings import SHORT_BYTES, Reading, list_readings
 from base.secrets.secret_names import MARKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # hooks import this module
+    from typing import AnyStr
 
 CUT_BYTES = 8192
 """The distance around a cut in which a secret is looked for."""
@@ -74,6 +78,25 @@ def find_secrets(text: str | bytes) -> tuple[Secret, ...]:
         else:
             kept.append(Secret(kind, start, end))
     return tuple(kept if len(data) == len(text) else _in_characters(data, kept))
+
+
+def redact(text: AnyStr) -> tuple[AnyStr, tuple[Secret, ...]]:
+    """Return the text with `[REDACTED:kind]` instead of each secret, and the secrets' places in the
+    original text. Redacting again changes nothing."""
+    secrets = find_secrets(text)
+    if not secrets:
+        return text, ()
+    pieces, at = [], 0
+    for secret in secrets:
+        pieces += [text[at : secret.start], _mark(secret.kind, text)]
+        at = secret.end
+    pieces.append(text[at:])
+    return text[:0].join(pieces), secrets
+
+
+def _mark(kind: str, like: AnyStr) -> AnyStr:
+    mark = f"[REDACTED:{kind}]"
+    return mark if isinstance(like, str) else mark.encode()
 
 
 def find_divided(data: bytes, at: int) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""Keys and tokens that issuers made recognisable: one row a form, each with its source.
+"""Keys and tokens that issuers made recognisable, and texts that only stand for a secret.
 
-Each begins with plain text that can be searched for fast. Nothing follows an unbounded repetition
-in an expression, so none can be made to try again and again.
+A form of token is a row, with its source. It begins with plain text that can be searched for fast.
+Nothing follows an unbounded repetition in an expression, so none can be made to try over and over.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from base.named_tuples import NamedTuple
-from base.secrets.readings import Reading, split_words
+from base.secrets.readings import Expression, Reading, split_words
 from base.wordlist import read_rows
 
 _SEEN_BYTES = 1024
@@ -121,3 +121,55 @@ def _compile_form(
         re.compile(not_before) if not_before else None,
         re.compile(form.not_behind),
     )
+
+
+# Words that documents and templates use instead of a value (compared in lower case).
+_EXAMPLE_WORDS = Expression(
+    rb"example|placeholder|change[_-]?me|change[_-]?this|replace[_-]?(?:me|with|this)"
+    rb"|your[_-]|insert[_-]|dummy|redacted|masked|hidden|sanitized|to[_-]?be[_-]|fixme|foobar"
+    rb"|not[_-]?a?[_-]?(?:real|secret)|<[a-z]|my[_-](?:secret|pass|token|key|api)"
+    rb"|s3cr3t[_-]?here|[_-]here\b|lorem|sample",
+    re.IGNORECASE,
+)
+_PARTS = (
+    *(b"example", b"placeholder", b"change", b"replace", b"your", b"insert", b"dummy", b"redacted"),
+    *(b"masked", b"hidden", b"sanitized", b"be", b"fixme", b"foobar", b"not", b"<", b"my", b"here"),
+    *(b"lorem", b"sample"),
+)
+"""Each of those words has one of these parts."""
+
+# A reference begins like this: shell, make, CI templates, Jinja, printf, Windows, Ruby.
+_REFERENCE = Expression(
+    rb"\$|%[({A-Za-z_]|\{\{|\{[A-Za-z_}]|<|#\{|@\{|\[REDACTED|\(\(|&|\*[A-Za-z]|!|env[.:(]"
+    rb"|(?:arn|ref|op|vault|ssm|file|https?|secretsmanager|gcp-sm|sops)://?"
+    rb"|(?:vault|ssm|secret|sops|env|file|arn:aws):[A-Za-z/]",
+    re.IGNORECASE,
+)
+_REFERENCE_SIGNS = tuple(bytes([sign]) for sign in b"$%{<#@[(&*!")
+_REFERENCE_LETTERS = tuple(bytes([letter]) for letter in b"aefhorsvg")
+_BLANK = Expression(rb"(?:[x*.#_?0-]|\xe2\x80\xa2|\xe2\x80\xa6|\xc2\xb7)*+\Z", re.IGNORECASE)
+
+_BLANKS = b"xX*.#_?0-\xe2\x80\xa2\xa6\xc2\xb7"
+
+
+def is_placeholder(value: bytes) -> bool:
+    """Return whether a value assigned to a secret's name is not a secret."""
+    return _is_reference(value) or _is_blank(value) or _has_words(value[:200])
+
+
+# Each looks first for plain text that its expression requires: most values have none.
+def _is_reference(value: bytes) -> bool:
+    if not value.startswith(_REFERENCE_SIGNS):
+        is_letter = value[:1].lower() in _REFERENCE_LETTERS
+        if not (is_letter and (b":" in value or b"." in value or b"(" in value)):
+            return False
+    return _REFERENCE.match(value) is not None
+
+
+def _is_blank(value: bytes) -> bool:
+    return not value.strip(_BLANKS) and _BLANK.match(value) is not None
+
+
+def _has_words(value: bytes) -> bool:
+    lowered = value.lower()
+    return any(part in lowered for part in _PARTS) and _EXAMPLE_WORDS.search(value) is not None

@@ -24,14 +24,13 @@ from pathlib import Path
 import trio
 
 from base import capabilities
-from base.locks import is_held
 from base.mounts import mounts_below
 from executor.containers.create import ContainerSpec, Mount, overlay_volume
 from executor.containers.engine import DockerEngine, EngineError
 from executor.engine import box
 from executor.engine.box import ROOM_BYTES, ROOM_INODES, UNPRIVILEGED_ID
 from executor.engine.layers import SHOWS_NOTHING
-from executor.instance.lock import Instance, remove
+from executor.instance.lock import Instance, is_alive, remove
 from executor.model import SandboxError
 from executor.request import ProjectAccess
 from executor.spawner.changes import ReportedChanges, Snapshot, look, of_overlay
@@ -312,16 +311,6 @@ def machine() -> str:
     return hashlib.sha256(f"{identity} {socket.gethostname()}".encode()).hexdigest()[:16]
 
 
-def is_alive(instance: str, instances: Path) -> bool:
-    """Return whether a server holds its lock; one whose lock is gone has ended normally."""
-    try:
-        return is_held(instances / f"{instance}.lock")
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True  # not ours to judge
-
-
 async def sweep(engine: DockerEngine, instances: Path) -> list[str]:
     """Remove the containers and volumes of dead servers of this folder; return the containers' IDs.
 
@@ -343,11 +332,11 @@ async def sweep(engine: DockerEngine, instances: Path) -> list[str]:
     with trio.move_on_after(SWEEP_S_MAX):
         async with trio.open_nursery() as nursery:
             for container in found:
-                if not is_alive(container["Labels"][INSTANCE], instances):
+                if not is_alive(instances, container["Labels"][INSTANCE]):
                     nursery.start_soon(remove, container["Id"])
     volumes = (await engine.call("volumes", filters=filters)).get("Volumes") or ()
     for volume in volumes:
-        if not is_alive(volume["Labels"][INSTANCE], instances):
+        if not is_alive(instances, volume["Labels"][INSTANCE]):
             with contextlib.suppress(EngineError):
                 await engine.call("remove_volume", volume["Name"])
     return removed
@@ -359,5 +348,5 @@ def sweep_mounts(instances: Path) -> None:
         owner = base / "owner"
         with contextlib.suppress(OSError):
             ours = owner.read_text() == str(instances)
-            if ours and not is_alive(base.name.removeprefix(PREFIX), instances):
+            if ours and not is_alive(instances, base.name.removeprefix(PREFIX)):
                 take_away(base)

@@ -17,7 +17,7 @@ from base.secrets import is_secret_path
 from executor.engine.unpacking import take_out, unpack
 from executor.model import GIB, RequestError
 from executor.project.view.search import ProjectSearch
-from executor.project.view.tree import FOLDER_FLAGS, walk
+from executor.project.view.tree import open_tree, walk
 from executor.project.view.work_copy import COPY_BYTES_MAX, COPY_ENTRIES_MAX
 
 NAMING = ("objects/info/alternates",)  # texts of a substitute that name what is shown beside it
@@ -32,24 +32,20 @@ def pack(search: ProjectSearch, archive: Path) -> None:
         OSError: it can't be read, or the archive not be written.
     """
     total = entries = 0
-    top = os.open(search.project, FOLDER_FLAGS)
-    try:
-        with tarfile.open(archive, "w") as tar:
-            for path, descriptor, entry in _walk_shown(top, search):
-                info = entry.stat(follow_symlinks=False)
-                if not _travels(entry.name, info):
-                    continue
-                entries += 1
-                total += info.st_size
-                if entries > COPY_ENTRIES_MAX or total > COPY_BYTES_MAX:
-                    raise RequestError(
-                        "the project is too large to travel into a container: over "
-                        f"{COPY_ENTRIES_MAX:,} entries or {COPY_BYTES_MAX // GIB} GiB",
-                        HINT,
-                    )
-                _add(tar, path, descriptor, info)
-    finally:
-        os.close(top)
+    with open_tree(search.project) as project, tarfile.open(archive, "w") as tar:
+        for path, descriptor, entry in _walk_shown(project.top, search):
+            info = entry.stat(follow_symlinks=False)
+            if not _travels(entry.name, info):
+                continue
+            entries += 1
+            total += info.st_size
+            if entries > COPY_ENTRIES_MAX or total > COPY_BYTES_MAX:
+                raise RequestError(
+                    "the project is too large to travel into a container: over "
+                    f"{COPY_ENTRIES_MAX:,} entries or {COPY_BYTES_MAX // GIB} GiB",
+                    HINT,
+                )
+            _add(tar, path, descriptor, info)
 
 
 def pack_instead(folder: Path, shown: Sequence[tuple[str, str]], project: str) -> bytes:

@@ -2,5 +2,6 @@
 from . import child_processes as child_processes
 from . import control as control
 from .control import PrewarmReport as PrewarmReport
+from .lock import is_alive as is_alive
 from .lock import join as join
 from .lock import remove as remove

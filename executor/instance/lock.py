@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from base.locks import hold_lock
+from base.locks import hold_lock, is_held
 from executor.model import SandboxUnavailableError
 
 SECONDS_MAX = 60.0
@@ -158,6 +158,17 @@ def join(folder: Path) -> Iterator[Instance]:
         for kind in NOTES:
             path.with_suffix(kind).unlink(missing_ok=True)
         os.close(lock)
+
+
+def is_alive(folder: Path, identity: str) -> bool:
+    """Return whether an instance holds its lock; one whose lock is gone has ended normally."""
+    try:
+        # An ID may be a label or a row that others wrote.
+        return is_held(folder / f"{os.path.basename(identity)}.lock")
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # not ours to judge
 
 
 def sweep(folder: Path) -> list[str]:

@@ -2,7 +2,8 @@
 
 `view/` has the project as a run sees it and its changes, `rules/` the names that decide. `plan/`
 chooses changes, `apply/` applies them, and `store/` stores those held for review. `commit_service`
-and `commit` call them in that order. All of it works on plain folders; no process runs in them.
+and `store/store.py` call them in that order. All of it works on plain folders, in which no process
+runs.
 """
 
 from base.lazy_exports import lend_names

@@ -1,6 +1,4 @@
 # The names of this room, each loaded at its first use.
-from .commit import Commit as Commit
-from .commit import CommitError as CommitError
 from .commit_service import LISTED_MAX as LISTED_MAX
 from .git.differences import find_renames as find_renames
 from .rules.names import NAMES as NAMES
@@ -11,6 +9,8 @@ from .store.change_set_folder import find_paths as find_paths
 from .store.manifest import PREVENTING as PREVENTING
 from .store.manifest import Change as Change
 from .store.manifest import ChangeSet as ChangeSet
+from .store.manifest import Commit as Commit
+from .store.manifest import CommitError as CommitError
 from .store.run_drafts import RunDrafts as RunDrafts
 from .store.store import ChangeStore as ChangeStore
 from .store.store import UnknownChangesError as UnknownChangesError

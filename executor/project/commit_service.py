@@ -14,10 +14,9 @@ from executor.project.view import record
 
 # The modules for commits take tens of milliseconds to load, and most runs commit nothing.
 if TYPE_CHECKING:
-    from executor.project.commit import Commit
     from executor.project.git.repository_export import Reader
     from executor.project.rules.names import ObeyedNames
-    from executor.project.store.manifest import ChangeSet
+    from executor.project.store.manifest import ChangeSet, Commit
     from executor.project.view.record import Record
     from executor.project.view.search import ProjectSearch
 
@@ -74,9 +73,8 @@ class CommitService:
         Raises:
             SandboxError: nothing could be committed, with the reason.
         """
-        from executor.project.commit import commit_changes  # noqa: PLC0415
         from executor.project.rules.named_files import in_project  # noqa: PLC0415
-        from executor.project.store.store import ChangeStore  # noqa: PLC0415
+        from executor.project.store.store import ChangeStore, commit_changes  # noqa: PLC0415
 
         with contextlib.ExitStack() as opened:
             opened.callback(before.close)

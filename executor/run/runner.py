@@ -28,8 +28,8 @@ from executor.run.progress import ListedRun, RunRecord, status_of_record, watch_
 from executor.run.refusals.collecting import RunFacts, may_be_refused, with_refusals
 
 if TYPE_CHECKING:
-    from executor.project.commit import Commit
     from executor.project.commit_service import CommitService
+    from executor.project.store.manifest import Commit
     from executor.project.view.record import Record
 
 DRAIN_S_MAX = 0.2  # how long output may arrive after the program has ended

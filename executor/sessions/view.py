@@ -20,7 +20,7 @@ from executor.request import Profile, ProjectAccess
 
 if TYPE_CHECKING:
     from executor.engine.box import Box, Layout
-    from executor.project.commit import Change, Commit
+    from executor.project.store.manifest import Change, Commit
     from executor.project.view.record import Record
     from executor.run.runner import Runner
 

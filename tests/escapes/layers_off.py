@@ -29,7 +29,7 @@ from executor.engine.box import Layout, Order
 from executor.engine.seccomp import build_judged as judged_calls
 from executor.pool.cells import CellPool, StartedCell
 from executor.pool.prewarming import CellPurpose, Prewarmer
-from executor.project.commit import Commit
+from executor.project.store.manifest import Commit
 from executor.project.view.record import Record
 
 ULIMITS = {"core": resource.RLIMIT_CORE, "nofile": resource.RLIMIT_NOFILE}

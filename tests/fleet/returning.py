@@ -13,9 +13,9 @@ import trio
 
 from executor.engine.engine import Completed
 from executor.model import Limits, Request, Result, Status
-from executor.project.commit import Commit
 from executor.project.commit_service import CommitService, with_commit
 from executor.project.rules.names import names_after
+from executor.project.store.manifest import Commit
 from executor.project.view.record import Record
 from executor.project.view.search import ProjectSearch
 from executor.request import BUILD, Profile

@@ -11,7 +11,7 @@ import pytest
 
 from repomap import git as git_room
 from repomap.git import GitFailedError, GitTooLongError, run_git
-from repomap.history import list_changed, read_history, resolve_revision
+from repomap.history import list_changed, read_history
 from repomap.model import MapError
 from tests.repomap.repositories import commit_all, write_files
 from tests.repomap.repositories import run_git as plain_git
@@ -101,8 +101,7 @@ def arm(root: Path, program: Path, trap: Trap) -> None:
 def test_no_program_of_the_repository_runs(root, tmp_path, program, name):
     trap = TRAPS[name]
     arm(root, program, trap)
-    head = resolve_revision(root, "HEAD")
-    read_history(root)
+    head = read_history(root).head
     read_history(root, since=head)
     try:
         changed = list_changed(root, "HEAD~1")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from repomap.history import list_changed, read_history, resolve_revision
+from repomap.history import list_changed, read_history
 from repomap.model import MapInputError
 from tests.repomap.repositories import commit_all, run_git, write_files
 
@@ -77,7 +77,7 @@ def test_an_unknown_revision_is_refused_clearly(root, revision):
     write_files(root, {"a": "1"})
     commit_all(root, "First")
     with pytest.raises(MapInputError, match="no commit"):
-        resolve_revision(root, revision)
+        list_changed(root, revision)
     assert sorted(path.name for path in root.iterdir()) == [".git", "a"]
 
 

@@ -190,6 +190,21 @@ class Reader(Protocol):
         """
 
 
+class NothingToRead:
+    """A reader that refuses: stored repositories were already read. Unpacks in `place`."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __call__(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
+        """Refuse.
+
+        Raises:
+            GitError: always.
+        """
+        raise GitError("a repository among files is not read")
+
+
 @dataclass(frozen=True, slots=True)
 class CarriedRepository:
     """A repository after a run."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from executor.model import LeftOut
 from executor.project.git.history import OWN, BroughtObjects, History, Repositories, Repository
@@ -14,45 +14,67 @@ from executor.project.git.repository_import import Taking
 from executor.project.plan.conflicts import (
     CommitRules,
     Conflicts,
+    Environments,
+    Links,
     Permission,
     Plan,
     is_folder,
     replaces_folder,
 )
-from executor.project.rules.links import Environments, Links
 from executor.project.rules.named_files import NamedFiles
 from executor.project.rules.names import ChangeVerdict, NameRow, control_folder
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet
 from executor.project.view.record import is_below
-from executor.project.view.tree import FOLDER_FLAGS, Tree, split, walk
+from executor.project.view.tree import Tree, open_tree, split, walk
 
 STAND_IN = "user.ctxmode.stand-in"  # as executor/spawner/stand_ins.py marks them
 DECIDED_WITH = ("held", *PREVENTED)  # reported with the repository, if all of it is held
 STAYS = "the run replaced a folder that still has other files"
-Present = dict[str, os.stat_result | None]
 
 
-@dataclass(slots=True)
 class Planning:
     """One walk through the changes, folders first."""
 
-    changes: ChangeSet
-    rules: CommitRules
-    contents: Tree
-    project: Tree
-    history: History
-    repositories: Repositories
-    judge: OutcomeJudge
-    outcomes: Mapping[str, RepositoryOutcome]  # by the repositories' own folders
-    conflicts: Conflicts
-    permission: Permission
-    environments: Environments
-    named: NamedFiles
-    present: Present = field(default_factory=dict)
-    left: dict[str, LeftOut | None] = field(default_factory=dict)  # None: with its folder
-    done: set[str] = field(default_factory=set)  # the project has them already
-    new_folders: set[str] = field(default_factory=set)
-    _hidden: dict[str, bool] = field(default_factory=dict)
+    def __init__(
+        self,
+        changes: ChangeSet,
+        rules: CommitRules,
+        trees: tuple[Tree, Tree, Tree],
+        brought: BroughtObjects,
+        read: Reader,
+    ) -> None:
+        """Decide on repositories. `trees` are the contents, the project, and this for git alone."""
+        contents, self.project, aside = trees
+        self.changes = changes
+        self.rules = rules
+        self.repositories = Repositories(changes.record, changes.changes)
+        self.judge = OutcomeJudge(changes, self.repositories, aside, contents, read)
+        self.outcomes = dict(self._decide_repositories())  # by the repositories' own folders
+        after = {
+            own: (one.after, head)
+            for one in self.outcomes.values()
+            if one.after is not None
+            for own, head in one.heads.items()
+        }
+        self.history = History(changes.record, aside, contents, brought, after)
+        self.conflicts = Conflicts(contents, self.project)
+        self.permission = Permission(self.project)
+        self.environments = Environments(changes.record, changes.changes)
+        made = [one.top for one in self.repositories.found.values() if not one.existed]
+        self.named = NamedFiles(changes.record, made)
+        self.present: dict[str, os.stat_result | None] = {}
+        self.left: dict[str, LeftOut | None] = {}  # None: with its folder
+        self.done = set[str]()  # the project has them already
+        self.new_folders = set[str]()
+        self._hidden: dict[str, bool] = {}
+
+    def _decide_repositories(self) -> Iterator[tuple[str, RepositoryOutcome]]:
+        known = {taking.carried.control: taking for taking in self.changes.repositories}
+        for one in [*self.repositories.found.values()]:
+            if one.control not in known:
+                yield one.control, self.judge.decide(one)
+        for control, taking in known.items():
+            yield control, self.judge.decide_kept(self.repositories.add(control), taking)
 
     def plan(self) -> Plan:
         """Make the whole plan."""
@@ -352,40 +374,13 @@ def plan(changes: ChangeSet, rules: CommitRules, brought: BroughtObjects, read: 
     Raises:
         OSError: the project or the contents can't be read.
     """
-    top = os.open(changes.record.project, FOLDER_FLAGS)
-    try:
-        with Tree(changes.contents) as contents, Tree(top) as project, Tree(top) as aside:
-            repositories = Repositories(changes.record, changes.changes)
-            judge = OutcomeJudge(changes, repositories, aside, contents, read)
-            known = {taking.carried.control: taking for taking in changes.repositories}
-            found = [one for one in repositories.found.values() if one.control not in known]
-            outcomes = {one.control: judge.decide(one) for one in found}
-            for control, taking in known.items():
-                outcomes[control] = judge.decide_kept(repositories.add(control), taking)
-            after = {
-                own: (one.after, head)
-                for one in outcomes.values()
-                if one.after is not None
-                for own, head in one.heads.items()
-            }
-            history = History(changes.record, aside, contents, brought, after)
-            made = [one.top for one in repositories.found.values() if not one.existed]
-            try:
-                return Planning(
-                    changes,
-                    rules,
-                    contents,
-                    project,
-                    history,
-                    repositories,
-                    judge,
-                    outcomes,
-                    Conflicts(contents, project),
-                    Permission(project),
-                    Environments(changes.record, changes.changes),
-                    NamedFiles(changes.record, made),
-                ).plan()
-            finally:
-                history.close()
-    finally:
-        os.close(top)
+    with (
+        Tree(changes.contents) as contents,
+        open_tree(changes.record.project) as project,
+        Tree(project.top) as aside,
+    ):
+        planning = Planning(changes, rules, (contents, project, aside), brought, read)
+        try:
+            return planning.plan()
+        finally:
+            planning.history.close()

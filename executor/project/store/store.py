@@ -1,4 +1,5 @@
-"""Change sets stored for the user's decision, and the journals of commits in progress."""
+"""Commits of a run's changes: the only way in. Change sets are stored for the user's decision, and
+journals of commits in progress."""
 
 from __future__ import annotations
 
@@ -21,9 +22,8 @@ from executor.model import LeftOut
 from executor.project.apply.apply import apply, recover
 from executor.project.git.differences import find_renames
 from executor.project.git.history import BroughtObjects
-from executor.project.git.host import GitError
-from executor.project.git.repository_export import Scratch
-from executor.project.plan.conflicts import Plan
+from executor.project.git.repository_export import NothingToRead, Reader
+from executor.project.plan.conflicts import CommitRules, Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.names import ObeyedNames
 from executor.project.store import change_set_folder
@@ -35,7 +35,14 @@ from executor.project.store.change_set_folder import (
     merge_conflicts,
     select,
 )
-from executor.project.store.manifest import PREVENTING, ChangeSet, Commit, CommitError, list_changes
+from executor.project.store.manifest import (
+    PREVENTING,
+    Change,
+    ChangeSet,
+    Commit,
+    CommitError,
+    list_changes,
+)
 from executor.project.store.run_drafts import RunDrafts
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree, open_tree
@@ -44,6 +51,7 @@ AGE_S_MAX = 7 * 24 * 3600
 BYTES_MAX = 4 << 30
 UNFINISHED_S_MAX = 24 * 3600
 WAIT_S_MAX = 30.0
+ATTRIBUTES = ("mode", "times")  # changes of a folder that do not affect its contents
 
 
 class UnknownChangesError(LookupError):
@@ -52,21 +60,6 @@ class UnknownChangesError(LookupError):
     def __init__(self, message: str, candidates: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.candidates = tuple(candidates)
-
-
-class NothingToRead:
-    """A reader that refuses: stored repositories were already read. Unpacks in `place`."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-
-    def __call__(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
-        """Refuse.
-
-        Raises:
-            GitError: always.
-        """
-        raise GitError("a repository among files is not read")
 
 
 class ChangeStore:
@@ -326,3 +319,70 @@ class ChangeStore:
 def _key_of(project: Path) -> str:
     """Return a name for files stored about a project."""
     return hashlib.sha256(os.fsencode(os.path.realpath(project))).hexdigest()[:16]
+
+
+def commit_changes(  # noqa: PLR0913 - all of it describes one run
+    changes: ChangeSet,
+    names: ObeyedNames,
+    store: ChangeStore,
+    *,
+    label: str,
+    stage: bool = False,
+    shown: Sequence[str] = (),
+    read: Reader,
+) -> Commit:
+    """Apply a run's changes, whose processes have all ended; store those held for review.
+
+    With `stage` nothing is applied and everything is stored. `label` names the run. `shown` are
+    absolute folders that links may point to, besides the system's. `read` runs git in a sandbox to
+    read the run's repositories.
+
+    Raises:
+        CommitError: the project can't be written, is busy, or there are too many changes. Then
+            none of them is applied.
+    """
+    if not changes.changes:
+        return Commit((), changes.refused, "")
+    with store.committing(changes.record.project):
+        rules = CommitRules(names, shown)
+        planned = plan(changes, rules, store.brought(), read)
+        if stage:
+            takings = (*(taking for _, taking in planned.takings), *planned.kept_takings)
+            waiting = replace(changes, repositories=takings)
+            name = store.keep(waiting, changes.refused, label=label, staged=True)
+            return Commit((), changes.refused, name)
+        return _commit(changes, planned, store, label)
+
+
+def _commit(changes: ChangeSet, planned: Plan, store: ChangeStore, label: str) -> Commit:
+    """Store held changes, then apply the rest; also store those that turn out as conflicts."""
+
+    def keep(kept: tuple[Change, ...], left_out: Sequence[LeftOut]) -> str:
+        missed = {left.path for left in left_out if left.kind == "repository"}
+        failed = [one for _, one in planned.takings if (one.carried.control or ".") in missed]
+        takings = (*planned.kept_takings, *failed)
+        if not kept and not takings:
+            return ""
+        waiting = replace(changes, changes=kept, repositories=takings)
+        return store.keep(waiting, left_out, label=label, staged=False)
+
+    name = keep(planned.kept, planned.left_out)
+    try:
+        renames = find_renames(planned.changes, planned.project, changes.contents)
+        _, late = store.bring_in(changes, planned, all_or_nothing=False)
+    except BaseException:
+        if name:
+            store.drop(name)
+        raise
+    left_out = (*planned.left_out, *late)
+    missed = {left.path for left in late}
+    # If only a folder's mode could not be set, its contents were applied.
+    whole = {c.path for c in planned.changes if c.path in missed and c.change not in ATTRIBUTES}
+    not_there = {c.path for c in planned.changes if c.path in missed or is_below(c.path, whole)}
+    if any(left.kind in PREVENTING for left in late):
+        waiting = (*planned.kept, *(c for c in planned.changes if c.path in not_there))
+        name, earlier = keep(waiting, left_out), name
+        if earlier:
+            store.drop(earlier)
+    applied = tuple(each for each in planned.changes if each.path not in not_there)
+    return Commit(list_changes(applied, renames), left_out, name)

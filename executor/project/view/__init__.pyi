@@ -19,6 +19,7 @@ from .tree import DEPTH_MAX as DEPTH_MAX
 from .tree import FOLDER_FLAGS as FOLDER_FLAGS
 from .tree import Tree as Tree
 from .tree import in_tree_order as in_tree_order
+from .tree import open_tree as open_tree
 from .tree import split as split
 from .tree import walk as walk
 from .work_copy import COPY_BYTES_MAX as COPY_BYTES_MAX

@@ -21,7 +21,7 @@ from executor.project.view.record import (
     Record,
     state_of,
 )
-from executor.project.view.tree import FOLDER_FLAGS, Tree, in_tree_order, walk
+from executor.project.view.tree import FOLDER_FLAGS, Tree, in_tree_order, open_tree, walk
 
 PATH_BYTES_MAX = 4095  # linux/limits.h, of a whole path with its end
 KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
@@ -75,12 +75,8 @@ def as_the_host_has_it(upper: int, room: str) -> int | None:
 def _compare(record: Record, view: int, was: Mapping[str, EntryState]) -> Iterator[_Comparison]:
     """Compare with a view; close its descriptor only after an error."""
     try:
-        project = os.open(record.project, FOLDER_FLAGS)
-        try:
-            with Tree(view) as there, Tree(project) as here:
-                yield _Comparison(record, there, here, was)
-        finally:
-            os.close(project)
+        with Tree(view) as there, open_tree(record.project) as here:
+            yield _Comparison(record, there, here, was)
     except BaseException:
         os.close(view)
         raise

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from base.mounts import mounts_below, read_mounts
 from executor.model import RequestError
-from executor.project.view.tree import DEPTH_MAX, FOLDER_FLAGS, Tree, split, walk
+from executor.project.view.tree import DEPTH_MAX, FOLDER_FLAGS, Tree, open_tree, split, walk
 
 if TYPE_CHECKING:
     from executor.project.view.search import Folder, ProjectSearch
@@ -100,9 +100,8 @@ def take(project: Path, hidden: Iterable[str]) -> Record:
     project = Path(os.path.realpath(project))
     unseen = {*map(os.path.normpath, hidden), *mounts_in(str(project))}
     states: dict[str, EntryState] = {}
-    top = os.open(project, FOLDER_FLAGS)
-    try:
-        for prefix, _, entries in walk(top, lambda path: path not in unseen, unseen.add):
+    with open_tree(project) as tree:
+        for prefix, _, entries in walk(tree.top, lambda path: path not in unseen, unseen.add):
             for entry in entries:
                 try:
                     info = entry.stat(follow_symlinks=False)
@@ -114,8 +113,6 @@ def take(project: Path, hidden: Iterable[str]) -> Record:
                     unseen.add(path)
             if len(states) > ENTRIES_MAX:
                 raise too_many_entries()
-    finally:
-        os.close(top)
     return Record(project, states, frozenset(unseen))
 
 

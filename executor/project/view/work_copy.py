@@ -21,7 +21,7 @@ from executor.project.store.manifest import ChangeSet
 from executor.project.view.comparison import of_copy
 from executor.project.view.contents import attributes, set_attributes
 from executor.project.view.record import PLAIN, EntryState, Record, is_below, take
-from executor.project.view.tree import FOLDER_FLAGS, Tree
+from executor.project.view.tree import Tree, open_tree
 from executor.spawner.stand_ins import stand_in
 
 COPY_BYTES_MAX = GIB
@@ -81,15 +81,11 @@ class WorkCopy:
         wanted = _list_shown(record)
         os.chmod(self.folder, 0o700)
         stays = self._take_out_others(wanted)
-        top = os.open(record.project, FOLDER_FLAGS)
-        try:
-            with Tree(top) as project:
-                copying = _Copying(project, self.folder, self.owner)
-                copying.fill(wanted, stays)
+        with open_tree(record.project) as project:
+            copying = _Copying(project, self.folder, self.owner)
+            copying.fill(wanted, stays)
             # For git a missing secret would be a deletion, and be committed as one.
-            stand_in(top, str(self.folder), record.hidden, self.owner)
-        finally:
-            os.close(top)
+            stand_in(project.top, str(self.folder), record.hidden, self.owner)
         return replace(self, closed=frozenset(copying.closed))._agree(record)
 
     def _take_out_others(self, wanted: Mapping[str, EntryState]) -> set[str]:

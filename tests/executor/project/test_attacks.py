@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from executor.project.apply import staging as steps
-from executor.project.commit import CommitError
+from executor.project.store.manifest import CommitError
 from tests.executor.project.viewing import View, left, python, run, tree
 
 

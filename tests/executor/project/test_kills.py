@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from executor.project.apply import staging as steps_taken
-from executor.project.commit import CommitError
+from executor.project.store.manifest import CommitError
 from tests.executor.project.viewing import View, python, tree
 
 MUCH = """

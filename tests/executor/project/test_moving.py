@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from executor.project.apply import staging
-from executor.project.commit import commit_changes
-from executor.project.store.store import ChangeStore
+from executor.project.store.store import ChangeStore, commit_changes
 from executor.project.view.comparison import FIRST, as_the_host_has_it, of_upper
 from executor.project.view.record import begin
 from executor.project.view.search import ProjectSearch

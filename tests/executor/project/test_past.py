@@ -15,8 +15,8 @@ import pytest
 
 from base import mounts
 from executor.project.apply import staging as steps
-from executor.project.commit import Commit, commit_changes
-from executor.project.store.store import ChangeStore
+from executor.project.store.manifest import Commit
+from executor.project.store.store import ChangeStore, commit_changes
 from executor.project.view import record as records
 from executor.project.view.comparison import of_upper
 from executor.project.view.record import Record

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from executor.model import LeftOut
-from executor.project.commit import CommitError
 from executor.project.git import host
 from executor.project.store import change_set_folder, store
 from executor.project.store.change_set_folder import find_paths
+from executor.project.store.manifest import CommitError
 from executor.project.store.store import UnknownChangesError
 from tests.executor.project.conftest import fill
 from tests.executor.project.test_commit import TREES

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from executor.instance import lock
-from executor.project.commit import Commit, commit_changes
 from executor.project.git.host import GitError
 from executor.project.git.repository_export import Scratch
-from executor.project.store.store import ChangeStore
+from executor.project.store.manifest import Commit
+from executor.project.store.store import ChangeStore, commit_changes
 from executor.project.view import work_copy
 from executor.project.view.comparison import of_upper
 from executor.project.view.record import Record, begin, take
