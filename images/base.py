@@ -39,25 +39,13 @@ _COMPONENTS: Final = ("main", "universe")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One line of apt's sources: where, which suite, which component."""
-
-    url: str
-    suite: str
-    component: str
-
-    def __str__(self) -> str:
-        return f"deb {self.url} {self.suite} {self.component}"
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
     """The host's settings that a build uses."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)  # by name, below /build/settings
     arguments: Mapping[str, str] = field(default_factory=dict)  # the build's
     codename: str = ""  # the distribution's
-    sources: tuple[Source, ...] = ()  # the distribution's, its main suite first
+    sources: tuple[str, ...] = ()  # lines of apt for the distribution, its main suite first
 
     def for_own_base(self) -> Settings:
         """Return these settings for a base that was made here from `sources`."""
@@ -108,21 +96,21 @@ def npm_configuration(npm: Mapping[str, object], with_certificates: bool) -> str
     return "".join(f"{line}\n" for line in lines)
 
 
-def distribution_sources(targets: str, codename: str) -> tuple[Source, ...]:
+def distribution_sources(targets: str, codename: str) -> tuple[str, ...]:
     """Select the distribution's sources from the lines of `_targets`, its main suite first.
 
     Sources of other vendors are skipped: a base does not have their keys.
     """
     suites = (codename, f"{codename}-updates", f"{codename}-security")
-    found: dict[Source, None] = {}
-    for line in targets.splitlines():
-        words = line.split()
+    found: dict[tuple[int, str, str], None] = {}
+    for words in map(str.split, targets.splitlines()):
         if len(words) != 4 or words[3] not in _ORIGINS:
             continue
-        source = Source(words[0].rstrip("/"), words[1], words[2])
-        if source.suite in suites and source.component in _COMPONENTS:
-            found[source] = None
-    return tuple(sorted(found, key=lambda s: (suites.index(s.suite), s.component)))
+        url, suite, component, _ = words
+        if suite in suites and component in _COMPONENTS:
+            found[suites.index(suite), component, url.rstrip("/")] = None
+    ordered = sorted(found, key=lambda row: row[:2])
+    return tuple(f"deb {url} {suites[at]} {component}" for at, component, url in ordered)
 
 
 def _targets() -> str:
@@ -300,7 +288,7 @@ async def _make(
     """Make a minimal system from the mirror that this host's packages come from."""
     if missing := lacking(settings, await ask(api.version)):
         raise ImageError(f"{unreachable.message}; and {missing[0]}", missing[1])
-    mirror = settings.sources[0].url
+    mirror = settings.sources[0].split()[1]
     report(f"base: making {reference} with debootstrap")
     distribution = "ubuntu" if "ubuntu" in mirror else "debian"
     with workplace(Path("/var/tmp")) as (folder, lock):

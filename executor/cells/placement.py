@@ -174,7 +174,12 @@ class Placement:
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(order.binds)),
                 *((self.spawner.source(path), path) for path in self.repository),
-                *self._find_shown_paths(profile, layout),
+                *(
+                    (self.spawner.source(source), target)
+                    for source, target in box.list_shown(
+                        profile.read, layout.home, self.search.denies
+                    )
+                ),
             ),
             limits=order.limits,
             job=layout.job,
@@ -199,10 +204,7 @@ class Placement:
 
     def _source(self, path: str) -> str:
         """Return the spawner's path of a path at or below a staged one."""
-        for top in (path, *map(str, Path(path).parents)):
-            if top in self.spawner.staged:
-                return self.spawner.staged[top] + path[len(top) :]
-        return path
+        return box.find_bound(path, self.spawner.staged)
 
     def _readable(self, layout: Layout) -> tuple[tuple[str, str], ...]:
         """Return tier B's grants of the project: a whole copy, else everything except secrets.
@@ -217,14 +219,6 @@ class Placement:
         marks = (path for path in copied if f"/{path}".endswith("/pyvenv.cfg"))
         environments = [self.project / Path(path).parent for path in marks]
         return ((str(layout.work_copy.folder), "rw"), *list_readable(self.search, environments))
-
-    def _find_shown_paths(self, profile: Profile, layout: Layout) -> Iterator[tuple[str, str]]:
-        """Yield the paths that a profile shows, moving those below the home to the cell's."""
-        for path in profile.read:
-            source = os.path.realpath(os.path.expanduser(path))
-            target = f"{layout.home}/{path[2:]}" if path.startswith("~/") else path
-            if os.path.exists(source) and not self.search.denies(source):
-                yield self.spawner.source(source), target
 
 
 @functools.cache

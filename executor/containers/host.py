@@ -122,7 +122,6 @@ class EngineHost:
     as_root: bool
     project: Path
     sources: Mapping[str, str] = field(default_factory=dict)  # where the engine finds paths of it
-    live: str = ""
 
     @property
     def accounts(self) -> tuple[Path, ...]:
@@ -135,10 +134,7 @@ class EngineHost:
 
     def source(self, path: str) -> str:
         """Return the path at which the engine finds a path, or a folder above it."""
-        for top in (path, *map(str, Path(path).parents)):
-            if top in self.sources:
-                return self.sources[top] + path[len(top) :]
-        return path
+        return box.find_bound(path, self.sources)
 
     def make_upper(self, spec: ContainerSpec, labels: Mapping[str, str]) -> Upper:
         """Make room for one container's writes to the project.
@@ -219,25 +215,24 @@ def open_host(
     try:
         if as_root:
             user = (UNPRIVILEGED_ID, UNPRIVILEGED_ID)
-            sources, live = _map_binds(base, project, shown, user, layers)
-            yield EngineHost(user, base, as_root, project, sources, live)
+            sources = _map_binds(base, project, shown, user, layers)
+            yield EngineHost(user, base, as_root, project, sources)
         else:
-            yield EngineHost((os.getuid(), os.getgid()), base, as_root, project, {}, str(project))
+            yield EngineHost((os.getuid(), os.getgid()), base, as_root, project)
     finally:
         take_away(base)
 
 
 def _map_binds(
     base: Path, project: Path, shown: Sequence[str], user: tuple[int, int], layers: str
-) -> tuple[dict[str, str], str]:
-    """Return where each path is bound with its owner as `user`; the project also writably."""
+) -> dict[str, str]:
+    """Return where each path is bound, read-only and with its owner as `user`."""
     paths = [str(project), *(path for path in dict.fromkeys(shown) if path != str(project))]
     sources = {path: str(base / f"shown-{number}") for number, path in enumerate(paths)}
-    live, mapped_layers = str(base / "live"), str(base / "layers")
+    mapped_layers = str(base / "layers")
     asked = {
         "user": user,
-        "binds": [(path, target, True) for path, target in sources.items()]
-        + [(str(project), live, False)],
+        "binds": [(path, target, True) for path, target in sources.items()],
         "optional": [(layers, mapped_layers, True)],
     }
     command = [sys.executable, "-I", "-S", "-c", MAPPING, str(EXECUTOR)]
@@ -255,7 +250,7 @@ def _map_binds(
         raise SandboxError(f"the project's owner can't be mapped: {said[-300:]}")
     if os.path.exists(mapped_layers):
         sources[layers] = mapped_layers
-    return sources, live
+    return sources
 
 
 def take_away(base: Path) -> None:

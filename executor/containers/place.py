@@ -206,11 +206,8 @@ class ContainerPlace:
     def _find_shown(self, profile: Profile, host: EngineHost) -> Iterator[tuple[str, str]]:
         """Yield the paths of this host that are shown in addition to the project."""
         yield from ((host.source(path), path) for path in self.repository)
-        for path in profile.read:
-            source = os.path.realpath(os.path.expanduser(path))
-            target = f"{rootfs.HOME}/{path[2:]}" if path.startswith("~/") else path
-            if os.path.exists(source) and not self.search.denies(source):
-                yield host.source(source), target
+        for source, target in rootfs.list_shown(profile.read, rootfs.HOME, self.search.denies):
+            yield host.source(source), target
         yield from self._accounts(host)
 
     def _accounts(self, host: EngineHost) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,6 +110,26 @@ def account_files(uid: int, gid: int) -> dict[str, bytes]:
 
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def list_shown(
+    paths: Sequence[str], home: str, denies: Callable[[str], bool]
+) -> Iterator[tuple[str, str]]:
+    """Yield the real paths of those that a profile shows, and their places in a box; those below
+    the user's home are below the box's."""
+    for path in paths:
+        source = os.path.realpath(os.path.expanduser(path))
+        target = f"{home}/{path[2:]}" if path.startswith("~/") else path
+        if os.path.exists(source) and not denies(source):
+            yield source, target
+
+
+def find_bound(path: str, bound: Mapping[str, str]) -> str:
+    """Return where a path is found that is bound itself, or by a folder above it."""
+    for top in (path, *map(str, Path(path).parents)):
+        if top in bound:
+            return bound[top] + path[len(top) :]
+    return path
 
 
 @dataclass(frozen=True, slots=True)

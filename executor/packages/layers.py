@@ -229,7 +229,7 @@ class Packages:
     ) -> Layer:
         tree = self._store.tree(key)
         shown = ((str(tree), row.at), *((str(tree / path), at) for path, at in row.shown))
-        return Layer(key, str(tree), shown, row.env, row.paths, row.arguments, lock, was_kept)
+        return Layer(key, shown, row.env, row.paths, row.arguments, lock, was_kept)
 
     def _lock_key(self, wanted: Wanted, toolchain: ProvenToolchain) -> str:
         row = BY_NAME[wanted.ecosystem]

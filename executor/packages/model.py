@@ -54,7 +54,6 @@ class Layer:
     """A layer of packages as a cell shows it."""
 
     key: str
-    folder: str  # on this host
     shown: tuple[tuple[str, str], ...]  # (path on the host, path in the cell)
     env: Mapping[str, str]
     paths: Mapping[str, str]  # executables instead of the toolchain's, by role

@@ -196,23 +196,18 @@ class LayerStore:
         (place / TREE).mkdir()
         return place
 
-    def put(self, key: str, made: Path, about: Mapping[str, str]) -> LayerInfo:
+    def put(self, key: str, made: Path, about: Mapping[str, str]) -> None:
         """Seal the content of a folder from `begin`, and move it to its place as a whole.
 
         Raises:
             OSError: it cannot be written.
         """
-        found = seal(made / TREE)
-        now = time.time()
-        write_json(made / SEAL, {**about, **found._asdict(), "made_at": now})
+        write_json(made / SEAL, {**about, **seal(made / TREE)._asdict(), "made_at": time.time()})
         os.close(os.open(made / VERIFIED, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         place = self.folder / "layers" / key
         remove(place)
         made.rename(place)
         self._trim(keep=key)
-        return LayerInfo(
-            key, about["ecosystem"], about["packages"], found.bytes, found.entries, now, now
-        )
 
     def is_sound(self, key: str, *, in_full: bool) -> bool:
         """Return whether a layer matches its seal. If only its contents match, seal it again.

@@ -5,9 +5,9 @@ import os
 import pytest
 
 from images import base
-from images.base import Settings, Source
+from images.base import Settings
 
-DEBIAN = Settings({}, {}, "bookworm", (Source("http://mirror.example", "bookworm", "main"),))
+DEBIAN = Settings({}, {}, "bookworm", ("deb http://mirror.example bookworm main",))
 MACHINE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from images import base
-from images.base import Settings, Source
+from images.base import Settings
 
 TARGETS = """\
 http://mirror.example/debian/ bookworm main Debian
@@ -20,9 +20,9 @@ http://broken.example/
 def test_only_the_distributions_own_sources_are_taken_the_main_suite_first():
     found = base.distribution_sources(TARGETS, "bookworm")
     assert found == (
-        Source("http://mirror.example/debian", "bookworm", "main"),
-        Source("http://mirror.example/debian", "bookworm-updates", "main"),
-        Source("http://mirror.example/security", "bookworm-security", "main"),
+        "deb http://mirror.example/debian bookworm main",
+        "deb http://mirror.example/debian bookworm-updates main",
+        "deb http://mirror.example/security bookworm-security main",
     )
 
 
@@ -57,7 +57,7 @@ def test_proxies_are_taken_in_the_case_they_are_spelt():
 
 
 def test_a_base_made_here_is_told_to_ask_this_hosts_mirror_alone():
-    source = Source("http://mirror.example/debian", "bookworm", "main")
+    source = "deb http://mirror.example/debian bookworm main"
     own = Settings({"apt.conf": b"x;\n"}, {}, "bookworm", (source,)).for_own_base()
     assert own.files["sources.list"] == b"deb http://mirror.example/debian bookworm main\n"
     assert b'sourcelist "/build/settings/sources.list"' in own.files["apt.conf"]
