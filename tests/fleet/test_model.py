@@ -13,7 +13,7 @@ from base.wording import Remedy
 from executor.model import Artifact, ChangedFile, Limits, Refusal, Request, Result, Status
 from executor.network import Allowlist
 from executor.project.store.manifest import Change
-from executor.project.view.record import EntryState
+from executor.project.view.tree import EntryState
 from executor.request import ANALYZE, BUILD, Profile, ProjectAccess
 from fleet import model
 from fleet.model import (

@@ -13,9 +13,8 @@ from executor.model import LeftOut
 from executor.project.git.repository_import import Taking
 from executor.project.plan.conflicts import SPECIAL_BITS, Plan, is_set_in_place
 from executor.project.store.manifest import Change
-from executor.project.view.contents import Attributes, set_attributes
-from executor.project.view.record import EntryState, is_below, state_of
-from executor.project.view.tree import Tree, split
+from executor.project.view.record import is_below
+from executor.project.view.tree import Attributes, EntryState, Tree, set_attributes, split, state_of
 
 ANY = -1
 

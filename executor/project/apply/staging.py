@@ -15,9 +15,8 @@ from executor.model import LeftOut
 from executor.project.apply.arrangement import ANY, is_as_expected
 from executor.project.plan.conflicts import Plan, is_folder
 from executor.project.store.manifest import Change, ChangeSet
-from executor.project.view.contents import NEW_FILE, copy, remove_layers, set_attributes
 from executor.project.view.record import is_below
-from executor.project.view.tree import Tree, split
+from executor.project.view.tree import NEW_FILE, Tree, copy, remove_layers, set_attributes, split
 
 # Errors of one path alone; a full disk, for example, concerns all paths.
 OF_ONE_PATH = frozenset(

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from executor.project.git.host import GitError, HostGit
 from executor.project.store.manifest import Change
-from executor.project.view.contents import read_some
-from executor.project.view.tree import Tree, open_tree
+from executor.project.view.tree import Tree, open_tree, read_some
 
 FILES_MAX = 10_000
 BYTES_MAX = 32 << 20  # of each side

@@ -19,9 +19,8 @@ from pathlib import Path
 from executor.project.git.host import GitError, HostGit
 from executor.project.rules.names import fold, is_control
 from executor.project.store.manifest import Change
-from executor.project.view.contents import digest_file
 from executor.project.view.record import Record
-from executor.project.view.tree import Tree, split
+from executor.project.view.tree import Tree, digest_file, split
 
 OWN = ".git"
 HEAD = "HEAD"

@@ -15,8 +15,7 @@ from executor.project.git.host import GitError, HostGit
 from executor.project.git.repository_export import CarriedRepository, Reader, ScratchWriter
 from executor.project.git.repository_import import REPLACE, STASH, Taking, check, find_moves
 from executor.project.store.manifest import Change, ChangeSet
-from executor.project.view.record import state_of
-from executor.project.view.tree import Tree
+from executor.project.view.tree import Tree, state_of
 
 _WORKTREE = r"(?:worktrees/[^/]+/)?"
 # gitrepository-layout(5) and git's status: what exists while an operation is in progress.

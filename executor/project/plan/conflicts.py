@@ -19,9 +19,8 @@ from executor.model import LeftOut
 from executor.project.git.repository_import import Taking
 from executor.project.rules.names import ChangeVerdict, NameRow, ObeyedNames, fold
 from executor.project.store.manifest import Change
-from executor.project.view.contents import digest_file, same_content
-from executor.project.view.record import EntryState, Record, is_below, state_of
-from executor.project.view.tree import Tree, split
+from executor.project.view.record import Record, is_below
+from executor.project.view.tree import EntryState, Tree, digest_file, same_content, split, state_of
 
 
 @dataclass(frozen=True, slots=True)

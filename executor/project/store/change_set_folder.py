@@ -28,9 +28,17 @@ from executor.project.store.manifest import (
     encode,
     list_changes,
 )
-from executor.project.view.contents import NEW_FILE, copy, digest_file, read_some
-from executor.project.view.record import is_below, state_of, take
-from executor.project.view.tree import Tree, open_tree, split
+from executor.project.view.record import is_below, take
+from executor.project.view.tree import (
+    NEW_FILE,
+    Tree,
+    copy,
+    digest_file,
+    open_tree,
+    read_some,
+    split,
+    state_of,
+)
 
 TEXT_BYTES_MAX = 1 << 20
 

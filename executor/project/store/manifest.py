@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from executor.model import LeftOut
-from executor.project.view.record import EntryState, Record
+from executor.project.view.record import Record
+from executor.project.view.tree import EntryState
 
 if TYPE_CHECKING:
     from executor.project.git.repository_import import Taking

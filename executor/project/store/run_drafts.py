@@ -11,8 +11,7 @@ from pathlib import Path
 from base.plain_files import read_plain
 from executor.project.rules.names import fold
 from executor.project.store.manifest import Change
-from executor.project.view.contents import digest_file
-from executor.project.view.tree import Tree
+from executor.project.view.tree import Tree, digest_file
 
 DRAFTS_FOLDER = ".contexo"  # as in ctxmode/config/file_names.py
 DRAFT_BYTES_MAX = 1 << 20  # a larger one is not pushed

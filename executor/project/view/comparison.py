@@ -13,15 +13,20 @@ from pathlib import Path
 from base import capabilities
 from executor.model import LeftOut
 from executor.project.store.manifest import Change, ChangeSet, CommitError
-from executor.project.view.contents import Attributes, attributes, is_opaque, same_content
-from executor.project.view.record import (
-    CHANGED_BYTES_MAX,
-    CHANGES_MAX,
+from executor.project.view.record import CHANGED_BYTES_MAX, CHANGES_MAX, Record
+from executor.project.view.tree import (
+    FOLDER_FLAGS,
+    Attributes,
     EntryState,
-    Record,
+    Tree,
+    attributes,
+    in_tree_order,
+    is_opaque,
+    open_tree,
+    same_content,
     state_of,
+    walk,
 )
-from executor.project.view.tree import FOLDER_FLAGS, Tree, in_tree_order, open_tree, walk
 
 PATH_BYTES_MAX = 4095  # linux/limits.h, of a whole path with its end
 KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}

@@ -13,13 +13,21 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from base.mounts import mounts_below, read_mounts
 from executor.model import RequestError
-from executor.project.view.tree import DEPTH_MAX, FOLDER_FLAGS, Tree, open_tree, split, walk
+from executor.project.view.tree import (
+    DEPTH_MAX,
+    FOLDER_FLAGS,
+    EntryState,
+    Tree,
+    open_tree,
+    split,
+    state_of,
+    walk,
+)
 
 if TYPE_CHECKING:
     from executor.project.view.search import Folder, ProjectSearch
@@ -39,23 +47,6 @@ STEP_NS_MAX = 1_000_000
 COARSEST_NS = 1_000_000_000
 WAIT_S = 0.0005
 WAIT_S_MAX = 0.2
-_STATE = attrgetter("st_mode", "st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
-
-
-class EntryState(NamedTuple):
-    """The state of one entry; every write to it changes one of these."""
-
-    mode: int
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-
-
-def state_of(info: os.stat_result) -> EntryState:
-    """Return the parts of the kernel's data on an entry that change with it."""
-    # Like its own constructor, in a third of the time.
-    return tuple.__new__(EntryState, _STATE(info))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,14 +22,8 @@ from typing import NamedTuple
 from base.secrets import is_secret_path
 from base.wording import inflect
 from executor.model import RequestError
-from executor.project.view.record import (
-    ENTRIES_MAX,
-    PLAIN,
-    SETTLED_NS,
-    EntryState,
-    state_of,
-    too_many_entries,
-)
+from executor.project.view.record import ENTRIES_MAX, PLAIN, SETTLED_NS, too_many_entries
+from executor.project.view.tree import EntryState, state_of
 from policy import HiddenPaths, lies_in
 
 SECONDS_MAX = 60.0

@@ -19,9 +19,8 @@ from executor.instance.lock import remove
 from executor.model import GIB, RequestError
 from executor.project.store.manifest import ChangeSet
 from executor.project.view.comparison import of_copy
-from executor.project.view.contents import attributes, set_attributes
-from executor.project.view.record import PLAIN, EntryState, Record, is_below, take
-from executor.project.view.tree import Tree, open_tree
+from executor.project.view.record import PLAIN, Record, is_below, take
+from executor.project.view.tree import EntryState, Tree, attributes, open_tree, set_attributes
 from executor.spawner.stand_ins import stand_in
 
 COPY_BYTES_MAX = GIB

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from executor.project.store.manifest import Change
-from executor.project.view.record import EntryState, take
+from executor.project.view.record import take
 from executor.project.view.search import ProjectSearch
+from executor.project.view.tree import EntryState
 from executor.request import ANALYZE
 from executor.sessions.view import SessionView, differs_only_by
 from tests.executor.project_layout import lay_out
