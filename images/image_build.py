@@ -263,7 +263,7 @@ class Made:
 
 
 class Builder:
-    """Builds of images by one engine.
+    """Builds of images on one base.
 
     Attributes:
         base: the image to build on; None: one is found.
@@ -273,7 +273,6 @@ class Builder:
 
     def __init__(
         self,
-        api: docker.APIClient,
         report: Report,
         *,
         base: str | None = None,
@@ -281,7 +280,6 @@ class Builder:
         fresh: bool = False,
     ) -> None:
         """Build nothing yet."""
-        self._api = api
         self._report = report
         self.base = base
         self.network = network
@@ -289,17 +287,19 @@ class Builder:
         self._found: Base | None = None
         self._seeking = trio.Lock()
 
-    async def make(self, groups: Sequence[Group] = GROUPS) -> tuple[Made, ...]:
+    async def make(
+        self, api: docker.APIClient, groups: Sequence[Group] = GROUPS
+    ) -> tuple[Made, ...]:
         """Make and prove the image of every group; a failure does not stop the others."""
         made: dict[Group, Made] = {}
         limit = trio.CapacityLimiter(JOBS_MAX)
 
         async def one(group: Group) -> None:
             async with limit:
-                made[group] = await self._make(group)
+                made[group] = await self._make(api, group)
 
         async def watch(builds: trio.CancelScope) -> None:
-            hung = await wait_for_silence(self._api)
+            hung = await wait_for_silence(api)
             self._report(hung.message)
             for group in groups:
                 made.setdefault(group, Made(group, reference(group), error=hung))
@@ -313,17 +313,17 @@ class Builder:
             watching.cancel_scope.cancel()
         return tuple(made[group] for group in groups)
 
-    async def _make(self, group: Group) -> Made:
-        api, started_s = self._api, time.monotonic()
+    async def _make(self, api: docker.APIClient, group: Group) -> Made:
+        started_s = time.monotonic()
 
         def report(line: str) -> None:
             self._report(f"{group.name}: {line}")
 
         made = partial(Made, group, reference(group))
         try:
-            built_on = await self._toolchains_base(group)
+            built_on = await self._toolchains_base(api, group)
             if built_on is None:
-                found = await self._find_base()
+                found = await self._find_base(api)
                 await build_toolchains(api, group, found, self.network, report)
                 built_on = found.id
             await build_image(api, group, built_on, report)
@@ -335,24 +335,24 @@ class Builder:
             return made(time.monotonic() - started_s, error=error)
         return made(time.monotonic() - started_s, size, checks)
 
-    async def _toolchains_base(self, group: Group) -> str | None:
+    async def _toolchains_base(self, api: docker.APIClient, group: Group) -> str | None:
         """Return the ID of the base of the group's toolchains; None if they must be built."""
         if self.fresh:
             return None
         name = toolchains_reference(group)
-        if await base.image_id(self._api, name) is None:
+        if await base.image_id(api, name) is None:
             return None
-        built_on = (await _inspect(self._api, name))["Config"]["Labels"][BASE_LABEL]
-        same = self.base is None or await base.image_id(self._api, self.base) == built_on
+        built_on = (await _inspect(api, name))["Config"]["Labels"][BASE_LABEL]
+        same = self.base is None or await base.image_id(api, self.base) == built_on
         return str(built_on) if same else None
 
-    async def _find_base(self) -> Base:
+    async def _find_base(self, api: docker.APIClient) -> Base:
         """Find the base and its settings once, when the first image needs them."""
         async with self._seeking:
             if self._found is None:
                 own = await trio.to_thread.run_sync(base.of_host)
                 self._found = await base.find_or_make(
-                    self._api, self.base, own, self._report, fresh=self.fresh
+                    api, self.base, own, self._report, fresh=self.fresh
                 )
             return self._found
 

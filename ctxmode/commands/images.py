@@ -45,13 +45,8 @@ def build_images(
     from images.image_build import Builder  # noqa: PLC0415 - loads Docker's SDK
 
     del asker
-    chosen = _choose(groups)
-
-    def build(api: docker.APIClient) -> Awaitable[tuple[Made, ...]]:
-        wanted = base or None
-        return Builder(api, _progress, base=wanted, network=network, fresh=fresh).make(chosen)
-
-    made = _with_engine(build)
+    builder = Builder(_progress, base=base or None, network=network, fresh=fresh)
+    made = _with_engine(partial(builder.make, groups=_choose(groups)))
     data = {"images": [each.to_json() for each in made]}
     show = partial(_show_made, made)
     return Answer(data, show=show, is_failure=any(each.error for each in made))

@@ -22,7 +22,7 @@ SETUID = "find / -xdev -type f -perm /6000; ls -d /build; id -u; id -un 65432"
 
 async def make(api, *groups, **terms):
     reported: list[str] = []
-    made = await Builder(api, reported.append, **terms).make(groups)
+    made = await Builder(reported.append, **terms).make(api, groups)
     return made, "\n".join(reported)
 
 
@@ -95,7 +95,7 @@ async def test_a_build_that_is_given_up_ends_and_leaves_nothing(api, base, new_g
 
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(Builder(api, report, base=base).make, (group,))
+            nursery.start_soon(Builder(report, base=base).make, api, (group,))
             await begun.wait()
             nursery.cancel_scope.cancel()
     assert left_by(api, group) == []

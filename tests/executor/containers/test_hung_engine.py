@@ -210,7 +210,7 @@ async def test_a_call_that_takes_long_is_waited_for_while_the_engine_lives(liste
 async def test_an_image_build_ends_when_the_engine_hangs_amid_it(listen):
     engine = await hanging(listen, json={"Id": "sha", "Config": {"Labels": {BASE_LABEL: "sha"}}})
     with trio.fail_after(HANGS_S):
-        (made,) = await Builder(engine.api, lambda _: None).make(GROUPS[:1])
+        (made,) = await Builder(lambda _: None).make(engine.api, GROUPS[:1])
     assert made.error is not None
     assert "does not answer within" in made.error.message
     assert "docker info" in made.error.hint
