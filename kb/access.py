@@ -202,15 +202,16 @@ class Access:
         self._read_lock = threading.Lock()
         if deadline is not None:
             self.notices: tuple[str, ...] = ()
+            self.read_only = True
             self._writer = None
             self._reader = connect_to_read(path, deadline=deadline)
             return
         wait_s = OTHERS_WAIT_S if of_others else WAIT_S
-        read_only, self.notices = prepare(path, create=create, of_others=of_others)
+        self.read_only, self.notices = prepare(path, create=create, of_others=of_others)
         with translate_errors(path):
-            self._writer = None if read_only else connect(path, wait_s=wait_s)
+            self._writer = None if self.read_only else connect(path, wait_s=wait_s)
             try:
-                self._reader = connect(path, read_only=read_only, wait_s=wait_s)
+                self._reader = connect(path, read_only=self.read_only, wait_s=wait_s)
             except BaseException:
                 if self._writer is not None:
                     self._writer.close()
@@ -220,10 +221,6 @@ class Access:
     def quota_bytes(self) -> int | None:
         """Return how much disk space the file may use; None is without a limit."""
         return None if self._quota is None else self._quota()
-
-    @property
-    def read_only(self) -> bool:
-        return self._writer is None
 
     def close(self) -> None:
         """Close both connections; safe to call twice."""

@@ -13,7 +13,7 @@ again, as if there were no others. How often a phrase is in a chunk follows from
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from math import log
 
@@ -187,8 +187,16 @@ class Choice:
 
     query: Query
     corrections: Corrections
+    groups: Sequence[str]  # an expression a word
+    pairs: tuple[Pair, ...]  # the words that count more if they are near each other
     choosing: tuple[int, ...]  # the words that choose
     others: tuple[int, ...]  # the rest, without those that occur nowhere
+    expression: str
+    """A full-text expression: any of the choosing words, scored by all words. The index looks for
+    the others only in chunks that the first part found."""
+    times: int
+    """How often each word counts in a score by the expression. If there are others it is twice: the
+    choosing words are in both parts, the others twice in the second part."""
     weight: float
     """The sum of the rarities of all words, including those that occur nowhere, excluding those
     that are too common to choose by: the score of a chunk that has each once. 0 for few chunks."""
@@ -196,28 +204,6 @@ class Choice:
     @property
     def choosing_words(self) -> tuple[str, ...]:
         return tuple(self.query.terms[at] for at in self.choosing)
-
-    @property
-    def expression(self) -> str:
-        """Return a full-text expression: any of the choosing words, scored by all words. The index
-        looks for the others only in chunks that the first part found. If there are others, every
-        word counts `times` over: the choosing words are in both parts, the others twice in the
-        second part."""
-        groups = self.query.groups(self.corrections)
-        choosing = [groups[at] for at in self.choosing]
-        if not self.others:
-            return " OR ".join(choosing)
-        others = [groups[at] for at in self.others]
-        return f"({' OR '.join(choosing)}) AND ({' OR '.join((*choosing, *others, *others))})"
-
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """Return the words that count more if they are near each other."""
-        return self.query.pairs(self.corrections)
-
-    @property
-    def times(self) -> int:
-        return 2 if self.others else 1
 
 
 def choose(chunks: Chunks, query: Query, corrections: Corrections, limit: int) -> Choice | None:
@@ -236,10 +222,20 @@ def choose(chunks: Chunks, query: Query, corrections: Corrections, limit: int) -
             break
         total += count
         choosing.append(at)
+    others = tuple(at for _, at in counted[len(choosing) :])
+    choosing.sort()
+    expression = " OR ".join(groups[at] for at in choosing)
+    if others:
+        rest = " OR ".join(groups[at] for at in (*others, *others))
+        expression = f"({expression}) AND ({expression} OR {rest})"
     return Choice(
         query,
         corrections,
-        tuple(sorted(choosing)),
-        tuple(at for _, at in counted[len(choosing) :]),
-        sum(rarity(count, size) for count in counts if count <= most) if size >= FEW else 0.0,
+        groups,
+        query.pairs(corrections),
+        tuple(choosing),
+        others,
+        expression,
+        times=2 if others else 1,
+        weight=sum(rarity(n, size) for n in counts if n <= most) if size >= FEW else 0.0,
     )

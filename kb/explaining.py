@@ -9,7 +9,7 @@ from kb.filters import Filters
 from kb.model import ExplainedHit, QueryExpression, RankExplanation
 from kb.query import near
 from kb.ranking import Ranking
-from kb.search import hits_and_pool, put_weak_last, rank, read_query
+from kb.search import hits_and_pool, rank, read_query
 from kb.store import Store
 
 
@@ -24,7 +24,7 @@ def explain(
     """
     if limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
-    with store._access.reading() as db:
+    with store.access.reading() as db:
         ask = read_query(db, query, filters or Filters(), limit)
         rankings = rank(db, ask)
         hits, pool = hits_and_pool(db, ask, rankings)
@@ -32,7 +32,7 @@ def explain(
     by_nearness = _ranks({chunk.chunk_id: chunk.together for chunk in pool if chunk.together})
     scores = {chunk.chunk_id: chunk for chunk in pool}
     explained = []
-    for hit in put_weak_last(hits):
+    for hit in hits:
         score = scores[hit.chunk_id]
         explained.append(
             ExplainedHit(

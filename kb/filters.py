@@ -53,11 +53,6 @@ class Filters:
     agent: str | None = None  # a session's name up to a colon; of facts the author
     places: tuple[str, ...] = ()  # of `PLACES`; none means all
 
-    @property
-    def narrows(self) -> bool:
-        """Return whether some stored sources may not fit."""
-        return self != Filters(include_superseded=self.include_superseded)
-
 
 def inline(text: str, given: Filters) -> tuple[str, Filters]:
     """Return `text` without the filters in it, and those joined to `given`, which take precedence.

@@ -68,13 +68,13 @@ class Query:
         used = [
             quote(corrections.get(term, (term,))[0])
             for term in self.terms
-            if not words.is_unspaced(term) and not words.is_emoji(term)
+            if term.isascii() or not (words.is_unspaced(term) or words.is_emoji(term))
         ]
         return tuple(dict.fromkeys(pairwise(used)))
 
 
 def _others(term: str, corrections: Corrections) -> list[str]:
-    plain = fold(term)
+    plain = term if term.isascii() else fold(term)
     return [*([plain] if plain != term else []), *corrections.get(term, ())]
 
 
@@ -133,6 +133,8 @@ def expression(term: str) -> str:
 
 def _own_phrases(term: str) -> list[str]:
     """Return the phrases that a chunk with the word must all have."""
+    if term.isascii():
+        return [quote(term)]
     if words.is_emoji(term):
         return [quote(words.emoji_word(term))]
     if words.is_unspaced(term):

@@ -45,11 +45,8 @@ class Ranked:
     words: float
     together: float
     source: float
+    score: float  # their sum
     fit: float | None  # `words` by the score of a chunk with each word once; None: unknown
-
-    @property
-    def score(self) -> float:
-        return self.words + self.together + self.source
 
 
 class Ranking:
@@ -80,11 +77,15 @@ class Ranking:
             self._by_source[source_id].append(chunk_id)
         chunks = []
         for source_id, chunk_ids in self._by_source.items():
-            share = _source_share([sum(self._own[chunk_id]) for chunk_id in chunk_ids])
+            own = sorted((sum(self._own[chunk_id]) for chunk_id in chunk_ids), reverse=True)
+            share = SOURCE_SHARE * sum(
+                score * SOURCE_DECAY**at for at, score in enumerate(own[:SOURCE_CHUNKS])
+            )
             for chunk_id in chunk_ids:
                 words, together = self._own[chunk_id]
                 fit = words / self.choice.weight if self.choice.weight else None
-                chunks.append(Ranked(chunk_id, source_id, words, together, share, fit))
+                score = words + together + share
+                chunks.append(Ranked(chunk_id, source_id, words, together, share, score, fit))
         return sorted(chunks, key=lambda chunk: (-chunk.score, -chunk.chunk_id))
 
 
@@ -106,11 +107,6 @@ def rank_selected(selection: Selection, choice: Choice) -> Ranking:
     return Ranking(
         selection.tables, choice, best, lambda ids: scores.score_pairs(choice.pairs, ids)
     )
-
-
-def _source_share(scores: list[float]) -> float:
-    best = sorted(scores, reverse=True)[:SOURCE_CHUNKS]
-    return SOURCE_SHARE * sum(score * SOURCE_DECAY**at for at, score in enumerate(best))
 
 
 def _best(db: sqlite3.Connection, table: str, choice: Choice, where: Condition) -> Iterator[Scored]:
@@ -137,12 +133,11 @@ def _best(db: sqlite3.Connection, table: str, choice: Choice, where: Condition) 
 
 
 def _best_selected(selection: Selection, choice: Choice, scored: SelectedScores) -> list[Scored]:
-    groups = choice.query.groups(choice.corrections)
     phrases = choice.query.phrases(choice.corrections)
-    ids = frozenset().union(*(selection.find(groups[at]) for at in choice.choosing))
+    ids = frozenset().union(*(selection.find(choice.groups[at]) for at in choice.choosing))
     scores: defaultdict[int, float] = defaultdict(float)
     for at in (*choice.choosing, *choice.others):
-        fitting = ids & selection.find(groups[at])
+        fitting = ids & selection.find(choice.groups[at])
         for chunk_id, score in scored.score(phrases[at], fitting).items():
             scores[chunk_id] += score
     ordered = sorted(scores.items(), key=lambda one: -one[1])

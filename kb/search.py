@@ -78,18 +78,13 @@ def choose_mixed(
     return [chosen[rank] for rank in sorted(chosen)]
 
 
-def name_place(origin: str) -> str:
-    """Return the kind of an origin, as `in:` names it."""
-    return _PLACE_OF.get(origin, origin)
-
-
 def read_kinds(db: sqlite3.Connection, source_ids: Iterable[int]) -> Mapping[int, str]:
-    """Read the kinds of sources."""
+    """Read the kinds of sources, as `in:` names them."""
     ids = tuple(set(source_ids))
     rows = db.execute(
         f"SELECT id, origin FROM source WHERE id IN ({', '.join('?' * len(ids))})", ids
     )
-    return {source_id: name_place(origin) for source_id, origin in rows}
+    return {source_id: _PLACE_OF.get(origin, origin) for source_id, origin in rows}
 
 
 def find_unseen(db: sqlite3.Connection, kinds: Iterable[str], where: Condition) -> Condition | None:
@@ -125,15 +120,9 @@ class Ask:
     """The chunks that fit the filters; None if all do, or so many that all are searched."""
     current: Everything
     """The chunks of current sources."""
-
-    @property
-    def corrections(self) -> tuple[Correction, ...]:
-        return tuple((typed, word) for typed, meant in self.corrected.items() for word in meant)
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Return all words that are looked for."""
-        return (*self.query.terms, *(used for _, used in self.corrections))
+    corrections: tuple[Correction, ...]
+    words: tuple[str, ...]
+    """All words that are looked for."""
 
 
 def search(
@@ -141,11 +130,12 @@ def search(
 ) -> QueryResult:
     """Answer one query; `budget_bytes` bounds the UTF-8 size of all texts together."""
     ask = read_query(db, text, filters, limit)
-    if not _is_anything_indexed(db, ask):
+    hits = hits_and_pool(db, ask, rank(db, ask))[0] if ask.query.terms else []
+    # Only an answer without hits depends on whether there was something to search.
+    if not hits and not _is_anything_indexed(db, ask):
         return QueryResult(text, SearchState.NOTHING_INDEXED)
     if not ask.query.terms:
         return QueryResult(text, SearchState.NO_MATCH)
-    hits = put_weak_last(_hits(db, ask))
     shown = strong_first([focus(hit, ask.words) for hit in hits], ask.words, budget_bytes)
     return QueryResult(
         text,
@@ -157,22 +147,23 @@ def search(
     )
 
 
-def put_weak_last(hits: list[Hit]) -> list[Hit]:
-    """Sort weak hits after the others, each group in the order it had."""
-    return sorted(hits, key=lambda hit: hit.weak)
-
-
 def read_query(db: sqlite3.Connection, text: str, filters: Filters, limit: int) -> Ask:
     """Read a query: `text`, the filters in it, and the given filters."""
     words, filters = inline(text, filters)
     query = parse(words)
     tables = ("chunk_fts", "history_fts") if filters.include_superseded else ("chunk_fts",)
     where = condition(filters)
-    selection = select(db, tables, where) if filters.narrows else None
+    narrows = filters != Filters(include_superseded=filters.include_superseded)
+    selection = select(db, tables, where) if narrows else None
     current = Everything(db, tables[0])
-    chunks = selection or current
-    query, corrected = drop_mistyped_parts(query, vocabulary.corrections(db, chunks, query.terms))
-    return Ask(query, corrected, where, tables, limit, filters, selection, current)
+    corrected: Corrections = vocabulary.corrections(db, selection or current, query.terms)
+    if corrected:
+        query, corrected = drop_mistyped_parts(query, corrected)
+    pairs = tuple((typed, word) for typed, meant in corrected.items() for word in meant)
+    looked_for = (*query.terms, *(used for _, used in pairs))
+    return Ask(
+        query, corrected, where, tables, limit, filters, selection, current, pairs, looked_for
+    )
 
 
 def _is_anything_indexed(db: sqlite3.Connection, ask: Ask) -> bool:
@@ -198,11 +189,6 @@ def _incomplete_sources(db: sqlite3.Connection, where: Condition) -> tuple[int, 
     return tuple(row[0] for row in rows)
 
 
-def _hits(db: sqlite3.Connection, ask: Ask) -> list[Hit]:
-    """Return the first chunks by rank, identical texts once, later versions before earlier."""
-    return _latest_first(hits_and_pool(db, ask, rank(db, ask))[0])
-
-
 def rank(db: sqlite3.Connection, ask: Ask) -> list[Ranking]:
     """Return the chunks that have words of the query, each in one of the rankings."""
     if ask.selection is not None:
@@ -223,25 +209,31 @@ def rank(db: sqlite3.Connection, ask: Ask) -> list[Ranking]:
 def hits_and_pool(
     db: sqlite3.Connection, ask: Ask, rankings: list[Ranking]
 ) -> tuple[list[Hit], list[Ranked]]:
-    """Return the first chunks in order of rank, and all that were ranked."""
+    """Return the hits, and all chunks that were ranked.
+
+    The hits are the first chunks by rank, identical texts once, later versions before earlier, and
+    weak ones last.
+    """
     size = max(POOL, 2 * ask.limit)
     while True:
         pool = [chunk for ranking in rankings for chunk in ranking.first(size)]
-        whole = [*pool, *_others(db, ask, rankings, pool, size)]
+        is_all = len(pool) < size
+        whole = pool if is_all else [*pool, *_others(db, ask, rankings, pool)]
         hits = _distinct(db, whole, ask)
-        if len(hits) == ask.limit or len(pool) < size or size > MOST_COPIES * ask.limit:
-            return hits, whole
+        if len(hits) == ask.limit or is_all or size > MOST_COPIES * ask.limit:
+            if any(hit.superseded for hit in hits):
+                hits = _latest_first(hits)
+            return sorted(hits, key=lambda hit: hit.weak), whole
         size *= MOST_COPIES  # a text that is stored many times has taken the others' places
 
 
 def _distinct(db: sqlite3.Connection, pool: list[Ranked], ask: Ask) -> list[Hit]:
     """Choose hits of several kinds; equal ones once."""
     hits: dict[str, Hit] = {}
-    corrections, words = ask.corrections, ask.words
 
     def take(chunk: Ranked) -> bool:
-        hit = _read(db, chunk, corrections)
-        shape = find_shape(hit, words)
+        hit = _read(db, chunk, ask.corrections)
+        shape = find_shape(hit, ask.words)
         same = hits.get(shape)
         hits[shape] = hit if same is None else replace(same, alike=same.alike + 1)
         return same is None
@@ -254,11 +246,11 @@ def _distinct(db: sqlite3.Connection, pool: list[Ranked], ask: Ask) -> list[Hit]
 
 
 def _others(
-    db: sqlite3.Connection, ask: Ask, rankings: list[Ranking], pool: list[Ranked], size: int
+    db: sqlite3.Connection, ask: Ask, rankings: list[Ranking], pool: list[Ranked]
 ) -> list[Ranked]:
     """Rank chunks of kinds that the pool lacks, if some may be as good."""
     scores = [chunk.score for chunk in pool]
-    if len(ask.filters.places) == 1 or len(pool) < size or min(scores) < GOOD * max(scores):
+    if len(ask.filters.places) == 1 or min(scores) < GOOD * max(scores):
         return []
     if ask.selection is not None:  # all of it is scored already
         known = {chunk.chunk_id for chunk in pool}
@@ -274,8 +266,6 @@ def _others(
 
 def _latest_first(hits: list[Hit]) -> list[Hit]:
     """Return the hits with those of one label, wherever they are, in the order of its versions."""
-    if not any(hit.superseded for hit in hits):
-        return hits
     of_label: defaultdict[str, list[Hit]] = defaultdict(list)
     for hit in hits:
         of_label[hit.source].append(hit)

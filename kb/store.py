@@ -38,21 +38,17 @@ class Store:
     """
 
     def __init__(self, access: Access) -> None:
-        self._access = access
+        self.access = access
+        """The file's transactions, for the modules of this room."""
 
     @property
     def path(self) -> Path:
-        return self._access.path
-
-    @property
-    def access(self) -> Access:
-        """Return the file's transactions, for the modules of this room."""
-        return self._access
+        return self.access.path
 
     @property
     def notices(self) -> tuple[str, ...]:
         """Return notices for the user, such as a damaged file having been set aside."""
-        return self._access.notices
+        return self.access.notices
 
     @classmethod
     def open(
@@ -99,7 +95,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
-        self._access.close()
+        self.access.close()
 
     def add(self, spec: SourceSpec, data: bytes, *, wait_s: float | None = None) -> Indexed:
         """Index `data` wholly as the next version of its label. `wait_s` is how long to wait for
@@ -115,7 +111,7 @@ class Store:
         """
         from kb import indexing  # noqa: PLC0415
 
-        return indexing.add(self._access, spec, data, wait_s=wait_s)
+        return indexing.add(self.access, spec, data, wait_s=wait_s)
 
     def add_spool(
         self,
@@ -137,14 +133,14 @@ class Store:
         """
         from kb import indexing  # noqa: PLC0415
 
-        return indexing.add_spool(self._access, spec, spool_path, head_bytes, tail_bytes)
+        return indexing.add_spool(self.access, spec, spool_path, head_bytes, tail_bytes)
 
     def bulk(self) -> Bulk:
         """Return an addition of many sources, for a `with` statement: several are prepared at once,
         in workers, and several are stored in one transaction."""
         from kb.bulk import Bulk  # noqa: PLC0415
 
-        return Bulk(self._access)
+        return Bulk(self.access)
 
     def index_pending(
         self,
@@ -162,7 +158,7 @@ class Store:
         """
         from kb import indexing  # noqa: PLC0415
 
-        indexing.index_queued(self._access, limit_bytes, source_id, wait_s=wait_s)
+        indexing.index_queued(self.access, limit_bytes, source_id, wait_s=wait_s)
         return self.count_bytes_left(source_id)
 
     def settle(self, limit_bytes: int = spool_queue.HEAD_BYTES) -> bool:
@@ -173,21 +169,21 @@ class Store:
         """
         from kb import indexing  # noqa: PLC0415
 
-        return indexing.index_or_evict(self._access, limit_bytes)
+        return indexing.index_or_evict(self.access, limit_bytes)
 
     def files(self, path: Path) -> dict[str, FileState]:
         """Return every indexed file at or below `path`, by its path."""
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return reading.below(db, path)
 
     def files_of(self, source_ids: Collection[int]) -> dict[int, FileState]:
         """Find the files of those sources that are the current version of one, by source."""
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return reading.of_sources(db, source_ids)
 
     def find_moved_file(self, sha256: bytes, size: int) -> FileState | None:
         """Find an indexed file with this content that is no longer where it was indexed."""
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return reading.find_moved(db, sha256, size)
 
     def touch(
@@ -195,27 +191,27 @@ class Store:
     ) -> None:
         """Note a new status of a file whose content is still the indexed one. `wait_s` is as of
         `add`."""
-        with self._access.writing(wait_s=wait_s) as db:
+        with self.access.writing(wait_s=wait_s) as db:
             reading.touch(db, source_id, mtime_ns, inode)
 
     def rename_file(self, source_id: int, label: str, path: str, status: os.stat_result) -> None:
         """Give the file another label and path; its chunks stay as they are."""
-        with self._access.writing() as db:
+        with self.access.writing() as db:
             reading.rename(db, source_id, label, path, status)
 
     def file_label(self, path: str, wanted: str) -> str:
         """Return `wanted` as the label of the file at `path`, or the path if it is taken."""
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return reading.label(db, path, wanted)
 
     def forget(self, source_id: int) -> None:
         """Remove one version of one source wholly; unlike `purge`, without compacting the file."""
-        with self._access.writing() as db:
+        with self.access.writing() as db:
             writing.delete_source(db, source_id)
 
     def count_bytes_left(self, source_id: int | None = None) -> int:
         """Count the bytes that are still to be indexed, of one source or of all."""
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return reading.count_bytes_left(db, source_id)
 
     def search(  # noqa: PLR0913 - the filters are the interface
@@ -259,7 +255,7 @@ class Store:
         )
         asked = [queries] if isinstance(queries, str) else queries
         results = []
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             for at, text in enumerate(asked):
                 # The unused rest of one part goes to the next ones.
                 part = None if budget_bytes is None else budget_bytes // (len(asked) - at)
@@ -275,22 +271,22 @@ class Store:
 
     def terms(self, source_id: int, limit: int = 40) -> list[str]:
         """Return words that distinguish this source's chunks: what to search it for."""
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return vocabulary.distinctive(db, source_id, limit)
 
     def sources(self, *, include_superseded: bool = False) -> list[Source]:
         """Return every source, latest first."""
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return reading.sources(db, include_superseded=include_superseded)
 
     def list_sources(self, offset: int, limit: int) -> list[Source]:
         """Read a part of the list of current sources, the latest first."""
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return reading.list_sources(db, offset, limit)
 
     def count_sources(self) -> int:
         """Count the current sources."""
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return reading.count_sources(db)
 
     def source(self, source_id: int) -> Source:
@@ -299,12 +295,12 @@ class Store:
         Raises:
             UnknownSourceError: no source has this id.
         """
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return reading.source(db, source_id)
 
     def versions(self, label: str) -> list[int]:
         """Return the ids of all versions of a label."""
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return reading.versions(db, label)
 
     def text(self, source_id: int, start: int = 0, end: int | None = None) -> bytes:
@@ -313,7 +309,7 @@ class Store:
         Raises:
             UnknownSourceError: no source has this id.
         """
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return reading.text(db, source_id, start, end)
 
     def purge(  # noqa: PLR0913
@@ -335,7 +331,7 @@ class Store:
         Raises:
             StoreError: nothing was purged.
         """
-        with self._access.writing() as db:
+        with self.access.writing() as db:
             chosen = purging.choose(
                 db,
                 source=source,
@@ -347,34 +343,34 @@ class Store:
                 pinned=pinned,
             )
             purged = purging.purge(db, chosen)
-            self._access.known_words.clear()
+            self.access.known_words.clear()
         return self._compact(purged)
 
     def _compact(self, purged: Purged) -> Purged:
         for spool in purged.spools:
             spool.unlink(missing_ok=True)
         if purged.sources:
-            with self._access.exclusively() as db:
+            with self.access.exclusively() as db:
                 purging.compact(db)
         return purged
 
     def stats(self) -> dict[str, int]:
         """Count `sources`, `superseded` ones and `chunks` of the store, its `text_bytes` and
         `file_bytes`, and the `pending_bytes` that are still to be indexed."""
-        with self._access.reading() as db:
+        with self.access.reading() as db:
             return reading.stats(db, self.path)
 
     def checkpoint(self) -> None:
         """Move the content of the write-ahead log into the file, if readers allow."""
-        with self._access.exclusively() as db:
+        with self.access.exclusively() as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def check(self) -> tuple[str, ...]:
         """List problems of the file, its references and both indexes; takes a while."""
-        if self._access.read_only:
-            with self._access.reading() as db:
+        if self.access.read_only:
+            with self.access.reading() as db:
                 return reading.check(db, index=False)
-        with self._access.exclusively() as db:
+        with self.access.exclusively() as db:
             return reading.check(db, index=True)
 
     def repair(self) -> tuple[str, ...]:
@@ -383,7 +379,7 @@ class Store:
         Raises:
             StoreError: the damage is in the text's own tables.
         """
-        with self._access.writing() as db:
+        with self.access.writing() as db:
             writing.rebuild_indexes(db)
         return self.check()
 
@@ -394,5 +390,5 @@ class Store:
             FileExistsError: the target exists already.
             StoreError: it could not be written.
         """
-        with self._access.reading() as db, translate_errors(target):
+        with self.access.reading() as db, translate_errors(target):
             copy_to(db, target)

@@ -71,14 +71,15 @@ def corrections(
     any: the nearest ones that do occur."""
     found = {}
     for term in terms:
-        if len(term) < _SHORTEST or words.is_unspaced(term):
+        if len(term) < _SHORTEST or (not term.isascii() and words.is_unspaced(term)):
             continue
         frequency = chunks.count(quote(term), _RARE + 1)
-        if frequency > _RARE:
+        common = _FAR_MORE_COMMON * frequency
+        # Among fewer chunks no word is so much more common: there is nothing to look for.
+        if frequency > _RARE or chunks.size < common:
             continue
         nearest = _nearest(db, chunks, term.lower())
         if frequency:
-            common = _FAR_MORE_COMMON * frequency
             nearest = tuple(word for word in nearest if chunks.count(quote(word), common) == common)
         if nearest:
             found[term] = nearest

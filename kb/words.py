@@ -193,12 +193,12 @@ def pairs(text: str) -> Iterator[str]:
 
 
 def is_unspaced(text: str) -> bool:
-    return not text.isascii() and _UNSPACED.fullmatch(text) is not None
+    return _UNSPACED.fullmatch(text) is not None
 
 
 def is_emoji(text: str) -> bool:
     """Return whether `text` is one emoji."""
-    return not text.isascii() and _EMOJI.fullmatch(text) is not None
+    return _EMOJI.fullmatch(text) is not None
 
 
 def emoji_word(emoji: str) -> str:

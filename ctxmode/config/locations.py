@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import platformdirs
@@ -27,9 +28,12 @@ _ENDING = re.compile(r"(?:\.usage|\.sessions|\.memory|\.repomap)?\.sqlite3$")
 _STEM = re.compile(r"(.+)-[0-9a-f]{12}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Config:
-    """Settings that are fixed for the life of the process. All paths are absolute and real."""
+    """Settings that are fixed for the life of the process. All paths are absolute and real.
+
+    Without slots, so that each path is derived once: every call asks for some of them.
+    """
 
     project: Path
     home: Path
@@ -44,52 +48,52 @@ class Config:
     cluster: str = ""
     fetch_private: bool = False  # allow fetching pages of this machine and private networks
 
-    @property
+    @cached_property
     def database(self) -> Path:
         """Store of the project's outputs, files and pages."""
         folder = self.database_dir or self.data_dir / STORES_FOLDER
         return folder / f"{name_stores(str(self.project))}.sqlite3"
 
-    @property
+    @cached_property
     def users_database(self) -> Path:
         """Store of data without a project, such as turns of ChatGPT; next to the others."""
         return self.database.with_name("user.sqlite3")
 
-    @property
+    @cached_property
     def usage_file(self) -> Path:
         """Counts of the project's calls, next to its store."""
         return self.database.with_suffix(".usage.sqlite3")
 
-    @property
+    @cached_property
     def sessions_file(self) -> Path:
         """Agents' sessions in the project, next to its store."""
         return self.database.with_suffix(SESSIONS_SUFFIX)
 
-    @property
+    @cached_property
     def facts_file(self) -> Path:
         """Facts of the project, next to its store."""
         return self.database.with_suffix(FACTS_SUFFIX)
 
-    @property
+    @cached_property
     def users_facts_file(self) -> Path:
         """Facts for all projects of the user."""
         return self.database.with_name(USER_FACTS)
 
-    @property
+    @cached_property
     def map_file(self) -> Path:
         """Map of the project's files, next to its store; it is derived and may be deleted."""
         return self.database.with_suffix(MAP_SUFFIX)
 
-    @property
+    @cached_property
     def pages_folder(self) -> Path:
         """Repository of the project's pages, next to its store."""
         return self.database.with_suffix(PAGES_SUFFIX)
 
-    @property
+    @cached_property
     def state_dir(self) -> Path:
         return self.data_dir / "state"
 
-    @property
+    @cached_property
     def log_dir(self) -> Path:
         return self.data_dir / "logs"
 

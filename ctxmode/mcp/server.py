@@ -240,7 +240,8 @@ class Server:
                 with client.progress():
                     app = await client.app()
                     reply = await tool.call(CallContext(app, client, self._offered), given)
-            reply = _redact(reply)
+            text, data = redaction.redact_answer(reply.text, reply.data)
+            reply = replace(reply, text=text, data=data)
         except trio.TooSlowError:
             reply = _fail(
                 f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less in one call."
@@ -270,12 +271,6 @@ def _require(params: Mapping[str, Any], name: str, kind: type) -> Any:  # noqa: 
         wanted = "a string" if kind is str else "an object"
         raise ProtocolError(INVALID_PARAMS, f"params.{name} must be {wanted}")
     return value
-
-
-def _redact(reply: Reply) -> Reply:
-    """Return the reply without secrets."""
-    text, data = redaction.redact_answer(reply.text, reply.data)
-    return replace(reply, text=text, data=data)
 
 
 def _fail(text: str) -> Reply:

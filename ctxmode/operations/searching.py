@@ -91,6 +91,8 @@ def search(store: Store, request: SearchRequest, renew: Renew | None = None) -> 
     """Find every query's passages. Raise UsageError as `check` does; `renew` as in
     `find_current`."""
     check(request)
+    since = None if request.since is None else request.find_moment()
+    places = () if request.places is None else request.list_places()
 
     def find() -> tuple[QueryResult, ...]:
         found = store.search(
@@ -100,15 +102,19 @@ def search(store: Store, request: SearchRequest, renew: Renew | None = None) -> 
             kind="code" if request.content == "code" else request.kind,
             language=request.language,
             path=request.path,
-            since=request.find_moment(),
-            places=request.list_places(),
-            include_superseded=request.superseded or _is_superseded(store, request.source),
+            since=since,
+            places=places,
+            include_superseded=request.superseded
+            or (request.source is not None and _is_superseded(store, request.source)),
             budget_bytes=request.budget_bytes,
         )
+        if request.content != "prose" and request.sort == "relevance":
+            return tuple(found)
         return tuple(_shape(result, request) for result in found)
 
     results = find_current(store, find, renew)
-    return SearchAnswer(results, _note(store, request, results))
+    notes = () if request.source is None else _note(store, request.source, results)
+    return SearchAnswer(results, notes)
 
 
 def find_current(
@@ -117,17 +123,14 @@ def find_current(
     """Find passages, `renew` those of changed files, and find again. `Hit.stale` marks passages
     that still differ from their file."""
     results = find()
-    same: frozenset[int] = frozenset()
-    if renew is not None:
-        states = _find_files(store, results)
-        if changed := [state for state in states if state.find_stale() == CHANGED]:
-            same = renew(changed)
-            results = find()
-    stale = {
-        state.source_id: state.find_stale()
-        for state in _find_files(store, results)
-        if state.source_id not in same
-    }
+    states = _find_files(store, results)
+    stale = {state.source_id: state.find_stale() for state in states}
+    changed = [state for state in states if stale[state.source_id] == CHANGED]
+    if changed and renew is not None:
+        same = renew(changed)
+        results = find()
+        states = [one for one in _find_files(store, results) if one.source_id not in same]
+        stale = {state.source_id: state.find_stale() for state in states}
     if not any(stale.values()):
         return results
     return tuple(
@@ -162,10 +165,8 @@ def check(request: SearchRequest) -> None:
         raise UsageError(f"invalid budget {request.budget_bytes}", "Give 1 byte or more.")
 
 
-def _is_superseded(store: Store, source: str | None) -> bool:
+def _is_superseded(store: Store, source: str) -> bool:
     """Return whether only older versions of a source exist, such as an earlier run."""
-    if source is None:
-        return False
     from executor.run import OUTPUT_PREFIX  # noqa: PLC0415 - few searches name a source
 
     if not source.startswith(OUTPUT_PREFIX):
@@ -185,15 +186,14 @@ def _shape(result: QueryResult, request: SearchRequest) -> QueryResult:
     return replace(result, hits=tuple(hits), state=state)
 
 
-def _note(store: Store, request: SearchRequest, results: Sequence[QueryResult]) -> tuple[str, ...]:
+def _note(store: Store, given: str, results: Sequence[QueryResult]) -> tuple[str, ...]:
     """List the latest sources if the given one has no content."""
-    empty = all(result.state is SearchState.NOTHING_INDEXED for result in results)
-    if request.source is None or not empty:
+    if any(result.state is not SearchState.NOTHING_INDEXED for result in results):
         return ()
     latest = [one_line(source.label) for source in store.sources()[:SOURCES_NAMED]]
     if not latest:
         return ()
-    return (f"No source matches {request.source!r}. Latest: {', '.join(latest)}.",)
+    return (f"No source matches {given!r}. Latest: {', '.join(latest)}.",)
 
 
 def search_in(

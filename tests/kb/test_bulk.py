@@ -37,7 +37,7 @@ def preparation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 
 def rows(store: Store) -> list[tuple[object, ...]]:
-    with store._access.reading() as db:
+    with store.access.reading() as db:
         return db.execute(
             "SELECT s.label, s.version, s.kind, c.leaf, c.crumb, c.start_byte, c.end_byte, c.body,"
             " c.start_line, c.end_line FROM source s JOIN chunk c ON c.source_id = s.id"
@@ -46,7 +46,7 @@ def rows(store: Store) -> list[tuple[object, ...]]:
 
 
 def words(store: Store) -> set[str]:
-    with store._access.reading() as db:
+    with store.access.reading() as db:
         return {text for (text,) in db.execute("SELECT text FROM word")}
 
 

@@ -35,14 +35,14 @@ def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def choose(store: Store, text: str) -> candidates.Choice | None:
-    with store._access.reading() as db:
+    with store.access.reading() as db:
         return candidates.choose(Everything(db, "chunk_fts"), parse(text), {}, limit=5)
 
 
 def scores(store: Store, text: str) -> dict[int, float]:
     choice = choose(store, text)
     assert choice is not None
-    with store._access.reading() as db:
+    with store.access.reading() as db:
         found = ranking._best(db, "chunk_fts", choice, condition(Filters()))
         return {chunk_id: round(score, 9) for chunk_id, score, _ in found}
 

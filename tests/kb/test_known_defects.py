@@ -85,11 +85,11 @@ def steps(store: Store, action: Callable[[], object]) -> int:
         count += 1
         return 0
 
-    for connection in (store._access._writer, store._access._reader):
+    for connection in (store.access._writer, store.access._reader):
         assert connection is not None
         connection.set_progress_handler(progress, 100)
     action()
-    for connection in (store._access._writer, store._access._reader):
+    for connection in (store.access._writer, store.access._reader):
         assert connection is not None
         connection.set_progress_handler(None, 0)
     return count
@@ -121,9 +121,9 @@ def test_only_the_text_that_is_shown_is_read(tmp_path: Path) -> None:
         for n in range(60):
             store.add(SourceSpec(f"source {n}"), b"apples and number%d\n" % n * 20)
         read: list[str] = []
-        store._access._reader.set_trace_callback(read.append)
+        store.access._reader.set_trace_callback(read.append)
         assert len(store.search("apples", limit=3)[0].hits) == 3
-        store._access._reader.set_trace_callback(None)
+        store.access._reader.set_trace_callback(None)
         assert sum("c.body" in statement for statement in read) == 3
 
 

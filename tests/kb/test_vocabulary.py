@@ -36,7 +36,7 @@ def edits(word: str) -> set[str]:
 
 @pytest.mark.parametrize("word", WORDS)
 def test_every_single_edit_is_undone(store: Store, word: str) -> None:
-    with store._access.reading() as db:
+    with store.access.reading() as db:
         for typed in sorted(edits(word)):
             if len(typed) >= vocabulary._SHORTEST:
                 corrected = vocabulary.corrections(db, Everything(db, "chunk_fts"), (typed,))
