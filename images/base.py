@@ -21,7 +21,7 @@ import docker
 import trio
 from docker.errors import ImageNotFound
 
-from base import capabilities
+from base import process
 from images.groups import LABEL, PREFIX
 from images.inventory import ImageError, ask
 
@@ -306,7 +306,7 @@ def lacking(settings: Settings, engine: dict[str, str]) -> tuple[str, str] | Non
     if not shutil.which("debootstrap"):
         install = "sudo apt-get install -y --no-install-recommends debootstrap"
         return "debootstrap is not installed", f"Install it: {install}. Or: {_REMEDY}"
-    if not capabilities.holds(capabilities.SYS_ADMIN, capabilities.CHOWN):
+    if not process.holds(process.SYS_ADMIN, process.CHOWN):
         return "making a base needs root and its capabilities", f"Run it with sudo. Or: {_REMEDY}"
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
     if engine.get("Arch", machine) != machine:

@@ -13,7 +13,7 @@ from pathlib import Path
 import trio
 
 import runtimes
-from base import capabilities
+from base import process
 from base.wording import Remedy, command_of
 from executor.cells.cell import Cell, open_spawner
 from executor.cells.description import pack_cell
@@ -47,8 +47,8 @@ LET_IN = (
 )
 # What root takes to run programs as another user, and to show that one the project.
 LEAVING = (
-    *(capabilities.CHOWN, capabilities.DAC_OVERRIDE, capabilities.FOWNER),
-    *(capabilities.KILL, capabilities.SETGID, capabilities.SETUID),
+    *(process.CHOWN, process.DAC_OVERRIDE, process.FOWNER),
+    *(process.KILL, process.SETGID, process.SETUID),
 )
 TRIAL_S_MAX = 10.0
 CELLS = TIERS_OF["cell"]
@@ -166,9 +166,9 @@ async def _open_strongest(
 
 def _find_lacking_of_root() -> str:
     """Return why this root cannot give programs a separate user, and the project to that user."""
-    if not capabilities.holds(*LEAVING):
+    if not process.holds(*LEAVING):
         return STAYS_ROOT
-    return "" if capabilities.holds(capabilities.SYS_ADMIN) else SHOWS_NOTHING
+    return "" if process.holds(process.SYS_ADMIN) else SHOWS_NOTHING
 
 
 async def _try(placement: Placement) -> Layers:

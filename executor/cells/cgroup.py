@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from base import mounts
+from base import process
 from executor.engine.box import Consumption
 from executor.model import Limits
 
-MOUNT_TABLE = mounts.TABLE
+MOUNT_TABLE = process.MOUNT_TABLE
 OWN_GROUPS = Path("/proc/self/cgroup")
 
 
@@ -189,7 +189,7 @@ def _proven(hierarchy: Hierarchy) -> Hierarchy:
 
 
 def _mount_point(kind: str, controller: str | None) -> Path:
-    for path, its_kind, options in mounts.read_mounts(MOUNT_TABLE):
+    for path, its_kind, options in process.read_mounts(MOUNT_TABLE):
         if its_kind == kind and (controller is None or controller in options):
             return Path(path)
     raise OSError(f"no {kind} file system is mounted" + (f" with {controller}" * bool(controller)))

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import trio
 
-from base import capabilities
-from base.mounts import mounts_below
+from base import process
+from base.process import mounts_below
 from executor.containers.create import ContainerSpec, Mount, overlay_volume
 from executor.containers.engine import DockerEngine, EngineError
 from executor.engine import box
@@ -58,7 +58,7 @@ def leave_out(names: Iterable[str], lower: Path, upper: Path) -> None:
                 (upper / folder).mkdir()
                 folders.append(folder)
         os.mknod(upper / name, stat.S_IFCHR, os.makedev(0, 0))
-    gives = capabilities.holds(capabilities.CHOWN)
+    gives = process.holds(process.CHOWN)
     for folder in reversed(folders):  # what is put into one changes its times
         info = os.lstat(lower / folder)
         if gives:
@@ -202,7 +202,7 @@ def open_host(
         SandboxError: as root, IDs could not be mapped.
     """
     as_root = os.geteuid() == 0
-    if as_root and not capabilities.holds(capabilities.SYS_ADMIN):
+    if as_root and not process.holds(process.SYS_ADMIN):
         raise SandboxError(SHOWS_NOTHING)
     base = MOUNTS / f"{PREFIX}{instance.id}" if as_root else instance.temporary / "containers"
     base.mkdir(mode=0o711, parents=True)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import trio
 
-from base import capabilities
+from base import process
 from executor.containers import project_transfer
 from executor.containers.box import Container, ContainerBox
 from executor.containers.create import ContainerSpec, has_own_kernel, of_box
@@ -95,7 +95,7 @@ class ContainerPlace:
             if record is not None:
                 (base / COPY).mkdir(mode=0o700)
                 owner = self.user if self.host else (os.geteuid(), os.getegid())
-                if capabilities.holds(capabilities.CHOWN):
+                if process.holds(process.CHOWN):
                     os.chown(base / COPY, *owner)
                 copy = work_copy.make(record, base / COPY, owner)
                 layout = replace(layout, work_copy=copy, is_in_place=True)

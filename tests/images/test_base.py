@@ -23,7 +23,7 @@ MACHINE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.una
 )
 def test_what_keeps_a_host_from_making_a_base_is_told_with_what_to_do(monkeypatch, host, expected):
     path = "/bin/debootstrap" if host.get("tools", True) else None
-    monkeypatch.setattr(base.capabilities, "holds", lambda *asked: host.get("capable", True))
+    monkeypatch.setattr(base.process, "holds", lambda *asked: host.get("capable", True))
     monkeypatch.setattr(base.shutil, "which", lambda name: path)
     found = base.lacking(host.get("settings", DEBIAN), {"Arch": host.get("arch", MACHINE)})
     if expected is None:

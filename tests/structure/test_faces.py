@@ -15,9 +15,9 @@ ROOT = Path(__file__).parents[2]
 
 FACES = {
     "base": {
-        *("base.addresses", "base.bounded_run", "base.capabilities", "base.clock", "base.digests"),
+        *("base.addresses", "base.bounded_run", "base.clock", "base.digests"),
         *("base.lazy_exports", "base.frames", "base.bounded_run", "base.globs", "base.host_homes"),
-        *("base.locks", "base.mounts", "base.named_tuples", "base.plain_files", "base.wording"),
+        *("base.locks", "base.named_tuples", "base.plain_files", "base.process", "base.wording"),
         *("base.secrets", "base.stores", "base.strict_data", "base.whole_files", "base.wordlist"),
     },
     "executor": {

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from base import capabilities
+from base import process
 from executor.instance import lock
 from executor.model import LeftOut
 from executor.project.apply.arrangement import ANY, is_as_expected
@@ -42,7 +42,7 @@ class Preparing:
         self.contents = contents
         self.may_move = changes.may_move
         self.moving: list[str] = []  # contents that are now in the project, too
-        self.gives = capabilities.holds(capabilities.CHOWN)
+        self.gives = process.holds(process.CHOWN)
         self.places: dict[int, str] = {}  # the first of each group of hard links
         self.aside = Tree(project.top)  # its descriptors don't close those in use
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from base import capabilities
+from base import process
 from base.bounded_run import (
     GIT_PATH,
     NEUTRAL_SETTINGS,
@@ -34,7 +34,7 @@ _SETTINGS = (
 )
 _ENVIRONMENT = {**UNATTENDED, "GIT_NO_LAZY_FETCH": "1"}
 
-_TO_BE_OTHERS = (capabilities.SETUID, capabilities.SETGID, capabilities.CHOWN)
+_TO_BE_OTHERS = (process.SETUID, process.SETGID, process.CHOWN)
 
 
 class GitError(Exception):
@@ -105,7 +105,7 @@ class HostGit:
     def is_others(self) -> bool:
         """True if another user owns it: then git runs as that user, who owns what it writes."""
         is_own = self._find_owner().st_uid == os.geteuid()
-        return not is_own and capabilities.holds(*_TO_BE_OTHERS)
+        return not is_own and process.holds(*_TO_BE_OTHERS)
 
     def give(self, path: Path) -> None:
         """Give a file or folder to the repository's owner.

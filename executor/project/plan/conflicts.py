@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, MutableMapping, Seque
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from base import capabilities
+from base import process
 from executor.model import LeftOut
 from executor.project.git.repository_import import Taking
 from executor.project.rules.names import ChangeVerdict, NameRow, ObeyedNames, fold
@@ -69,8 +69,8 @@ class Permission:
     def __init__(self, project: Tree) -> None:
         self._project = project
         self._uid = os.geteuid()
-        self._sets_all = capabilities.holds(capabilities.FOWNER)
-        self._enters_all = capabilities.holds(capabilities.DAC_OVERRIDE)
+        self._sets_all = process.holds(process.FOWNER)
+        self._enters_all = process.holds(process.DAC_OVERRIDE)
         self._known: dict[str, str] = {}
 
     def why_refused(self, change: Change, info: os.stat_result | None) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from base import capabilities
+from base import process
 from executor.model import LeftOut
 from executor.project.store.manifest import Change, ChangeSet, CommitError
 from executor.project.view.record import CHANGED_BYTES_MAX, CHANGES_MAX, Record
@@ -163,7 +163,7 @@ class _Comparison:
             self._linked.setdefault(info.st_ino, []).append(path)
         # Let this user also read files that its program made unreadable.
         needed = {"file": 0o400, "folder": 0o700, "link": 0}[kind]
-        if info.st_mode & needed != needed and not capabilities.holds(capabilities.DAC_OVERRIDE):
+        if info.st_mode & needed != needed and not process.holds(process.DAC_OVERRIDE):
             os.chmod(place, stat.S_IMODE(info.st_mode) | needed)
         own = () if kind == "link" else attributes(place)
         what = self._difference(path, info, kind, own)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from base.mounts import mounts_below, read_mounts
+from base.process import mounts_below, read_mounts
 from executor.model import RequestError
 from executor.project.view.tree import (
     DEPTH_MAX,

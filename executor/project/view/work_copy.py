@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from base import capabilities
+from base import process
 from base.secrets import is_secret_path
 from executor.instance.lock import remove
 from executor.model import GIB, RequestError
@@ -176,7 +176,7 @@ class _Copying:
             for path, state in wanted.items()
             if (stat.S_ISDIR(state.mode) if path in present else self._copy(path, state.mode))
         ]
-        gives = capabilities.holds(capabilities.CHOWN)
+        gives = process.holds(process.CHOWN)
         for path in reversed(copied):  # the innermost first
             state, target = wanted[path], self.folder / path
             if gives:

@@ -100,7 +100,7 @@ async def test_a_project_travels_where_root_may_not_mount(
     engine: object, tmp_path: Path, state_dir: Path, monkeypatch, may_mount
 ):
     if not may_mount:
-        monkeypatch.setattr("base.capabilities.holds", lambda *_: False)
+        monkeypatch.setattr("base.process.holds", lambda *_: False)
     plain = tmp_path / "plain"
     plain.mkdir()
     settings = Settings(isolation="container")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from base import mounts
+from base import process
 from executor.project.apply import staging as steps
 from executor.project.store.manifest import Commit
 from executor.project.store.store import ChangeStore, commit_changes
@@ -314,7 +314,7 @@ TRUST = {"/srv": True, "/home/x": False, "/home/a b": False, "/homely/x": True, 
 @pytest.mark.parametrize(("project", "is_trusted"), TRUST.items(), ids=TRUST.keys())
 def test_only_file_systems_of_this_machine_are_trusted(project, is_trusted, tmp_path, monkeypatch):
     (tmp_path / "mountinfo").write_text(MOUNTS)
-    monkeypatch.setattr(mounts, "TABLE", tmp_path / "mountinfo")
+    monkeypatch.setattr(process, "MOUNT_TABLE", tmp_path / "mountinfo")
     info = tmp_path.lstat()
     monkeypatch.setattr(os, "stat", lambda _: info)
     assert records.is_trusted(project) is is_trusted

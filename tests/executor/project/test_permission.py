@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from base import capabilities
+from base import process
 from executor import Request
 from executor.project.plan.conflicts import CommitRules
 from executor.project.plan.planning import plan
@@ -192,7 +192,7 @@ def test_only_its_owner_may_set_an_entry(view, monkeypatch: pytest.MonkeyPatch, 
     view.run(*python(code))
     changes = view.changes()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    monkeypatch.setattr(capabilities, "holds", lambda *asked: False)
+    monkeypatch.setattr(process, "holds", lambda *asked: False)
     try:
         planned = plan(
             changes, CommitRules(NAMES), view.store.brought(), PlainReader.of(view.place)

@@ -1,12 +1,34 @@
-"""The table of mounts of this process (proc_pid_mountinfo(5))."""
+"""This process as the kernel describes it: its capabilities (capabilities(7)), of which root in a
+container may have few or none, and the mounts that it sees (proc_pid_mountinfo(5))."""
 
 from __future__ import annotations
 
 import os
 import re
 from pathlib import Path
+from typing import Final
 
-TABLE = Path("/proc/self/mountinfo")
+CHOWN: Final = 0
+DAC_OVERRIDE: Final = 1
+FOWNER: Final = 3
+KILL: Final = 5
+SETGID: Final = 6
+SETUID: Final = 7
+SYS_ADMIN: Final = 21
+
+
+def holds(*capabilities: int) -> bool:
+    """Return whether all of them are in effect, in the user namespace of this process."""
+    try:
+        with open("/proc/thread-self/status", encoding="ascii", errors="replace") as status:
+            found = next((line for line in status if line.startswith("CapEff:")), "CapEff: 0")
+    except OSError:
+        return False
+    effective = int(found.split()[1], 16)
+    return all(effective >> each & 1 for each in capabilities)
+
+
+MOUNT_TABLE = Path("/proc/self/mountinfo")
 _ESCAPE = re.compile(rb"\\([0-7]{3})")
 
 
@@ -20,7 +42,7 @@ def read_mounts(table: Path | None = None) -> list[Mount]:
     Raises:
         OSError: the table can't be read.
     """
-    return [_read_row(line) for line in (table or TABLE).read_bytes().splitlines()]
+    return [_read_row(line) for line in (table or MOUNT_TABLE).read_bytes().splitlines()]
 
 
 def mounts_below(folder: str) -> list[str]:
