@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from base.locks import hold_lock
-from base.whole_files import read_json, write_json
+from base.plain_files import read_json, write_json
 from kb import eviction
 from kb.access import Access
 from kb.eviction import DiskUse

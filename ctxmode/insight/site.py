@@ -25,7 +25,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from base.whole_files import replace_file
+from base.plain_files import replace_file
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.insight.pages import PAGES

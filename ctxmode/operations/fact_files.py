@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from base.whole_files import new_file_mode, replace_file
+from base.plain_files import new_file_mode, replace_file
 from base.wording import inflect
 from ctxmode.config.locations import prepare_storage
 from ctxmode.errors import ContextModeError, UsageError, describe_empty, nothing_kept, why

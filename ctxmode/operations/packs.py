@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
-from base.plain_files import open_plain
-from base.whole_files import new_file_mode, replace_file
+from base.plain_files import new_file_mode, open_plain, replace_file
 from base.wording import inflect, list_choices
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from base.plain_files import read_plain
-from base.whole_files import new_file_mode, replace_file
+from base.plain_files import new_file_mode, read_plain, replace_file
 from ctxmode.config.locations import Config
 from ctxmode.config.rules import make_hides
 from ctxmode.errors import ContextModeError, UsageError, command, why

@@ -22,7 +22,7 @@ from pathlib import Path
 import trio
 
 import runtimes
-from base.whole_files import replace_file
+from base.plain_files import replace_file
 from executor.engine.box import Layout, Order
 from executor.engine.engine import Completed
 from executor.engine.layers import for_run

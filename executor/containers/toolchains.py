@@ -9,7 +9,7 @@ from pathlib import Path
 import trio
 
 import runtimes
-from base.whole_files import read_json, write_json
+from base.plain_files import read_json, write_json
 from executor.containers.agent.messages import FoundCandidate, FromAgent
 from executor.containers.box import start
 from executor.containers.create import ContainerSpec, of_box

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from base.locks import hold_lock
-from base.whole_files import read_json, write_json
+from base.plain_files import read_json, write_json
 from executor.instance.lock import remove
 from executor.packages.model import LayerInfo
 

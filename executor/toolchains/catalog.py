@@ -14,7 +14,7 @@ from pathlib import Path
 import trio
 
 import runtimes
-from base.whole_files import read_json, write_json
+from base.plain_files import read_json, write_json
 from executor.engine.box import Layout, Order
 from executor.engine.engine import LanguageReport
 from executor.engine.unpacking import unpack

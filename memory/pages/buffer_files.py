@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 
 from base.clock import is_confirmed
 from base.named_tuples import NamedTuple
-from base.plain_files import open_plain
-from base.whole_files import replace_file
+from base.plain_files import open_plain, replace_file
 from memory.texts import (
     ANSWER_BYTES_MAX,
     BUFFER_CAP,

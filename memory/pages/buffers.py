@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 from base.locks import hold_lock
 from base.named_tuples import NamedTuple
-from base.whole_files import replace_file
+from base.plain_files import replace_file
 from memory.gate import Gate
 from memory.pages.buffer_files import (
     ARCHIVE,

@@ -15,8 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from base.plain_files import open_plain
-from base.whole_files import new_file_mode, replace_file
+from base.plain_files import new_file_mode, open_plain, replace_file
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.gate import FindSecrets
 from memory.pages.buffer_files import enter_folder

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from base.whole_files import replace_file
+from base.plain_files import replace_file
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.gate import Gate
 from memory.pages.git import message_of

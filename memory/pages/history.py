@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from base.whole_files import replace_file
+from base.plain_files import replace_file
 from memory.pages.model import Commit, slug_of
 from memory.pages.repository import Repository
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, fields, replace
 
-from base.whole_files import replace_file
+from base.plain_files import replace_file
 from memory.pages.frontmatter import try_parse
 from memory.pages.git import one_line
 from memory.pages.model import FOLDERS, PAGE_TYPES, Page, PageType, slug_of

@@ -18,7 +18,7 @@ FACES = {
         *("base.addresses", "base.bounded_run", "base.clock", "base.digests"),
         *("base.lazy_exports", "base.frames", "base.bounded_run", "base.globs", "base.host_homes"),
         *("base.locks", "base.named_tuples", "base.plain_files", "base.process", "base.wording"),
-        *("base.secrets", "base.stores", "base.strict_data", "base.whole_files", "base.wordlist"),
+        *("base.secrets", "base.stores", "base.strict_data", "base.wordlist"),
     },
     "executor": {
         *("executor", "executor.containers", "executor.engine", "executor.instance"),

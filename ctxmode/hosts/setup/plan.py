@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from base.plain_files import replace_file
 from base.strict_data import load_toml
-from base.whole_files import replace_file
 from ctxmode import __version__
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.hosts.instructions import SKILL_NAME, read_routing, read_skill

@@ -59,14 +59,17 @@ class Plan:
 
 FS_IOC_GETFLAGS = 0x80086601  # linux/fs.h: _IOR('f', 1, long)
 UNCHANGING = 0x10 | 0x20  # FS_IMMUTABLE_FL, FS_APPEND_FL
+SPECIAL_BITS = 0o7000
 TO_WRITE = stat.S_IWUSR | stat.S_IXUSR
 LATER = "then `context-mode changes apply ID`"
 
 
-class Permission:
-    """Checks by the kernel before any change, so that one closed folder does not close others."""
+class Obstacles:
+    """Checks before any change: of permissions, so that one closed folder does not close others;
+    and of changes by the host. The run's contents are in one tree, the project in the other."""
 
-    def __init__(self, project: Tree) -> None:
+    def __init__(self, contents: Tree, project: Tree) -> None:
+        self._contents = contents
         self._project = project
         self._uid = os.geteuid()
         self._sets_all = process.holds(process.FOWNER)
@@ -123,25 +126,7 @@ class Permission:
                 os.close(opened)
         return bool(flags[0] & UNCHANGING)
 
-
-def is_set_in_place(change: Change, info: os.stat_result | None) -> bool:
-    """Return whether an entry stays, and only gets another mode, time or attributes."""
-    is_folder_there = info is not None and stat.S_ISDIR(info.st_mode)
-    stays = change.kind == "folder" and is_folder_there and change.change != "deleted"
-    return stays or change.change in ("mode", "times")
-
-
-SPECIAL_BITS = 0o7000
-
-
-@dataclass(frozen=True, slots=True)
-class Conflicts:
-    """Compares changes, whose contents are in one tree, with the project."""
-
-    contents: Tree
-    project: Tree
-
-    def find(
+    def find_conflict(
         self, change: Change, info: os.stat_result | None, *, is_in_new_folder: bool
     ) -> str | None:
         """Return why a change can't be made now; "" if it can.
@@ -173,7 +158,7 @@ class Conflicts:
 
     def _has_folder(self, change: Change) -> bool:
         try:
-            self.project.folder(split(change.path)[0])
+            self._project.folder(split(change.path)[0])
         except OSError:
             return False
         return True
@@ -196,19 +181,26 @@ class Conflicts:
             seen = (stat.S_IFREG | change.mode, change.size)
             is_alike = (info.st_mode & ~SPECIAL_BITS, info.st_size) == seen
             return is_alike and same_content(
-                self.contents, self.project, change.path, state_of(info)
+                self._contents, self._project, change.path, state_of(info)
             )
         is_link = change.kind == "link" and stat.S_ISLNK(info.st_mode)
-        return is_link and self.project.target(change.path) == change.target
+        return is_link and self._project.target(change.path) == change.target
 
     def _has_content_before(self, change: Change, info: os.stat_result, before: EntryState) -> bool:
         """Return whether the file that the user decides on is unchanged."""
         is_alike = (info.st_mode, info.st_size) == (before.mode, before.size)
         try:
             known = change.before_sha256
-            return bool(known) and is_alike and digest_file(self.project, change.path) == known
+            return bool(known) and is_alike and digest_file(self._project, change.path) == known
         except OSError:
             return False
+
+
+def is_set_in_place(change: Change, info: os.stat_result | None) -> bool:
+    """Return whether an entry stays, and only gets another mode, time or attributes."""
+    is_folder_there = info is not None and stat.S_ISDIR(info.st_mode)
+    stays = change.kind == "folder" and is_folder_there and change.change != "deleted"
+    return stays or change.change in ("mode", "times")
 
 
 def is_folder(info: os.stat_result | None) -> bool:

@@ -13,10 +13,9 @@ from executor.project.git.repository_export import Reader
 from executor.project.git.repository_import import Taking
 from executor.project.plan.conflicts import (
     CommitRules,
-    Conflicts,
     Environments,
     Links,
-    Permission,
+    Obstacles,
     Plan,
     is_folder,
     replaces_folder,
@@ -57,8 +56,7 @@ class Planning:
             for own, head in one.heads.items()
         }
         self.history = History(changes.record, aside, contents, brought, after)
-        self.conflicts = Conflicts(contents, self.project)
-        self.permission = Permission(self.project)
+        self.obstacles = Obstacles(contents, self.project)
         self.environments = Environments(changes.record, changes.changes)
         made = [one.top for one in self.repositories.found.values() if not one.existed]
         self.named = NamedFiles(changes.record, made)
@@ -274,7 +272,9 @@ class Planning:
         return LeftOut(change.path, why, "refused") if why else None
 
     def _why_conflict(self, change: Change, info: os.stat_result | None) -> LeftOut | None:
-        why = self.conflicts.find(change, info, is_in_new_folder=self._is_in_new_folder(change))
+        why = self.obstacles.find_conflict(
+            change, info, is_in_new_folder=self._is_in_new_folder(change)
+        )
         if why is None:
             self.done.add(change.path)
         elif not why and self._stays_inside(change):
@@ -288,7 +288,7 @@ class Planning:
         path = change.path
         if path in self.done or self._is_in_new_folder(change):
             return None
-        why = self.permission.why_refused(change, info)
+        why = self.obstacles.why_refused(change, info)
         if why and change.change == "times":  # times alone do not matter
             self.done.add(path)
             return None

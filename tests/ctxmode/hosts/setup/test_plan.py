@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from base.whole_files import replace_file
+from base.plain_files import replace_file
 from ctxmode import cli, exit_codes
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.instructions import read_routing
