@@ -178,6 +178,8 @@ _FILES = {
     "/w/p.py": "print(1)",
     "/w/Makefile": "test:\n\tpytest -q",
     "/w/package.json": '{"scripts": {"build": "tsc -p ."}}',
+    "/w/compose.yaml": "services:\n  app:\n    image: x\n",
+    "/w/broken.yaml": "services:\n  app: {image: x\n",
 }
 
 
@@ -191,6 +193,7 @@ _FILES = {
         "python3 p.py",
         "make test",
         "npm run build; npm install; poetry run pytest; docker ps",
+        "docker compose -f compose.yaml up",
     ],
 )
 def test_coverage_is_full_where_every_word_is_known(code: str) -> None:
@@ -211,6 +214,7 @@ def test_coverage_is_full_where_every_word_is_known(code: str) -> None:
         ("shell", "make other"),
         ("shell", "npm run other"),
         ("shell", "just build"),
+        ("shell", "docker compose -f broken.yaml up"),  # its own parser may accept it
         ("python", "open(path).read()"),
         ("python", "subprocess.run(args)"),
     ],

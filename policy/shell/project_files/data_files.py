@@ -1,4 +1,4 @@
-"""A project's files, read within bounds: data, empty if unreadable, programs, and packages."""
+"""A project's files, read within bounds: data, programs, and packages."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ _SETTING = r"(?:(alias|set|import\??|mod\??|export)\s+)?([\w-]+|(?=['\"]))\s*(?:
 _HEADER = r"@?([\w-]+)((?:\s+[^:]*+)?):(?!=)(.*)"
 
 
-def read_data(name: str, text: str) -> dict[str, Any]:
-    """Return the table that a file of this name holds."""
+def read_data(project: ProjectFiles, name: str, text: str) -> dict[str, Any]:
+    """Return the table that a file of this name holds; empty, and reported, if it has none.
+
+    A runner's own parser may accept what this one refuses: what it would run is then unknown.
+    """
     if not text:
         return {}
     # Each reader is imported when a file needs it: a hook waits for imports.
@@ -43,6 +46,7 @@ def read_data(name: str, text: str) -> dict[str, Any]:
 
             found = load_toml(text)
     except (ValueError, RecursionError):
+        project.call.walk.report_partial()
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -161,7 +165,7 @@ _OF_ALL = words("workspaces ws r recursive")
 
 
 def _data(project: ProjectFiles, name: str, folder: str) -> dict[str, Any]:
-    return read_data(name, project.read(name, folder))
+    return read_data(project, name, project.read(name, folder))
 
 
 def packages(project: ProjectFiles, folder: str, call: TaskCall) -> Iterator[tuple[str, list[str]]]:

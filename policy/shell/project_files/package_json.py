@@ -23,7 +23,7 @@ def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
     yield from tasks.steps_of(project) if call.name in RUNNERS else ()
     name, *arguments = call.words(call.argv) or [""]
     folder, text = project.find("package.json")
-    data = read_data("package.json", text)
+    data = read_data(project, "package.json", text)
     programs = data.get("bin")
     if isinstance(programs, str):
         programs = {data.get("name"): programs}

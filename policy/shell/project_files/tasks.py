@@ -246,9 +246,9 @@ def _run(project: ProjectFiles, row: Runner, call: TaskCall, folder: str) -> Ite
             continue
         if file in row.files:
             where = resolve(file.count("/") * "../" or ".", where)
-        data = read_data(file, text)
+        data = read_data(project, file, text)
         special = _SPECIAL.get(row.places)
-        found = special(data, call) if special else _entries(project, row, data, where)
+        found = special(project, data, call) if special else _entries(project, row, data, where)
         for path in texts(data.get("dotenv")):
             project.report_read(path, where)
         known = table(data, "vars") | table(data, "env") | call.variables
@@ -279,7 +279,7 @@ def _entries(
         path = str(item.get("taskfile", "") if isinstance(item, dict) else item)
         path = path if re.search(r"[.]\w+$|justfile$", path) else f"{path}/Taskfile.yml"
         where, text = project.find(path, folder, is_upwards=False)
-        other = read_data(path, text)
+        other = read_data(project, path, text)
         before = "" if table(item).get("flatten") == "true" else f"{space}:"
         included = _entries(project, row, other, where, depth + 1)
         found |= {f"{before}{name}": entry for name, entry in included.items()}
@@ -287,7 +287,7 @@ def _entries(
     return found
 
 
-def _hooks(data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
+def _hooks(_: ProjectFiles, data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
     """Return the hooks of pre-commit that are the project's own."""
     repos = [repo for repo in texts(data.get("repos"), dict) if repo.get("repo") == "local"]
     hooks = [hook for repo in repos for hook in texts(repo.get("hooks"), dict)]
@@ -299,10 +299,10 @@ def _hooks(data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
     }
 
 
-def _environments(data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
+def _environments(project: ProjectFiles, data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
     """Return the environments of tox, in the notation of tox.ini or of TOML."""
     data = table(data, "tool", "tox") or data
-    data = read_data("tox.ini", str(data.get("legacy_tox_ini", ""))) or data
+    data = read_data(project, "tox.ini", str(data.get("legacy_tox_ini", ""))) or data
     core = table(data, "tox") or data
     listed = ",".join(texts(core.get("env_list", core.get("envlist", ""))))
     found = {}
@@ -321,7 +321,7 @@ def _tox_lines(value: object) -> list[str]:
     return [re.sub(r"^(?:[\w!,.-]+:\s+)?[-!]?\s*", "", line) for line in lines]
 
 
-def _services(data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
+def _services(_: ProjectFiles, data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
     """Return the services of compose, each as the `docker run` that it stands for."""
     found = {}
     for name in table(data, "services"):
@@ -338,6 +338,6 @@ def _services(data: dict[str, Any], asked: TaskCall) -> dict[str, Any]:
     return found
 
 
-_SPECIAL: dict[str, Callable[[dict[str, Any], TaskCall], dict[str, Any]]] = {
+_SPECIAL: dict[str, Callable[[ProjectFiles, dict[str, Any], TaskCall], dict[str, Any]]] = {
     "*hooks": _hooks, "*tox": _environments, "*compose": _services
 }  # fmt: skip
