@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from ctxmode.operations.session_store import open_session_store
 from kb import Store
-from memory.facts.checking import check_store
 from memory.facts.reading import read_changes, read_facts
+from memory.facts.restoring import check_store
 from memory.facts.store import FactStore
 from memory.sessions import maintenance
 from memory.sessions.preparing import key_of

@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 from memory.errors import BadInputError, StoreUnavailableError
-from memory.facts.checking import check_store, repair_store
 from memory.facts.erasing import Erased, erase
 from memory.facts.model import (
     MAIN,
@@ -33,6 +32,7 @@ from memory.facts.reading import (
     unknown_branch,
 )
 from memory.facts.recalling import Recall, RecallRequest, recall, search
+from memory.facts.restoring import check_store, repair_store
 from memory.facts.store import FactStore
 from memory.facts.writing import find_wanted, forget, pin, purge_expired, remember, unpin
 

@@ -26,8 +26,6 @@ LOOSE_FILES_MAX = 24
 
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./~^@-]{0,199}")
 _READ_BYTES_MAX = 1 << 30
-_REFS_BYTES_MAX = 1 << 20
-_PACKED_BRANCH = f" {BRANCH}".encode()
 _SHA = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\n")
 
 
@@ -109,39 +107,17 @@ class Repository:
         """
         if not self.exists:
             return ""
-        if name := self._read_head():
-            return name
+        path = self.folder / BRANCH  # git writes it after each commit, unless it packs its names
+        with suppress(OSError), open(path, "rb") as file:
+            if match := _SHA.fullmatch(file.read(100)):
+                return match[1].decode()
         code, said, _ = self._git.try_run("rev-parse", "--verify", "--quiet", BRANCH)
-        name = said.decode().strip() if not code else self._read_head()
-        if name is None:
+        if not code:
+            return said.decode().strip()
+        if code == 1 and not os.path.lexists(path):
             return ""
-        if not name:
-            message = f"{self.folder / BRANCH} is damaged: it does not name a commit"
-            raise GitError(message, "Write the newest commit's name into it, or restore a copy.")
-        return name
-
-    def _read_head(self) -> str | None:
-        """Return the newest commit from the file that git writes after each one. None if all names
-        are packed in another file; empty if the content is not a commit's name."""
-        try:
-            with open(self.folder / BRANCH, "rb") as file:
-                match = _SHA.fullmatch(file.read(100))
-        except FileNotFoundError:
-            return self._read_packed_head()
-        except OSError:
-            return ""
-        return match[1].decode() if match else ""
-
-    def _read_packed_head(self) -> str | None:
-        """Return the newest commit from git's packed names; None if they do not have it."""
-        try:
-            with open(self.folder / "packed-refs", "rb") as file:
-                rows = file.read(_REFS_BYTES_MAX).split(b"\n")
-        except OSError:
-            return None
-        names = [row[: -len(_PACKED_BRANCH)] for row in rows if row.endswith(_PACKED_BRANCH)]
-        match = _SHA.fullmatch(names[0] + b"\n") if names else None
-        return match[1].decode() if match else None
+        message = f"{path} is damaged: it does not name a commit"
+        raise GitError(message, "Write the newest commit's name into it, or restore a copy.")
 
     def resolve(self, revision: str) -> str:
         """Return the full name of a commit from any form that git knows; empty names the newest.

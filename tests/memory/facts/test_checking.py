@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.facts.checking import check_store, repair_store
 from memory.facts.model import UnknownFactError
 from memory.facts.recalling import RecallRequest, recall
+from memory.facts.restoring import check_store, repair_store
 from memory.facts.writing import forget, pin, remember, unpin
 from tests.memory.facts.stores import ADA, Clock, draft, open_facts, standing
 

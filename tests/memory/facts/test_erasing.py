@@ -6,9 +6,9 @@ import pytest
 
 from base.stores.copies import list_copies
 from memory.errors import BadInputError
-from memory.facts.checking import check_store
 from memory.facts.erasing import erase
 from memory.facts.model import UnknownFactError
+from memory.facts.restoring import check_store
 from memory.facts.store import snapshot_database
 from memory.facts.writing import forget, remember
 from tests.memory.facts.stores import ADA, PERSON, Clock, draft, ledger, open_facts, standing

@@ -12,7 +12,6 @@ from markdown_it import MarkdownIt
 
 from memory.errors import BadInputError
 from memory.facts.branching import create_branch
-from memory.facts.checking import check_store
 from memory.facts.exporting import (
     BEGIN,
     END,
@@ -25,6 +24,7 @@ from memory.facts.import_forms import FACTS_MAX
 from memory.facts.importing import TEXT_BYTES_MAX, import_facts
 from memory.facts.model import Author, UnknownBranchError, read_origin, write_origin
 from memory.facts.priming import prime
+from memory.facts.restoring import check_store
 from memory.facts.writing import pin, remember
 from tests.memory.facts.stores import ADA, PERSON, START, Clock, at, draft, ledger, open_facts
 from tests.memory.facts.stores import standing as stands

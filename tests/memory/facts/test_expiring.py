@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memory.facts.checking import check_store
 from memory.facts.reading import read_facts
+from memory.facts.restoring import check_store
 from memory.facts.writing import purge_expired, remember
 from tests.memory.facts.stores import ADA, PERSON, draft, ledger, open_facts, standing
 

@@ -9,10 +9,10 @@ import pytest
 
 from base.stores.sqlite_files import migrate
 from memory.facts.branching import create_branch
-from memory.facts.checking import check_store, repair_store
 from memory.facts.erasing import erase
 from memory.facts.model import MAIN, Author
 from memory.facts.recalling import search
+from memory.facts.restoring import check_store, repair_store
 from memory.facts.schema import STEPS
 from memory.facts.writing import forget, pin, remember
 from tests.memory.facts.stores import ADA, PERSON, Clock, draft, open_facts

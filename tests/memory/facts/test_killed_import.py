@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from memory.facts.checking import check_store
+from memory.facts.restoring import check_store
 from tests.memory.facts.killing import KILLED, run_script
 from tests.memory.facts.stores import open_facts
 from tests.memory.facts.stores import standing as stands

@@ -7,8 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from memory.facts.checking import check_store
-from memory.facts.restoring import describe_snapshots, find_last_sound, find_snapshot, restore
+from memory.facts.restoring import (
+    check_store,
+    describe_snapshots,
+    find_last_sound,
+    find_snapshot,
+    restore,
+)
 from memory.facts.writing import remember
 from tests.memory.facts.damages import overwrite_middle
 from tests.memory.facts.stores import ADA, Clock, draft, open_facts

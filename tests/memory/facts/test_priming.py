@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memory.errors import BadInputError
-from memory.facts.checking import check_store
 from memory.facts.priming import prime, split_sections
+from memory.facts.restoring import check_store
 from memory.facts.writing import remember
 from tests.memory.facts.stores import PERSON, draft, ledger, open_facts, standing
 

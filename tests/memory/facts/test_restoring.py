@@ -13,8 +13,13 @@ import pytest
 from base.stores.copies import find_last_copy
 from base.stores.database import share_file
 from memory.errors import BadInputError, StoreUnavailableError
-from memory.facts.checking import check_store
-from memory.facts.restoring import describe_snapshots, find_last_sound, find_snapshot, restore
+from memory.facts.restoring import (
+    check_store,
+    describe_snapshots,
+    find_last_sound,
+    find_snapshot,
+    restore,
+)
 from memory.facts.store import KEPT, make_snapshot
 from memory.facts.writing import forget, remember
 from tests.memory.facts.damages import DAMAGES, overwrite_head, overwrite_middle
