@@ -15,14 +15,19 @@ Edges = Mapping[str, Sequence[str]]
 
 def read_edges(db: sqlite3.Connection) -> dict[str, list[str]]:
     """Return the files that each file imports, by path, without files that import none."""
-    edges: dict[str, list[str]] = {}
-    rows = db.execute(
+    return _group(
+        db,
         "SELECT one.path, other.path FROM edge JOIN file AS one ON one.id = edge.file"
-        " JOIN file AS other ON other.id = edge.target ORDER BY one.path, other.path"
+        " JOIN file AS other ON other.id = edge.target ORDER BY one.path, other.path",
     )
-    for path, target in rows:
-        edges.setdefault(path, []).append(target)
-    return edges
+
+
+def _group(db: sqlite3.Connection, query: str) -> dict[str, list[str]]:
+    """Return the second column of a query's rows by the first."""
+    found: dict[str, list[str]] = {}
+    for path, other in db.execute(query):
+        found.setdefault(path, []).append(other)
+    return found
 
 
 def find_cycles(edges: Edges) -> list[list[str]]:
@@ -102,14 +107,11 @@ def _find_way_back(edges: Edges, start: str, group: set[str]) -> list[str]:
 
 def read_unresolved(db: sqlite3.Connection) -> dict[str, list[str]]:
     """Return the imported modules without a file in the project, for each file by path."""
-    found: dict[str, list[str]] = {}
-    rows = db.execute(
+    return _group(
+        db,
         "SELECT path, module FROM unresolved JOIN file ON file.id = unresolved.file"
-        " ORDER BY path, module"
+        " ORDER BY path, module",
     )
-    for path, module in rows:
-        found.setdefault(path, []).append(module)
-    return found
 
 
 def count_packages(unresolved: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:

@@ -152,6 +152,7 @@ class Placement:
         persists = access in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
         exits = self.can.sees_exits and not session and not persists
         renames = access in {ProjectAccess.COPY_ON_WRITE, ProjectAccess.COMMIT}
+        find_staged = partial(box.find_bound, bound=self.spawner.staged)
         # In tier B the one listener that a program can have is asked about other calls, too.
         told = seccomp.build_told(namespaces=self.can.namespaces)
         is_told = told is not None and self.can.namespaces
@@ -174,20 +175,15 @@ class Placement:
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(order.binds)),
                 *((self.spawner.source(path), path) for path in self.repository),
-                *(
-                    (self.spawner.source(source), target)
-                    for source, target in box.list_shown(
-                        profile.read, layout.home, self.search.denies
-                    )
-                ),
+                *box.list_shown(profile.read, layout.home, self.search.denies, self.spawner.source),
             ),
             limits=order.limits,
             job=layout.job,
             scratch=layout.scratch,
             home=layout.home,
             guarded=guarded,
-            shown=tuple((self._source(path), target) for path, target in order.shown),
-            room=self._source(layout.room),
+            shown=tuple((find_staged(path), target) for path, target in order.shown),
+            room=find_staged(layout.room),
             readable=self._readable(layout),
             listen=() if profile.network == NO_NETWORK else profile.network.listen,
             session=session,
@@ -196,15 +192,11 @@ class Placement:
             return spec
         return replace(
             spec,
-            project_source=self._source(f"{self.temporary}/{order.substitute}"),
+            project_source=find_staged(f"{self.temporary}/{order.substitute}"),
             access=ProjectAccess.READ_ONLY,
             binds=tuple(bind for bind in spec.binds if bind[1] not in self.repository),
             guarded=Guarded(),
         )
-
-    def _source(self, path: str) -> str:
-        """Return the spawner's path of a path at or below a staged one."""
-        return box.find_bound(path, self.spawner.staged)
 
     def _readable(self, layout: Layout) -> tuple[tuple[str, str], ...]:
         """Return tier B's grants of the project: a whole copy, else everything except secrets.

@@ -206,8 +206,8 @@ class ContainerPlace:
     def _find_shown(self, profile: Profile, host: EngineHost) -> Iterator[tuple[str, str]]:
         """Yield the paths of this host that are shown in addition to the project."""
         yield from ((host.source(path), path) for path in self.repository)
-        for source, target in rootfs.list_shown(profile.read, rootfs.HOME, self.search.denies):
-            yield host.source(source), target
+        denies = self.search.denies
+        yield from rootfs.list_shown(profile.read, rootfs.HOME, denies, host.source)
         yield from self._accounts(host)
 
     def _accounts(self, host: EngineHost) -> Iterator[tuple[str, str]]:

@@ -113,15 +113,15 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def list_shown(
-    paths: Sequence[str], home: str, denies: Callable[[str], bool]
+    paths: Sequence[str], home: str, denies: Callable[[str], bool], locate: Callable[[str], str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the real paths of those that a profile shows, and their places in a box; those below
-    the user's home are below the box's."""
+    """Yield where the paths that a profile shows are found, by `locate`, and their places in a box:
+    those below the user's home are below the box's."""
     for path in paths:
         source = os.path.realpath(os.path.expanduser(path))
         target = f"{home}/{path[2:]}" if path.startswith("~/") else path
         if os.path.exists(source) and not denies(source):
-            yield source, target
+            yield locate(source), target
 
 
 def find_bound(path: str, bound: Mapping[str, str]) -> str:
