@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from executor import GIB, MIB
-from executor.project.view import DEPTH_MAX, Tree, in_tree_order, open_tree, split
+from executor.project.view import DEPTH_MAX, NEW_FILE, Tree, in_tree_order, open_tree, split
 from fleet.tree import BlobError, Digest, Entry, TreeError, prove, read_tree
 
 BYTES_MAX = 10 * GIB
@@ -111,7 +111,6 @@ TREE_BYTES_MAX = 4 * GIB
 """Limit of all files of a tree."""
 LAID_OUT_NS = 1_000_000_000_000_000_000
 """The time of every entry, 2001-09-09: none seems newer than what was made from it."""
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LAID_OUT = (LAID_OUT_NS, LAID_OUT_NS)
 
 Entries = Mapping[str, Entry]
@@ -231,7 +230,7 @@ def _put_in(old: Entries, new: Entries, cache: BlobCache, tree: Tree) -> set[str
 def _copy(digest: Digest, name: str, cache: BlobCache, into: int, mode: int) -> None:
     """Copy a blob into a new file, by the kernel; never as a link."""
     with cache.open(digest) as source:
-        target = os.open(name, _NEW_FILE, mode, dir_fd=into)
+        target = os.open(name, NEW_FILE, mode, dir_fd=into)
         try:
             at = 0
             while sent := os.sendfile(target, source.fileno(), at, MIB):

@@ -18,6 +18,7 @@ from executor import MIB, LeftOut
 from executor.project import Change, ChangeSet, find_renames
 from executor.project.view import (
     KINDS,
+    NEW_FILE,
     PATH_BYTES_MAX,
     PERMISSIONS,
     Attributes,
@@ -36,7 +37,6 @@ from fleet.model import OutcomeError, has_content
 from fleet.tree import BlobError, Digest, prove
 
 ATTRIBUTES: Final = ("mode", "times")
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def as_change_set(
@@ -184,7 +184,7 @@ def cut_contents(whole: BinaryIO, changed: Iterable[Change], top: int) -> None:
                     folder, last = split(path)
                     os.mkdir(last, 0o700, dir_fd=tree.folder(folder))
                     made.add(path)
-            target = os.open(name, _NEW_FILE, 0o600, dir_fd=tree.folder("/".join(above)))
+            target = os.open(name, NEW_FILE, 0o600, dir_fd=tree.folder("/".join(above)))
             with open(target, "wb") as file:
                 file.writelines(_cut(whole, one))
     if whole.read(1):

@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 import trio
 
@@ -138,9 +138,6 @@ def read_pieces(descriptor: int, expected: int) -> Iterator[bytes]:
             return
 
 
-T = TypeVar("T")
-
-
 class ChangedError(Exception):
     """A file that differs from the snapshot: a new snapshot is needed."""
 
@@ -223,20 +220,20 @@ def take(search: ProjectSearch, terms: Terms, known: dict[EntryState, KnownFile]
     return Snapshot(str(search.project), encoded, contents, look.left_out)
 
 
-class SharedLooks(Generic[T]):
+class SharedLooks:
     """Looks one after the other, each shared by all callers that asked before it started.
 
     So a thousand runs at once cost two looks, and nobody waits for another's thousand.
     """
 
-    def __init__(self, look: Callable[[], Awaitable[T]]) -> None:
+    def __init__(self, look: Callable[[], Awaitable[Snapshot]]) -> None:
         self._look = look
         self._turn = trio.Lock()
         self._begun = 0
         self._found_by = 0  # the number of the look that found it
-        self._found: T
+        self._found: Snapshot
 
-    async def look(self) -> T:
+    async def look(self) -> Snapshot:
         """Return the result of a look that starts from now on.
 
         Raises:

@@ -11,6 +11,7 @@ from .record import mounts_in as mounts_in
 from .search import ProjectSearch as ProjectSearch
 from .tree import DEPTH_MAX as DEPTH_MAX
 from .tree import FOLDER_FLAGS as FOLDER_FLAGS
+from .tree import NEW_FILE as NEW_FILE
 from .tree import Attributes as Attributes
 from .tree import EntryState as EntryState
 from .tree import Tree as Tree
