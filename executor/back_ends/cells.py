@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ import trio
 import runtimes
 from base import process
 from base.wording import Remedy, command_of
-from executor.cells.cell import Cell, open_spawner
+from executor.cells.cell import open_spawner
 from executor.cells.description import pack_cell
 from executor.cells.placement import Placement, not_of_the_system
 from executor.engine import seccomp
@@ -29,8 +29,7 @@ from executor.engine.layers import (
     namespaces_remedy,
 )
 from executor.engine.orders import pack_run
-from executor.engine.tiers import TIERS, TIERS_OF, Capabilities
-from executor.instance import lock as instance
+from executor.engine.tiers import TIERS, TIERS_OF
 from executor.model import Isolation, Limits, SandboxError, SandboxUnavailableError
 from executor.pool.cells import CellPool, SharedBudget, open_cell_pool
 from executor.project.git.host import find_linked
@@ -65,8 +64,9 @@ async def open_cells(
     """
     here = ground.instance
     search_path = os.environ.get("PATH", os.defpath).split(":")
-    rows = _languages(settings.sole_language)
-    found = await trio.to_thread.run_sync(_discover, rows, search_path, project, home)
+    found = await trio.to_thread.run_sync(
+        _discover, settings.sole_language, search_path, project, home
+    )
     binds = {bind for candidates, _ in found.values() for c in candidates for bind in c.binds}
     shown = {path for profile in settings.profiles.values() for path in profile.read}
     repository = await trio.to_thread.run_sync(find_linked, project)
@@ -82,7 +82,9 @@ async def open_cells(
         )
     )
     is_prewarming = settings.prewarm and not settings.sole_language
-    budget = _budget(here, settings.prewarm_bytes) if is_prewarming else None
+    budget = None
+    if is_prewarming:
+        budget = SharedBudget(here.folder, here.id, settings.prewarm_bytes)
     once = bool(settings.sole_language)
     place = partial(
         Placement,
@@ -121,12 +123,15 @@ async def _open_strongest(
         SandboxUnavailableError: no tier works; its remedy has the fix.
     """
     try:
-        instructions = len(seccomp.program(seccomp.Filter())) // 8
+        instructions = len(seccomp.program(namespaces=True)) // 8
     except OSError as error:
         raise SandboxUnavailableError(f"seccomp: {error}", REMEDIES["seccomp"]) from error
     reasons: dict[str, str] = {}
-    is_root = is_real_root()
-    lacks = _find_lacking_of_root() if is_root else ""
+    is_root, lacks = is_real_root(), ""
+    if is_root and not process.holds(*LEAVING):
+        lacks = STAYS_ROOT
+    elif is_root and not process.holds(process.SYS_ADMIN):
+        lacks = SHOWS_NOTHING
     leaves = is_root and lacks != STAYS_ROOT
     for tier in CELLS:
         # Nor could it be root there: since Linux 5.12 root's uid is mapped by CAP_SETFCAP alone.
@@ -164,13 +169,6 @@ async def _open_strongest(
     raise SandboxUnavailableError(text, Remedy(f"{first}. Or: {other}.", command_of(first)))
 
 
-def _find_lacking_of_root() -> str:
-    """Return why this root cannot give programs a separate user, and the project to that user."""
-    if not process.holds(*LEAVING):
-        return STAYS_ROOT
-    return "" if process.holds(process.SYS_ADMIN) else SHOWS_NOTHING
-
-
 async def _try(placement: Placement) -> Layers:
     """Run a shell that does nothing in a cell; what its supervisor said of the layers.
 
@@ -186,7 +184,18 @@ async def _try(placement: Placement) -> Layers:
             cell = await placement.spawner.start_cell(placement.can.namespaces)
             try:
                 await cell.order(b"make", pack_cell(spec))
-                return await _run_trial(cell, placement.can, pack_run(trial))
+                await cell.ready()
+                if not placement.can.namespaces and not cell.layers.get("landlock"):
+                    raise SandboxError("this kernel has no Landlock")
+                null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+                try:
+                    await cell.order(b"run", pack_run(trial), (null, null, null))
+                finally:
+                    os.close(null)
+                end = await cell.exit()
+                if end.exit_code != 0:
+                    raise SandboxError(f"a trial program ended with {end.exit_code or end.signal}")
+                return cell.layers
             finally:
                 cell.end()
                 await cell.wait_ended()
@@ -195,37 +204,15 @@ async def _try(placement: Placement) -> Layers:
     raise SandboxError(f"no answer within {TRIAL_S_MAX:g} s")
 
 
-async def _run_trial(cell: Cell, can: Capabilities, packed: bytes) -> Layers:
-    await cell.ready()
-    if not can.namespaces and not cell.layers.get("landlock"):
-        raise SandboxError("this kernel has no Landlock")
-    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        await cell.order(b"run", packed, (null, null, null))
-    finally:
-        os.close(null)
-    end = await cell.exit()
-    if end.exit_code != 0:
-        raise SandboxError(f"a trial program ended with {end.exit_code or end.signal}")
-    return cell.layers
-
-
-def _budget(here: instance.Instance, limit_bytes: int) -> SharedBudget:
-    return SharedBudget(here.folder, here.id, limit_bytes)
-
-
-def _languages(sole: str) -> Sequence[runtimes.Language]:
-    """Return the languages whose programs may be run; empty if the only one is unknown, which its
+def _discover(
+    sole: str, search_path: list[str], project: Path, home: Path
+) -> dict[str, runtimes.Discovery]:
+    """Find the toolchains of all languages, or of the sole one; none if that is unknown, which its
     request's check reports."""
     try:
-        return [runtimes.language(sole)] if sole else runtimes.LANGUAGES
+        rows = [runtimes.language(sole)] if sole else runtimes.LANGUAGES
     except runtimes.UnknownLanguage:
-        return ()
-
-
-def _discover(
-    rows: Iterable[runtimes.Language], search_path: list[str], project: Path, home: Path
-) -> dict[str, runtimes.Discovery]:
+        return {}
     return {
         row.name: runtimes.discover(row, search_path, project, home, os.environ) for row in rows
     }

@@ -222,7 +222,7 @@ def layers(
     """Return every layer of tier C, by name."""
     facts = engine.facts
     runtime = spec.runtime or facts.default_runtime
-    instructions = len(seccomp.program(seccomp.Filter())) // 8
+    instructions = len(seccomp.program(namespaces=True)) // 8
     abi = hello["landlock"] if hello else 0
     no_landlock = Layer(False, "", "the container's kernel has no Landlock", REMEDIES["landlock"])
     daemon = f"Docker {facts.version}{', rootless' * facts.rootless}"

@@ -84,15 +84,15 @@ class ControlGroup:
 
     def memory_bytes(self) -> int | None:
         """Return the present memory of its processes."""
-        return _number(self.folders["memory"] / self.hierarchy.files.memory_now)
+        return _read_count(self.folders["memory"] / self.hierarchy.files.memory_now)
 
     def consumption(self) -> Consumption:
         files = self.hierarchy.files
         memory, pids = self.folders["memory"], self.folders["pids"]
         return Consumption(
-            _number(memory / files.memory_peak),
-            _event(memory / files.oom_events, "oom_kill"),
-            _event(pids / "pids.events", "max"),
+            _read_count(memory / files.memory_peak),
+            _read_count(memory / files.oom_events, "oom_kill") or 0,
+            _read_count(pids / "pids.events", "max") or 0,
         )
 
     def remove(self) -> bool:
@@ -116,7 +116,15 @@ def find(instance: str) -> tuple[Hierarchy | None, str]:
     name, reasons = f"ctxmode-{instance}", []
     for attempt in (_version_2, _version_1):
         try:
-            return attempt(name), ""
+            hierarchy = attempt(name)
+            try:  # until a group was really made in it, it is not proven
+                group = make_group(hierarchy, "probe")
+                group.limit(Limits())
+            except OSError:
+                remove_hierarchy(hierarchy)
+                raise
+            group.remove()
+            return hierarchy, ""
         except OSError as error:
             said = str(error).replace(name, "ctxmode-*")  # the same for every instance
             reasons.append(f"{attempt.__name__[1:].replace('_', ' ')}: {said}")
@@ -158,7 +166,7 @@ def _version_2(name: str) -> Hierarchy:
     except OSError:
         remove_hierarchy(hierarchy)
         raise
-    return _proven(hierarchy)
+    return hierarchy
 
 
 def _version_1(name: str) -> Hierarchy:
@@ -169,23 +177,7 @@ def _version_1(name: str) -> Hierarchy:
         folders[controller] = (folder if folder.is_dir() else root) / name
     for made in folders.values():
         made.mkdir(exist_ok=True)
-    return _proven(Hierarchy(1, V1, folders))
-
-
-def _proven(hierarchy: Hierarchy) -> Hierarchy:
-    """Return the hierarchy, once a group was really made in it.
-
-    Raises:
-        OSError: it could not be.
-    """
-    try:
-        group = make_group(hierarchy, "probe")
-        group.limit(Limits())
-    except OSError:
-        remove_hierarchy(hierarchy)
-        raise
-    group.remove()
-    return hierarchy
+    return Hierarchy(1, V1, folders)
 
 
 def _mount_point(kind: str, controller: str | None) -> Path:
@@ -204,26 +196,17 @@ def _own_group(controller: str) -> str:
     raise OSError(f"this process is in no group of {controller or 'version 2'}")
 
 
-def _number(path: Path) -> int | None:
+def _read_count(path: Path, name: str = "") -> int | None:
+    """Read a small file of the kernel: its number, or the one after a name; None without one.
+
+    It takes three system calls: every run reads four such files.
+    """
     try:
-        return int(_content(path))
-    except (OSError, ValueError):
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            words = os.read(file, 4096).decode().split()
+        finally:
+            os.close(file)
+        return int(words[words.index(name) + 1 if name else 0])
+    except (OSError, ValueError, IndexError):
         return None
-
-
-def _event(path: Path, name: str) -> int:
-    try:
-        words = _content(path).decode().split()
-    except OSError:
-        return 0
-    pairs = dict(zip(words[::2], words[1::2], strict=False))
-    return int(pairs.get(name, 0))
-
-
-def _content(path: Path) -> bytes:
-    """Read a small file of the kernel, in three system calls: every run reads four of them."""
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(file, 4096)
-    finally:
-        os.close(file)

@@ -140,8 +140,8 @@ def pack_cell(spec: CellSpec) -> bytes:
 def _pack_cell(spec: CellSpec, system: box.SystemEntries, devices: tuple[str, ...]) -> bytes:
     packed = Packed()
     description: CellDescription = {
-        "access": _tier_b_access(spec),
-        "deny_tcp": True,
+        "access": [],
+        "deny_tcp": not spec.namespaces,
         "namespaces": spec.namespaces,
         "uid": spec.uid,
         "gid": spec.gid,
@@ -164,6 +164,8 @@ def _pack_cell(spec: CellSpec, system: box.SystemEntries, devices: tuple[str, ..
         description["judged"] = (filter_, list(spec.judged[1]))
     if spec.namespaces:
         _describe_tree(description, spec, system, devices, packed)
+    else:
+        description["access"] = _tier_b_access(spec)
     return packed.pack(description)
 
 
@@ -208,7 +210,6 @@ def _describe_tree(
         "special": list(spec.guarded.special),
     }
     description["access"] = [("/", "r"), *((path, "rw") for path in writable)]
-    description["deny_tcp"] = False
     description["listen"] = list(spec.listen)
     description["names"] = spec.names
 

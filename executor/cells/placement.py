@@ -166,7 +166,7 @@ class Placement:
             project=project,
             project_source=self.spawner.source(project),
             access=access,
-            seccomp=seccomp.program(seccomp.Filter(namespaces=self.can.namespaces)),
+            seccomp=seccomp.program(namespaces=self.can.namespaces),
             notices=report(),
             heavy_notices=report(exits=exits),
             names=self.can.namespaces,
@@ -184,7 +184,7 @@ class Placement:
             guarded=guarded,
             shown=tuple((find_staged(path), target) for path, target in order.shown),
             room=find_staged(layout.room),
-            readable=self._readable(layout),
+            readable=() if self.can.namespaces else self._readable(layout),
             listen=() if profile.network == NO_NETWORK else profile.network.listen,
             session=session,
         )
@@ -203,8 +203,6 @@ class Placement:
 
         Links to an environment and its scripts use the path in the project, not in a copy.
         """
-        if self.can.namespaces:
-            return ()
         if not layout.work_copy:
             return list_readable(self.search)
         copied = layout.work_copy.at_start

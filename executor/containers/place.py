@@ -240,8 +240,7 @@ class ContainerPlace:
         writable = WRITABLE if read_only else (*WRITABLE, spec.project)
         shown = (spec.project, *(target for _, target in spec.read_only))
         own_kernel = has_own_kernel(spec.runtime)
-        chosen = seccomp.Filter(own_kernel=own_kernel, counted=not own_kernel)
-        filter_program = seccomp.program(chosen)
+        filter_program = seccomp.program(own_kernel=own_kernel, counted=not own_kernel)
         renames = spec.overlay and not own_kernel
         notices = seccomp.notices(renames=renames, counted=not own_kernel)
         packed = Packed()

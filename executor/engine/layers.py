@@ -105,18 +105,37 @@ class Findings:
 def layers(found: Findings) -> dict[str, Layer]:
     """Return every layer of the tier, by name."""
     abi = int(found.supervisor.get("landlock", 0))
+    if found.can.namespaces:
+        namespaces = Layer(True, "user, mount, pid, net, ipc, uts, cgroup")
+    else:
+        instead = "calls that act on a process are judged one by one: only the run's own pass"
+        remedy = namespaces_remedy(found.why_no_namespaces)
+        namespaces = Layer(False, instead, found.why_no_namespaces, remedy)
+    if found.cgroup_version is not None:
+        cgroup = Layer(True, f"version {found.cgroup_version}: memory, processes")
+    else:
+        instead = "memory and processes by rlimits and sampling of the whole tree"
+        remedy = LIMIT_CONTAINER if _is_in_container() else REMEDIES["cgroup"]
+        cgroup = Layer(False, instead, found.why_no_cgroup, remedy)
+    if found.can.copy_on_write:
+        report = found.supervisor.get("copy_on_write")
+        why_not = "" if report is True else str(report)
+        copy_on_write = _layer("copy_on_write", why_not, "an overlay on a sized tmpfs")
+    else:
+        remedy = namespaces_remedy(found.why_no_namespaces)
+        copy_on_write = Layer(False, "the project is read-only", "needs namespaces", remedy)
     named = {
-        "namespaces": _namespaces(found),
+        "namespaces": namespaces,
         "seccomp": Layer(True, f"calls by a table, {found.filter_instructions} instructions"),
         "landlock": _layer("landlock", "this kernel has no Landlock" * (abi < 1), f"ABI {abi}"),
-        "cgroup": _cgroup(found),
+        "cgroup": cgroup,
         "network": Layer(
             True,
             "none: an empty network namespace"
             if found.can.network_by_allowlist
             else "none: seccomp refuses every socket",
         ),
-        "copy_on_write": _copy_on_write(found),
+        "copy_on_write": copy_on_write,
     }
     if found.mapped_uid is not None:
         named["id_mapping"] = _layer(
@@ -171,14 +190,6 @@ def _layer(name: str, reason: str, detail: str) -> Layer:
     return Layer(False, "", reason, REMEDIES[name]) if reason else Layer(True, detail)
 
 
-def _namespaces(found: Findings) -> Layer:
-    if found.can.namespaces:
-        return Layer(True, "user, mount, pid, net, ipc, uts, cgroup")
-    instead = "calls that act on a process are judged one by one: only the run's own pass"
-    remedy = namespaces_remedy(found.why_no_namespaces)
-    return Layer(False, instead, found.why_no_namespaces, remedy)
-
-
 def namespaces_remedy(reason: str) -> str:
     """Return the fix that makes namespaces available, for this reason."""
     if _is_in_container():
@@ -188,20 +199,3 @@ def namespaces_remedy(reason: str) -> str:
 
 def _is_in_container() -> bool:
     return CONTAINER_VARIABLE in os.environ or any(map(os.path.exists, CONTAINER_MARKS))
-
-
-def _cgroup(found: Findings) -> Layer:
-    if found.cgroup_version is not None:
-        return Layer(True, f"version {found.cgroup_version}: memory, processes")
-    instead = "memory and processes by rlimits and sampling of the whole tree"
-    remedy = LIMIT_CONTAINER if _is_in_container() else REMEDIES["cgroup"]
-    return Layer(False, instead, found.why_no_cgroup, remedy)
-
-
-def _copy_on_write(found: Findings) -> Layer:
-    if not found.can.copy_on_write:
-        remedy = namespaces_remedy(found.why_no_namespaces)
-        return Layer(False, "the project is read-only", "needs namespaces", remedy)
-    report = found.supervisor.get("copy_on_write")
-    reason = "" if report is True else str(report)
-    return _layer("copy_on_write", reason, "an overlay on a sized tmpfs")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
-from executor.model import Limits, SandboxError
+from executor.model import SandboxError
 from executor.project.view.search import Guarded
 from executor.spawner import messages
 from executor.spawner.messages import RunDescription
@@ -85,15 +85,6 @@ def pipe(owner: tuple[int, int]) -> tuple[int, int]:
     return reader, writer
 
 
-def to_read(content: bytes | None) -> int:
-    """Return a descriptor of a program's standard input."""
-    return nothing_to_read() if content is None else anonymous_file(content)
-
-
-def nothing_to_read() -> int:
-    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-
-
 def anonymous_file(content: bytes) -> int:
     """Open an unnamed file in memory with this content, at its start."""
     fd = os.memfd_create("ctxmode", os.MFD_CLOEXEC)
@@ -114,8 +105,11 @@ async def start_with_pipes(
     Raises:
         SandboxError: the box is gone.
     """
-    source = to_read(stdin)
     readers, writers = {}, []
+    if stdin is None:
+        source = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    else:
+        source = anonymous_file(stdin)
     for name in OUTPUTS:
         readers[name], writer = pipe(owner)
         writers.append(writer)
@@ -161,7 +155,20 @@ def pack_run(
 
     Without a control group the supervisor sums memory, and the kernel counts processes by uid.
     """
-    packed = Packed()
+    packed, limits = Packed(), order.limits
+    rlimits = [
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_FSIZE, limits.file_bytes),
+        # A backstop of the supervisor's sum over the tree, which is the limit proper.
+        (resource.RLIMIT_CPU, int(limits.cpu_s) + 1),
+        # What the kernel counts by user: a part of what a user has by default (getrlimit(2)).
+        (resource.RLIMIT_MEMLOCK, LOCKED_BYTES_MAX),
+        (resource.RLIMIT_SIGPENDING, PENDING_SIGNALS_MAX),
+    ]
+    if without_cgroup:
+        rlimits.append((resource.RLIMIT_DATA, limits.memory_bytes))
+        rlimits.append((resource.RLIMIT_NPROC, limits.processes))
     description: RunDescription = {
         "steps": [(list(step.argv), step.phase, step.heavy) for step in order.steps],
         "env": dict(order.env),
@@ -169,10 +176,10 @@ def pack_run(
         "files": [(path, 0o755, *packed.blob(data)) for path, data in order.files.items()],
         "links": list(order.links.items()),
         "artifacts": list(order.artifacts),
-        "artifact_bytes": order.limits.artifact_bytes,
-        "rlimits": _rlimits(order.limits, without_cgroup=without_cgroup),
-        "cpu_s": order.limits.cpu_s,
-        "memory_bytes": order.limits.memory_bytes if without_cgroup else None,
+        "artifact_bytes": limits.artifact_bytes,
+        "rlimits": rlimits,
+        "cpu_s": limits.cpu_s,
+        "memory_bytes": limits.memory_bytes if without_cgroup else None,
     }
     if prewarm is not None:
         description["prewarm"] = prewarm
@@ -231,20 +238,3 @@ def pack_asked(artifacts: Sequence[str], cwd: str, artifact_bytes: int) -> bytes
         "artifact_bytes": artifact_bytes,
     }
     return Packed().pack(asked)
-
-
-def _rlimits(limits: Limits, *, without_cgroup: bool) -> list[tuple[int, int]]:
-    chosen = [
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_FSIZE, limits.file_bytes),
-        # A backstop of the supervisor's sum over the tree, which is the limit proper.
-        (resource.RLIMIT_CPU, int(limits.cpu_s) + 1),
-        # What the kernel counts by user: a part of what a user has by default (getrlimit(2)).
-        (resource.RLIMIT_MEMLOCK, LOCKED_BYTES_MAX),
-        (resource.RLIMIT_SIGPENDING, PENDING_SIGNALS_MAX),
-    ]
-    if without_cgroup:
-        chosen.append((resource.RLIMIT_DATA, limits.memory_bytes))
-        chosen.append((resource.RLIMIT_NPROC, limits.processes))
-    return chosen

@@ -16,7 +16,6 @@ import struct
 import tempfile
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyseccomp
@@ -131,19 +130,20 @@ UNTOLD_SHARED_FAMILIES = UNTOLD_FAMILIES | {int(socket.AF_UNIX)}
 TOLD_SHARED_FAMILIES = frozenset(range(FAMILIES)) - UNTOLD_SHARED_FAMILIES
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """The needs of a tier, of its filter."""
-
-    namespaces: bool = True  # False in tier B: what they would keep apart is refused
-    own_kernel: bool = False  # a container's own, like gVisor's, which asks for fewer capabilities
-    counted: bool = False  # `COUNTED_CALLS` are left to `notices`, if the kernel can report them
-    without_told: bool = False  # what `build_told` refuses is left to it
-
-
 @functools.cache
-def program(spec: Filter) -> bytes:
-    """Return the filter as the kernel's instructions.
+def program(
+    *,
+    namespaces: bool = True,
+    own_kernel: bool = False,
+    counted: bool = False,
+    without_told: bool = False,
+) -> bytes:
+    """Return the filter of a tier as the kernel's instructions.
+
+    Without `namespaces`, in tier B, it refuses what they would keep apart. A container's
+    `own_kernel`, like gVisor's, asks for fewer capabilities. `counted`: `COUNTED_CALLS` are left to
+    `notices`, if the kernel can report them. `without_told`: what `build_told` refuses is left to
+    it.
 
     Raises:
         OSError: libseccomp refused a rule or is missing.
@@ -154,10 +154,10 @@ def program(spec: Filter) -> bytes:
     # refuse the wrong ones.
     rules.set_attr(pyseccomp.Attr.ACT_BADARCH, kill)
     refuse = pyseccomp.ERRNO(errno.EPERM)
-    if not spec.without_told:
+    if not without_told:
         _deny_calls(rules, refuse)
     _add(rules, refuse, "personality", pyseccomp.Arg(0, pyseccomp.NE, 0))
-    if spec.counted and pyseccomp.get_api() < NOTIFY_API:
+    if counted and pyseccomp.get_api() < NOTIFY_API:
         for name in COUNTED_CALLS:
             _add(rules, pyseccomp.ERRNO(errno.ENOSYS), name)
     for request in DENIED_IOCTLS:
@@ -165,18 +165,18 @@ def program(spec: Filter) -> bytes:
     for command in DENIED_FILE_COMMANDS:
         for name in ("fcntl", "fcntl64"):
             _add(rules, refuse, name, pyseccomp.Arg(1, pyseccomp.MASKED_EQ, 0xFFFFFFFF, command))
-    if not spec.namespaces:
-        _deny_shared(rules, without_told=spec.without_told)
-    elif not spec.without_told:
+    if not namespaces:
+        _deny_shared(rules, without_told=without_told)
+    elif not without_told:
         unsupported = pyseccomp.ERRNO(errno.EAFNOSUPPORT)
         # A container's only addresses are those of the loopback: `executor.spawner.cell`.
-        is_cell = not (spec.counted or spec.own_kernel)
+        is_cell = not (counted or own_kernel)
         _deny_families(rules, unsupported, ALL_FAMILIES - (UNTOLD_FAMILIES if is_cell else set()))
-    if spec.own_kernel:
+    if own_kernel:
         _deny_device_nodes(rules)
     # Calls of other architectures have names, and numbers below 0.
     numbers = {number for name in KNOWN if (number := _number(name)) >= 0}
-    socket_call = _number("socket") if spec.namespaces else UNKNOWN
+    socket_call = _number("socket") if namespaces else UNKNOWN
     return build_guard(int(pyseccomp.system_arch()), numbers, socket_call) + _export(rules)
 
 
@@ -231,7 +231,7 @@ def build_told(*, namespaces: bool = True) -> ToldCalls | None:
         return None
     errors = dict.fromkeys(name_denied_calls(), errno.EPERM)
     errors[_number("socket")] = errno.EAFNOSUPPORT if namespaces else errno.EACCES
-    rest = program(Filter(namespaces=namespaces, without_told=True))
+    rest = program(namespaces=namespaces, without_told=True)
     return rest, tuple(errors.items())
 
 

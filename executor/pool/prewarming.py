@@ -17,7 +17,6 @@ from executor.engine.box import Order
 from executor.engine.orders import (
     OUTPUTS,
     anonymous_file,
-    nothing_to_read,
     pack_hold,
     pipe,
 )
@@ -122,7 +121,8 @@ class Prewarmer:
 
     async def _start_program(self, cell: Cell, purpose: CellPurpose) -> int:
         """Start the program until it waits for its text; return the bytes that it takes."""
-        stdin = anonymous_file(b"") if purpose.has_stdin else nothing_to_read()
+        nothing = os.O_RDONLY | os.O_CLOEXEC
+        stdin = anonymous_file(b"") if purpose.has_stdin else os.open(os.devnull, nothing)
         readers, writers = {}, []
         for name in OUTPUTS:
             readers[name], writer = pipe(cell.owner)
