@@ -17,6 +17,7 @@ import trio
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.config.rules import keep_current
+from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations.audit import log_verdict
 from ctxmode.operations.engines import open_engines
@@ -242,7 +243,11 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         await trio.to_thread.run_sync(prepare_storage, config)
         rules = keep_current(config.project, config.home)
         await trio.to_thread.run_sync(rules)  # reports a broken rule file at once
-        settings, refused = await trio.to_thread.run_sync(engine_settings, config)
+        configured = await trio.to_thread.run_sync(
+            load_settings, config.project, config.config_home
+        )
+        settings, refused = await trio.to_thread.run_sync(engine_settings, config, configured)
+        url = config.cluster or str(configured.values["cluster.url"])
         settings = replace(settings, sole_language=sole_language, report=_report)
         keep = Keep(partial(_open_store, config), queue_folder(config.database))
         if not sole_language:
@@ -252,7 +257,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         with translate_errors():
             keep_answer = partial(_keep_answer, config, keep, recorder)
             async with (
-                open_engines(config, rules, settings, keep_answer) as (engine, fleet),
+                open_engines(config, rules, settings, url, keep_answer) as (engine, fleet),
                 open_backgrounds(engine, keep_answer) as backgrounds,
                 trio.open_nursery() as nursery,
             ):

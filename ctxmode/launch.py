@@ -6,8 +6,7 @@ import argparse
 import json
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -77,23 +76,16 @@ def run_in_trio(action: Callable[[], Awaitable[T]]) -> T:
     import trio  # noqa: PLC0415
 
     async def until_asked_to_end() -> T:
-        async with _end_on_signals():
-            return await action()
+        async with trio.open_nursery() as nursery:
+            await nursery.start(_watch)
+            done = await action()
+            nursery.cancel_scope.cancel()
+            return done
 
     try:
         return trio.run(until_asked_to_end)
     except BaseExceptionGroup as group:
         raise unwrap(group) from group
-
-
-@asynccontextmanager
-async def _end_on_signals() -> AsyncIterator[None]:
-    import trio  # noqa: PLC0415
-
-    async with trio.open_nursery() as nursery:
-        await nursery.start(_watch)
-        yield
-        nursery.cancel_scope.cancel()
 
 
 async def _watch(task_status: trio.TaskStatus[None]) -> None:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from executor.run.remote_commits import RemoteCommits
     from executor.run.runner import Runner
     from executor.sessions.registry import Sessions
-    from executor.toolchains.catalog import ToolchainCaches, Toolchains
+    from executor.toolchains.catalog import ProvenToolchain, ToolchainCaches, Toolchains
 
 
 class LocalEngine:
@@ -226,28 +226,30 @@ class LocalEngine:
     async def _run_alone(self, execution: Execution) -> Completed:
         """Run a program in a new box, with its packages; compile it separately if possible."""
         judged, chosen = execution.checked, execution.candidate
-
-        version = self._toolchains.version(chosen)
         if judged.packages is None:
-            return await self._start(execution, version)
+            return await self._start(execution)
         from executor.packages.package_request import run_with  # noqa: PLC0415 - most runs want none
 
         persists = judged.profile.project in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
-        proven = chosen, version
+        proven = self._toolchains.describe(chosen)
 
         async def start(
             candidate: runtimes.Candidate, packages: tuple[tuple[str, str], ...]
         ) -> Completed:
             equipped = replace(execution, candidate=candidate, packages=packages)
-            return await self._start(equipped, version)
+            return await self._start(equipped, proven)
 
         return await run_with(
             self._packages(), judged.packages, proven, judged.caller, start, verify_first=persists
         )
 
-    async def _start(self, execution: Execution, version: str | None) -> Completed:
+    async def _start(
+        self, execution: Execution, proven: ProvenToolchain | None = None
+    ) -> Completed:
+        """Start a program; `proven` is its toolchain before it got packages."""
         if execution.candidate.toolchain.inputs is None:  # it is not compiled separately
             return await execution.start(self._runner)
+        _, version = proven or self._toolchains.describe(execution.candidate)
         return await self._compiler().run(execution, version)
 
     async def check(self, request: Request) -> None:

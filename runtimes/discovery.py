@@ -6,17 +6,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from runtimes import places, registry
-from runtimes.model import (
-    Candidate,
-    Fingerprint,
-    HomeLibrary,
-    Language,
-    Toolchain,
-)
+from runtimes.model import Candidate, HomeLibrary, Language, Toolchain
 
 # A less preferred toolchain must be this much faster to be chosen, so that noise in two close
 # measurements does not make the choice flip from one start to the next.
@@ -132,11 +127,12 @@ def _of_toolchain(
 ) -> Iterator[Candidate]:
     (first, names), *others = toolchain.executables.items()
     seen: set[str] = set()
-    executables = [
-        *_project_executables(toolchain, place),
-        *_on_path(names, place, passed_over),
-    ]
-    for executable in executables:
+    executables: list[_Executable] = []
+    for python in _interpreters(place) if toolchain.project_environment else ():
+        watch = (python.parent.parent / "pyvenv.cfg",)
+        is_own = places.is_own(python)
+        executables.append(_Executable(python, watch, not is_own, is_named_by_project=True))
+    for executable in (*executables, *_on_path(names, place, passed_over)):
         lead = executable._replace(path=_native(executable.path, toolchain))
         identity = str(lead.path if places.base_prefix(lead.path) else lead.path.resolve())
         if identity in seen:
@@ -151,14 +147,6 @@ def _of_toolchain(
             found[role] = mate
         else:
             yield _candidate(language, toolchain, found, place)
-
-
-def _project_executables(toolchain: Toolchain, place: _Place) -> Iterator[_Executable]:
-    if toolchain.project_environment:
-        for python in _interpreters(place):
-            own = places.is_own(python)
-            watch = (python.parent.parent / "pyvenv.cfg",)
-            yield _Executable(python, watch, not own, is_named_by_project=True)
 
 
 def _environments(place: _Place) -> tuple[list[str], tuple[str, ...]]:
@@ -275,14 +263,19 @@ def _candidate(
     for pattern in toolchain.reads:
         binds += sorted(str(p) for p in Path("/").glob(pattern.lstrip("/")))
     library_env, library_binds = _libraries(language.libraries, place.home)
+    prints = []
     watched = [*real.values(), *(file for e in found.values() for file in e.watch)]
+    for file in dict.fromkeys(watched):
+        with suppress(OSError):
+            stat = file.stat()
+            prints.append((str(file), stat.st_mtime_ns, stat.st_size))
     return Candidate(
         language=language,
         toolchain=toolchain,
         paths={role: str(executable.path) for role, executable in found.items()},
         real_paths={role: str(path) for role, path in real.items()},
         binds=_outermost((*binds, *library_binds), place.project),
-        fingerprint=_fingerprint(watched),
+        fingerprint=tuple(prints),
         project_specific=next(iter(found.values())).project_specific,
         env=library_env,
     )
@@ -325,17 +318,6 @@ def _outermost(paths: Iterable[str], project: Path | None) -> tuple[str, ...]:
         if not any(path.is_relative_to(outer) for outer in kept):
             kept.append(path)
     return tuple(str(path) for path in kept[1 if project else 0 :])
-
-
-def _fingerprint(files: Iterable[Path]) -> Fingerprint:
-    prints = []
-    for file in dict.fromkeys(files):
-        try:
-            stat = file.stat()
-        except OSError:
-            continue
-        prints.append((str(file), stat.st_mtime_ns, stat.st_size))
-    return tuple(prints)
 
 
 def version_argv(candidate: Candidate) -> tuple[str, ...]:

@@ -266,14 +266,11 @@ def binds_for(path: Path, home: Path, *, is_named_by_project: bool = False) -> t
     looks_installed = path.parent.name == "bin" and (prefix / "lib").is_dir()
     if is_named_by_project:
         looks_installed = looks_installed and any(prefix.glob("lib*/py*/os.py"))
-    return (str(prefix if looks_installed and _is_private(prefix, home) else path),)
-
-
-def _is_private(prefix: Path, home: Path) -> bool:
-    """Return whether a prefix holds one installation: not a home, its parent, or shared."""
-    return not home.is_relative_to(prefix) and not (
+    # One installation alone is bound whole: not a home, its parent, or what programs share.
+    is_private = not home.is_relative_to(prefix) and not (
         prefix.is_relative_to(home) and prefix.relative_to(home).parts[0] in _SHARED
     )
+    return (str(prefix if looks_installed and is_private else path),)
 
 
 def _leading(path: Path, pattern: str) -> str | None:

@@ -25,7 +25,6 @@ from runtimes.model import (
     CompileInputs,
     Driver,
     Language,
-    PrewarmCommand,
     PrewarmPlan,
     Program,
     ProgramText,
@@ -54,46 +53,6 @@ def as_helper(candidate: Candidate) -> Candidate:
     file = posixpath.basename(toolchain.prewarm.file) if toolchain.prewarm else ""
     whole = replace(toolchain, wrap=lambda code: ProgramText(code, name=file))
     return candidate._replace(toolchain=whole)
-
-
-def plan_prewarming(  # noqa: PLR0913 - keyword-only values that differ between programs
-    command: PrewarmCommand,
-    step: Step,
-    *,
-    job_dir: str,
-    source: str,
-    env: Mapping[str, str],
-    compiled: Mapping[str, bytes],
-) -> PrewarmPlan:
-    """Plan starting an interpreter, or a compiler, by `step`, to wait for a program's `source`.
-
-    Raises:
-        OSError: the text by which it waits cannot be read.
-    """
-    gate = source if command.gate == "{source}" else command.gate
-    files = {f"{_FOLDER}/{posixpath.basename(path)}": _text(path) for path in command.beside}
-    if command.manifest:
-        files[command.place] = _archive(command.manifest, tuple(sorted(compiled.items())))
-    elif command.compiled:
-        files[command.place] = next(iter(compiled.values()))
-    elif command.file:
-        files[command.place] = _text(command.file)
-    if command.opened:
-        files[source] = b"\n"
-    return PrewarmPlan(
-        job_dir=job_dir,
-        steps=(step,),
-        env=env,
-        files=files,
-        gate=gate,
-        only_before=(_FOLDER,) if gate.startswith(f"{_FOLDER}/") else (),
-        reads_early=command.reads_early,
-        not_with=(*_LOADED, *command.not_with),
-    )
-
-
-def _text(file: str) -> bytes:
-    return read_file(file).encode()
 
 
 @cache
@@ -171,10 +130,10 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
     }
     groups = {
         "{args}": tuple(args),
-        "{prelude}": _render(toolchain.prelude, values) if code is not None else (),
-        "{bind}": _render(toolchain.bind, values) if bind_file else (),
+        "{prelude}": _expand(toolchain.prelude, values, {}) if code is not None else (),
+        "{bind}": _expand(toolchain.bind, values, {}) if bind_file else (),
         "{project}": project_args,
-        "{packages}": _render(candidate.packages, values),
+        "{packages}": _expand(candidate.packages, values, {}),
     }
     plan = partial(_plan_prewarming, candidate, source, values, groups, in_place=in_place)
     steps = [Step(_expand(toolchain.run, values, groups), "run", heavy=toolchain.heavy)]
@@ -239,6 +198,9 @@ def _plan_prewarming(  # noqa: PLR0913 - keyword-only: how the source is given
 
     The files of a project's own interpreter may change until then. A gate instead of the program
     does not delay the reading of the bound file. The variables' lines must stay lines.
+
+    Raises:
+        OSError: the text by which it waits cannot be read.
     """
     toolchain = candidate.toolchain
     command = toolchain.prewarm
@@ -254,13 +216,29 @@ def _plan_prewarming(  # noqa: PLR0913 - keyword-only: how the source is given
         return None
     if command.gate == "{source}" and groups["{bind}"]:
         return None
-    return plan_prewarming(
-        command,
-        Step(_expand(template, values, groups), phase, heavy=toolchain.heavy and phase == "run"),
+    name, compiled = source.name if source else "", candidate.compiled
+    gate = name if command.gate == "{source}" else command.gate
+    files = {
+        f"{_FOLDER}/{posixpath.basename(path)}": read_file(path).encode() for path in command.beside
+    }
+    if command.manifest:
+        files[command.place] = _archive(command.manifest, tuple(sorted(compiled.items())))
+    elif command.compiled:
+        files[command.place] = next(iter(compiled.values()))
+    elif command.file:
+        files[command.place] = read_file(command.file).encode()
+    if command.opened:
+        files[name] = b"\n"
+    heavy = toolchain.heavy and phase == "run"
+    return PrewarmPlan(
         job_dir=values["job"],
-        source=source.name if source else "",
+        steps=(Step(_expand(template, values, groups), phase, heavy=heavy),),
         env={name: _fill(text, values) for name, text in command.env.items()},
-        compiled=candidate.compiled,
+        files=files,
+        gate=gate,
+        only_before=(_FOLDER,) if gate.startswith(f"{_FOLDER}/") else (),
+        reads_early=command.reads_early,
+        not_with=(*_LOADED, *command.not_with),
     )
 
 
@@ -314,10 +292,6 @@ def _expand(
     for element in template:
         argv.extend(groups[element] if element in groups else (_fill(element, values),))
     return tuple(argv)
-
-
-def _render(template: Sequence[str], values: Mapping[str, str]) -> tuple[str, ...]:
-    return _expand(template, values, {})
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

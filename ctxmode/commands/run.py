@@ -93,7 +93,12 @@ def run_verb(args: argparse.Namespace) -> int:
     )
     execute = partial(_execute, request=request, caller=caller, live=live, folder=folder)
     answer = with_app(args, execute, sole_language=request.language)
-    _show(answer, args)
+    if args.json:
+        print_json(answer.to_json())
+    elif args.intent is not None:
+        sys.stdout.write(for_stdout(answer_text(answer, BY_VERB)) + "\n")
+    else:
+        _tell(answer)
     result = answer.result
     if unmatched := args.artifact and find_unmatched(args.artifact, result.artifacts):
         tell([f"no file matches --artifact {', '.join(map(repr, unmatched))}"])
@@ -117,7 +122,7 @@ def build_request(args: argparse.Namespace) -> Request:
         args=tuple(args.program_args),
         artifacts=tuple(args.artifact),
         timeout_s=args.timeout,
-        limits=limits(args.limit, _usual_limits(args) if args.limit else None),
+        limits=limits(args.limit, _usual_limits(args)) if args.limit else None,
         drain=args.drain,
         profile=args.profile,
         stage=args.stage,
@@ -201,36 +206,18 @@ async def ask_consent(verdict: Mapping[str, Any]) -> bool | None:
 
 async def _execute(app: App, request: Request, caller: Caller, live: bool, folder: Path) -> Answer:
     project = app.config.project
-    if request.cwd is None:
-        request = replace(request, cwd=_own_folder(project))
-    if not live:
-        answer = await app.execute(request, name=_name_output(request), caller=caller)
-        return deliver(answer, folder, project, request.artifacts)
-    async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
-        answer = await app.execute(
-            request, name=_name_output(request), on_output=output.feed, caller=caller
-        )
-    return deliver(answer, folder, project, request.artifacts)
-
-
-def _name_output(request: Request) -> str:
-    """Return the name of the output in `kept outputs`, if it is stored."""
-    return Path(request.path).name if request.path else first_line(request.code or "")
-
-
-def _own_folder(project: Path) -> str | None:
-    """Return this folder if it is in the project; else None, for the project's folder."""
     here = Path.cwd().resolve()
-    return str(here) if here.is_relative_to(project) else None
-
-
-def _show(answer: Answer, args: argparse.Namespace) -> None:
-    if args.json:
-        print_json(answer.to_json())
-    elif args.intent is not None:
-        sys.stdout.write(for_stdout(answer_text(answer, BY_VERB)) + "\n")
+    if request.cwd is None and here.is_relative_to(project):  # else in the project's own folder
+        request = replace(request, cwd=str(here))
+    # The name of the output in `kept outputs`, if it is stored.
+    name = Path(request.path).name if request.path else first_line(request.code or "")
+    execute = partial(app.execute, request, name=name, caller=caller)
+    if live:
+        async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
+            answer = await execute(on_output=output.feed)
     else:
-        _tell(answer)
+        answer = await execute()
+    return deliver(answer, folder, project, request.artifacts)
 
 
 def _tell(answer: Answer) -> None:

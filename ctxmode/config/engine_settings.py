@@ -13,7 +13,7 @@ from msgspec import Meta
 from base.wording import list_choices
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read_config_file
 from ctxmode.config.locations import Config
-from ctxmode.config.settings import TABLES, Setting, load_settings, parse_value
+from ctxmode.config.settings import TABLES, Configured, Setting, load_settings, parse_value
 from ctxmode.errors import UsageError, why
 from executor import PROFILES, Profile, ProjectAccess, SessionLimits, Settings
 from executor.engine import FLOORS
@@ -292,12 +292,7 @@ def load_names(project: Path, config_home: Path) -> tuple[Mapping[str, str], tup
     user = read_config_file(config_home / USER_FILE)
     of_project = read_config_file(project / PROJECT_FILE, project)
     warnings = of_project.refuse_tables(user, "names") if of_project.table("names") else ()
-    return _moves(user), warnings
-
-
-def _moves(file: ConfigFile) -> Mapping[str, str]:
-    """Read and check the `[names]` table of a file; empty if the file is missing."""
-    table = file.table("names")
+    table = user.table("names")
     if table:
         # Most files have no such table, and the import is slow.
         from executor.project import check_move  # noqa: PLC0415
@@ -306,14 +301,17 @@ def _moves(file: ConfigFile) -> Mapping[str, str]:
             check_move(name, verdict)
         except ValueError as error:
             problem = f"names: {name}: {error}"
-            raise file.error(("names", name), problem, "See docs/configuration.md.") from error
-    return table
+            raise user.error(("names", name), problem, "See docs/configuration.md.") from error
+    return table, warnings
 
 
-def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
-    """Build the executor's settings; return also warnings of what only the user may grant. Raise
-    ContextModeError if a file, key or value is invalid."""
-    configured = load_settings(config.project, config.config_home)
+def engine_settings(
+    config: Config, configured: Configured | None = None
+) -> tuple[Settings, tuple[str, ...]]:
+    """Build the executor's settings; return also warnings of what only the user may grant.
+    `configured` are all settings, if they are loaded already. Raise ContextModeError if a file, key
+    or value is invalid."""
+    configured = configured or load_settings(config.project, config.config_home)
     profiles, profile_warnings = load_profiles(config.project, config.config_home)
     moves, move_warnings = load_names(config.project, config.config_home)
     packages, package_warnings = load_packages(config.project, config.config_home)

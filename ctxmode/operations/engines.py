@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from ctxmode.config.cluster import find_cluster_url, load_cluster
 from ctxmode.config.locations import Config
 from executor import open_engine
 
@@ -23,11 +22,11 @@ async def open_engines(
     config: Config,
     rules: Callable[[], policy.Rules],
     settings: Settings,
+    url: str,
     keep_answer: Callable[[Request, Completed], Awaitable[object]],
 ) -> AsyncIterator[tuple[LocalEngine, Fleet | None]]:
-    """Open this machine's engine, and the fleet that takes its runs if a cluster is configured.
+    """Open this machine's engine, and the fleet that takes its runs if there is a cluster's URL.
     `keep_answer` stores the output of runs that no caller waits for any more."""
-    url = await trio.to_thread.run_sync(find_cluster_url, config)
     async with open_engine(
         project=config.project,
         state_dir=config.state_dir,
@@ -38,7 +37,8 @@ async def open_engines(
         if not url:
             yield engine, None
             return
-        from fleet import open_fleet  # noqa: PLC0415 - only with a cluster
+        from ctxmode.config.cluster import load_cluster  # noqa: PLC0415 - only with a cluster
+        from fleet import open_fleet  # noqa: PLC0415 - as above
 
         cluster = await trio.to_thread.run_sync(load_cluster, config, url)
         folder = config.state_dir / "fleet"

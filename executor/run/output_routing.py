@@ -226,8 +226,12 @@ class Keep:
 
         It returns early if nothing more can be stored.
         """
-        if self._opened is None and not self._has_leftovers():
-            return  # the store need not be opened for that
+        if self._opened is None:
+            try:
+                if not any(self._spool_dir.iterdir()):  # an earlier process left nothing, either
+                    return  # the store need not be opened for that
+            except FileNotFoundError:
+                return
         while True:
             step = partial(self.store.settle, INDEX_STEP_BYTES)
             async with self._answering:  # an answer comes first: nothing is started during one
@@ -238,13 +242,6 @@ class Keep:
                 return  # the queue stays: the next output, or process, tries again
             if not more:
                 return
-
-    def _has_leftovers(self) -> bool:
-        """Return whether an earlier process has left something to index."""
-        try:
-            return any(self._spool_dir.iterdir())
-        except FileNotFoundError:
-            return False
 
     async def _add(self, spec: SourceSpec, shown: Stream, spool: Path | None) -> Indexed:
         if spool is None:

@@ -46,12 +46,16 @@ LIMIT_SIGNALS: Mapping[int, str] = {
 }
 
 
-def status_of(end: Exit, stopped: Status | None, consumed: Consumption | None) -> Status:
-    """Return the status of a run that was started.
+def status_of(end: Exit | None, stopped: Status | None, consumed: Consumption | None) -> Status:
+    """Return the status of a run that was started; `end` is None if its supervisor died with it.
 
     `stopped` is why the server ended it, if it did. A program that reached a limit, handled it and
     exited 0 is ok; for one that failed, the limit is the cause.
     """
+    if end is None:
+        if stopped:
+            return stopped
+        return Status.MEMORY_LIMIT if consumed and consumed.oom_kills else Status.SANDBOX_ERROR
     forced = SUPERVISOR_REASONS.get(end.reason or "", stopped if end.reason else None)
     if forced:
         return forced
@@ -80,10 +84,12 @@ def limits_met(
     met = []
     if consumed and consumed.oom_kills and status is not Status.MEMORY_LIMIT:
         whom = _count(consumed.oom_kills, "process of the run was", "processes of the run were")
-        met.append(f"{whom} ended at the memory limit{_memory(limits)}")
+        of = f" ({limits.memory_bytes / MIB:,.0f} MiB)" if limits else ""
+        met.append(f"{whom} ended at the memory limit{of}")
     if consumed and consumed.fork_refusals and status is not Status.PROCESS_LIMIT:
         what = _count(consumed.fork_refusals, "start of a process was", "starts of processes were")
-        met.append(f"{what} refused at the limit of {_processes(limits)}")
+        of = f"{limits.processes} processes" if limits else "processes"
+        met.append(f"{what} refused at the limit of {of}")
     if end and end.scratch_full and status is not Status.DISK_LIMIT:
         met.append("the scratch folder was full at the end of the run")
     return "; ".join(met)
@@ -91,21 +97,6 @@ def limits_met(
 
 def _count(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
-
-
-def _memory(limits: Limits | None) -> str:
-    return f" ({limits.memory_bytes / MIB:,.0f} MiB)" if limits else ""
-
-
-def _processes(limits: Limits | None) -> str:
-    return f"{limits.processes} processes" if limits else "processes"
-
-
-def status_of_lost(stopped: Status | None, consumed: Consumption | None) -> Status:
-    """Return the status of a run whose supervisor died with it."""
-    if stopped:
-        return stopped
-    return Status.MEMORY_LIMIT if consumed and consumed.oom_kills else Status.SANDBOX_ERROR
 
 
 class ListedRun(Protocol):
@@ -220,6 +211,8 @@ class RunRecord:
         self, status: Status, end: Exit | None = None, consumed: Consumption | None = None
     ) -> Result:
         """Return the result; `end` is None if the supervisor died before its report."""
+        meaning = LIMIT_SIGNALS.get(end.signal, "") if end and end.signal else ""
+        met = limits_met(status, end, consumed, self.limits)
         measured = end.peak_memory_bytes if end else None
         if consumed and consumed.peak_memory_bytes is not None:
             measured = consumed.peak_memory_bytes
@@ -246,16 +239,10 @@ class RunRecord:
             connections=tuple(self.connections),
             changed_files_omitted=end.changed_omitted if end else 0,
             phase=end.phase if end else "run",
-            message=self._message(status, end, consumed),
+            message="; ".join(filter(None, (self.failure or meaning or self.note, met))),
             profile=self.profile,
             session=self.session,
         )
-
-    def _message(self, status: Status, end: Exit | None, consumed: Consumption | None) -> str:
-        meaning = LIMIT_SIGNALS.get(end.signal, "") if end and end.signal else ""
-        why = self.failure or meaning or self.note
-        met = limits_met(status, end, consumed, self.limits)
-        return "; ".join(filter(None, (why, met)))
 
     def stream(self, name: str) -> Stream:
         """Return the output of the run so far."""
@@ -263,13 +250,6 @@ class RunRecord:
 
     def complete(self, result: Result) -> Completed:
         return Completed(result, self.outputs["stdout"].spool, self.outputs["stderr"].spool)
-
-
-def status_of_record(progress: RunRecord, end: Exit | None, consumed: Consumption | None) -> Status:
-    """Return the status of a run; `end` is None if its supervisor was lost with it."""
-    if end is None:
-        return status_of_lost(progress.stopped, consumed)
-    return status_of(end, progress.stopped, consumed)
 
 
 # A folder is measured when the file system has lost this part of the room left to the run,

@@ -24,7 +24,7 @@ from executor.model import Result, SandboxError, SandboxUnavailableError, Status
 from executor.project.commit_service import with_commit
 from executor.request import ANALYZE, NO_NETWORK, Profile, ProjectAccess
 from executor.run.capture import READ_BYTES, Capture
-from executor.run.progress import ListedRun, RunRecord, status_of_record, watch_room
+from executor.run.progress import ListedRun, RunRecord, status_of, watch_room
 from executor.run.refusals.collecting import RunFacts, may_be_refused, with_refusals
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Runner:
                 consumed = group.consumption() if group else None
                 if cell.handed_over:
                     await progress.keep_artifacts(cell)
-                result = progress.result(status_of_record(progress, end, consumed), end, consumed)
+                result = progress.result(status_of(end, progress.stopped, consumed), end, consumed)
                 result = replace(result, persists=job.profile.project is ProjectAccess.LIVE)
                 # Only if its supervisor saw that every process of the run is dead.
                 if end is not None and record is not None:

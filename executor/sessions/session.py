@@ -18,7 +18,7 @@ from executor.engine.orders import pack_asked, pack_interrupted, pack_run, pipe
 from executor.model import Limits, PackagesError, RequestError, Result, SandboxError, Status
 from executor.project.commit_service import with_commit
 from executor.request import Profile, ProjectAccess
-from executor.run.progress import RunRecord, status_of_record, watch_room
+from executor.run.progress import RunRecord, status_of, watch_room
 from executor.run.refusals.collecting import with_refusals
 from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view
 from executor.sessions.call import FAREWELL_S_MAX, SessionDescriptors, SessionRequest, Turn
@@ -261,7 +261,7 @@ class Session:
         await progress.keep_artifacts(cell)
         self._consumed = group.consumption() if group else None
         consumed = self._consumed.since(before) if self._consumed and before else None
-        status = status_of_record(progress, end, consumed)
+        status = status_of(end, progress.stopped, consumed)
         if progress.failure and not progress.stopped:
             status = Status.SANDBOX_ERROR
         if turn.ended is not None or turn.failure:

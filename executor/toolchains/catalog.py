@@ -49,15 +49,15 @@ class ToolchainCaches:
 
     def folders(self, candidate: runtimes.Candidate) -> tuple[tuple[str, str], ...]:
         """Return a candidate's folders for cells: (path on the host, path in the cell)."""
-        if not self._serves(candidate):
+        if not self.serves(candidate):
             return ()
         home = self._folder / _cache_key(candidate)
         names = (name for name in candidate.toolchain.caches if _is_folder(home / name))
         return tuple((f"{home}/{name}", f"{Layout().scratch}/{name}") for name in names)
 
     def equip(self, candidate: runtimes.Candidate) -> runtimes.Candidate:
-        """Return the candidate with the parts compiled for it, if there are any."""
-        if runtimes.helper(candidate) is None or not self._serves(candidate):
+        """Return a served candidate with the parts compiled for it, if there are any."""
+        if runtimes.helper(candidate) is None:
             return candidate
         key = _cache_key(candidate)
         if key not in self._helpers:
@@ -66,8 +66,10 @@ class ToolchainCaches:
 
     async def fill(self, candidate: runtimes.Candidate) -> None:
         """Fill a candidate's folders unless they are filled."""
+        if not self.serves(candidate):
+            return
         key = _cache_key(candidate)
-        if not self._serves(candidate) or key in self._busy or (self._folder / key).exists():
+        if key in self._busy or (self._folder / key).exists():
             return
         self._busy.add(key)
         with lock.empty_folder(self._runner.placement.temporary) as substitute:
@@ -84,7 +86,8 @@ class ToolchainCaches:
                 bundle.unlink(missing_ok=True)
             completed.delete_spools()
 
-    def _serves(self, candidate: runtimes.Candidate) -> bool:
+    def serves(self, candidate: runtimes.Candidate) -> bool:
+        """Return whether a candidate has such folders, or a part that is compiled for it."""
         caches = candidate.language.warm_up and candidate.toolchain.caches
         has_any = bool(caches or runtimes.helper(candidate))
         return (
@@ -209,11 +212,12 @@ class Toolchains:
         if chosen is None:
             return self._missing(language, failed)
         candidate, _ = chosen
-        async with self._busy[language.name]:
-            await self._caches.fill(candidate)
-        equipped = self._caches.equip(candidate)
-        self._chosen[language.name, interactive] = equipped
-        return equipped
+        if self._caches.serves(candidate):
+            async with self._busy[language.name]:
+                await self._caches.fill(candidate)
+            candidate = self._caches.equip(candidate)
+        self._chosen[language.name, interactive] = candidate
+        return candidate
 
     async def report(self, language: runtimes.Language) -> LanguageReport:
         runnable, failed = await self._probe_all(language)

@@ -78,10 +78,6 @@ RunEnd = tuple[Result, Exit | None, Consumption | None]
 """A run's result, and the reports of its supervisor and its control group, if they lived."""
 
 
-def _has_failed(result: Result) -> bool:
-    return result.status not in ENDED_WELL
-
-
 async def with_refusals(run: RunEnd, facts: RunFacts) -> Result:
     """Return the result with its refusals. Most runs have none, and wait for nothing."""
     result, end, _ = run
@@ -143,7 +139,7 @@ def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[FoundRefusal]
         *of_limits(result, consumed),
         *_of_notices(result, end, facts, host),
     ]
-    if not _has_failed(result):
+    if result.status in ENDED_WELL:
         return [(source, refusal) for source, refusal in exact if not source.if_failed]
     text = f"{result.stderr.head}\n{result.stderr.tail}"
     errors = {0, *(error for error, _, _ in find_errors(text))}
@@ -159,7 +155,7 @@ def may_be_refused(run: RunEnd) -> bool:
     met = consumed is not None and (consumed.oom_kills or consumed.fork_refusals)
     seen = end is not None and any(map(_leads_out, end.refused))
     told = result.connections or result.not_committed
-    return bool(_has_failed(result) or seen or met or told)
+    return bool(result.status not in ENDED_WELL or seen or met or told)
 
 
 def _of_notices(
@@ -171,7 +167,7 @@ def _of_notices(
 
     homes = (facts.project, facts.layout.home, os.path.expanduser("~"))
     # A program's connections to itself are many; they matter if the program failed.
-    seen = end.refused if _has_failed(result) else filter(_leads_out, end.refused)
+    seen = end.refused if result.status not in ENDED_WELL else filter(_leads_out, end.refused)
     return of_notices(seen, facts.profile.network, name_denied_calls(), homes, host)
 
 

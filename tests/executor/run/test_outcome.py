@@ -8,7 +8,7 @@ import pytest
 
 from executor.engine.box import Consumption, Exit
 from executor.model import MIB, Limits, Status
-from executor.run.progress import limits_met, status_of, status_of_lost
+from executor.run.progress import limits_met, status_of
 
 OK = Exit(
     phase="run",
@@ -78,7 +78,7 @@ def test_the_status_names_the_cause(end, stopped, consumed, status):
     ],
 )
 def test_a_lost_supervisor_is_explained_as_far_as_anything_is_known(stopped, consumed, status):
-    assert status_of_lost(stopped, consumed) is status
+    assert status_of(None, stopped, consumed) is status
 
 
 FULL = replace(OK, scratch_full=True)
