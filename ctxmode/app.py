@@ -21,7 +21,6 @@ from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations.audit import log_verdict
 from ctxmode.operations.engines import open_engines
-from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.render.live_output import OnProgress, ignore_progress
 from executor import open_backgrounds
 from executor.run import Answer, Keep
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from ctxmode.doctor.diagnosis import Diagnosis
     from ctxmode.operations.library import Library
     from ctxmode.operations.searching import SearchAnswer, SearchRequest
+    from ctxmode.operations.session_calls import SessionCalls
     from ctxmode.operations.usage import Recorder
     from ctxmode.web.model import PageAnswer
     from ctxmode.web.pages import Wanted
@@ -74,8 +74,6 @@ class App:
         self.config = config
         self.fleet = fleet
         """The sender of runs to other machines; None if all run here."""
-        self.calls = SessionCalls(str(config.project))
-        """Recorded calls of clients whose hosts write no transcript."""
         self._engine = engine
         self._keep = keep
         self._backgrounds = backgrounds
@@ -87,6 +85,13 @@ class App:
     def notices(self) -> tuple[str, ...]:
         """The notices of the store and the settings so far."""
         return (*self._keep.notices, *(self.fleet.notices if self.fleet else ()), *self._refused)
+
+    @cached_property
+    def calls(self) -> SessionCalls:
+        """Recorded calls of clients whose hosts write no transcript."""
+        from ctxmode.operations.session_calls import SessionCalls  # noqa: PLC0415
+
+        return SessionCalls(str(self.config.project))
 
     @cached_property
     def library(self) -> Library:
@@ -230,10 +235,10 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[App]:
+async def open_app(config: Config, *, sole: Request | None = None) -> AsyncIterator[App]:
     """Open a project: its storage, its rules, its sandbox. Closing ends every run.
 
-    With `sole_language` it is for a single run of that language: nothing is made ahead for a next
+    With `sole` it is for the run of that request alone: nothing is made ahead for a next
     one, and no table lists it. Its store opens only to keep something. ContextModeError says that
     the folder cannot be the project, the storage cannot be written, a rule file cannot be read, or
     no permitted sandbox exists.
@@ -243,16 +248,15 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         await trio.to_thread.run_sync(prepare_storage, config)
         rules = keep_current(config.project, config.home)
         await trio.to_thread.run_sync(rules)  # reports a broken rule file at once
-        configured = await trio.to_thread.run_sync(
-            load_settings, config.project, config.config_home
-        )
+        folders = config.project, config.config_home
+        configured = await trio.to_thread.run_sync(load_settings, *folders)
         settings, refused = await trio.to_thread.run_sync(engine_settings, config, configured)
         url = config.cluster or str(configured.values["cluster.url"])
-        settings = replace(settings, sole_language=sole_language, report=_report)
+        settings = replace(settings, sole=sole, report=_report)
         keep = Keep(partial(_open_store, config), queue_folder(config.database))
-        if not sole_language:
+        if sole is None:
             await trio.to_thread.run_sync(lambda: keep.store)
-        recorder = None if sole_language else _open_recorder(config)
+        recorder = None if sole else _open_recorder(config)
     try:
         with translate_errors():
             keep_answer = partial(_keep_answer, config, keep, recorder)
@@ -262,21 +266,16 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)
-                if not sole_language:
-                    nursery.start_soon(_keep_all_to_quota, config)
-                opened = App(
-                    *(config, engine, keep, backgrounds, rules, refused),
-                    recorder=recorder,
-                    fleet=fleet,
-                )
-                with closing(opened) as app:
-                    if not sole_language:
+                given = config, engine, keep, backgrounds, rules, refused
+                with closing(App(*given, recorder=recorder, fleet=fleet)) as app:
+                    if sole is None:
+                        nursery.start_soon(_keep_all_to_quota, config)
                         nursery.start_soon(_track_sessions, config, keep, app.calls)
                     try:
                         yield app
                     finally:
                         nursery.cancel_scope.cancel()
-                        if not sole_language:
+                        if sole is None:
                             await _end_calls(config, app.calls)
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()

@@ -20,32 +20,33 @@ if TYPE_CHECKING:
     import trio
 
     from ctxmode.app import App
+    from executor import Request
 
 T = TypeVar("T")
 
 
 def with_app(
-    args: argparse.Namespace, action: Callable[[App], Awaitable[T]], *, sole_language: str = ""
+    args: argparse.Namespace, action: Callable[[App], Awaitable[T]], *, sole: Request | None = None
 ) -> T:
-    """Open the App of the arguments' project, run one action with it, and close it. `sole_language`
-    is described in `open_app`."""
+    """Open the App of the arguments' project, run one action with it, and close it. `sole` is
+    described in `open_app`."""
     config = replace(
         load_config(args.project),
         isolation=getattr(args, "isolation", None) or "",
         runtime=getattr(args, "runtime", None) or "",
         cluster=getattr(args, "cluster", None) or "",
     )
-    return with_app_of(config, action, sole_language)
+    return with_app_of(config, action, sole)
 
 
 def with_app_of(
-    config: Config, action: Callable[[App], Awaitable[T]], sole_language: str = ""
+    config: Config, action: Callable[[App], Awaitable[T]], sole: Request | None = None
 ) -> T:
     """Run as `with_app`, for a known configuration."""
     from ctxmode.app import open_app  # noqa: PLC0415
 
     async def act() -> T:
-        async with open_app(config, sole_language=sole_language) as app:
+        async with open_app(config, sole=sole) as app:
             tell(before := app.notices)
             done = await action(app)
             tell(notice for notice in app.notices if notice not in before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import cache, partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from base.wording import Remedy, command_of
+from executor.cells import cgroup
 from executor.instance import control, lock
 from executor.instance import lock as instance
 from executor.model import SandboxUnavailableError
@@ -22,7 +23,7 @@ from executor.run.judging import open_judges
 from executor.run.runner import Runner
 from executor.service import LocalEngine
 from executor.sessions.registry import open_sessions
-from executor.settings import BackEnd, ServerGround, Settings, open_ground
+from executor.settings import BackEnd, ServerGround, Settings
 from executor.terms import LoadRules, Terms
 from executor.toolchains.catalog import ToolchainCaches, Toolchains
 
@@ -81,6 +82,25 @@ async def open_back_end(
     remedies = [error.remedy for error in lacking]
     command = next(filter(None, map(command_of, remedies)), "")
     raise SandboxUnavailableError(reasons, Remedy(" Or: ".join(remedies), command))
+
+
+@contextlib.contextmanager
+def open_ground(here: instance.Instance, state_dir: Path) -> Iterator[ServerGround]:
+    """Make an instance's folders and control groups; remove them when the block ends."""
+    spools = state_dir / "spool" / here.id
+    rooms = state_dir / "rooms" / here.id
+    for folder in (spools, rooms):
+        folder.mkdir(parents=True, mode=0o700)
+    hierarchy, why_not = cgroup.find(here.id)
+    groups = set(hierarchy.folders.values()) if hierarchy else set()
+    here.remember([spools, rooms, here.temporary, *groups])
+    try:
+        yield ServerGround(here, state_dir, spools, rooms, hierarchy, why_not)
+    finally:
+        if hierarchy:
+            cgroup.remove_hierarchy(hierarchy)
+        for folder in filter(lock.is_own_folder, (spools, rooms, here.temporary)):
+            lock.remove(folder)
 
 
 @contextlib.asynccontextmanager

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +10,8 @@ from typing import TYPE_CHECKING
 import runtimes
 from executor.cells import cgroup
 from executor.engine.box import BoxPlace, OpenBox, Prewarming
-from executor.instance import lock
 from executor.instance import lock as instance
-from executor.instance.lock import remove
-from executor.model import MIB, Limits
+from executor.model import MIB, Limits, Request
 from executor.packages.model import PackageSettings
 from executor.request import PROFILES, Profile
 from executor.sessions.registry import SessionLimits
@@ -48,34 +44,9 @@ class BackEnd:
     binds: tuple[str, ...] = ()  # paths of toolchains that a session's box shows
 
 
-@contextlib.contextmanager
-def open_ground(here: instance.Instance, state_dir: Path) -> Iterator[ServerGround]:
-    spools = state_dir / "spool" / here.id
-    rooms = state_dir / "rooms" / here.id
-    for folder in (spools, rooms):
-        folder.mkdir(parents=True, mode=0o700)
-    hierarchy, why_not = cgroup.find(here.id)
-    groups = set(hierarchy.folders.values()) if hierarchy else set()
-    here.remember([spools, rooms, here.temporary, *groups])
-    try:
-        yield ServerGround(here, state_dir, spools, rooms, hierarchy, why_not)
-    finally:
-        if hierarchy:
-            cgroup.remove_hierarchy(hierarchy)
-        for folder in filter(lock.is_own_folder, (spools, rooms, here.temporary)):
-            remove(folder)
-
-
-def existing(paths: Iterable[str]) -> list[str]:
-    """List the paths that exist, as given and with links resolved: cells use either."""
-    called = [os.path.expanduser(path) for path in paths]
-    both = dict.fromkeys((*called, *map(os.path.realpath, called)))
-    return [path for path in both if os.path.exists(path)]
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of an executor. Users cannot set `sole_language` and `report`."""
+    """The settings of an executor. Users cannot set `sole` and `report`."""
 
     inline_bytes: int = 4096  # how much of each stream a result holds
     concurrency: int | None = None  # how many programs run at once; None: twice the processors
@@ -90,7 +61,7 @@ class Settings:
     runtime: str = ""  # of containers; empty: the engine's own
     name_moves: Mapping[str, str] = field(default_factory=dict)  # moves rows of the table of names
     storage: Path | None = None  # the server's own folder; no program sees it, even in the project
-    sole_language: str = ""  # for a single run, of that language: nothing is prewarmed
+    sole: Request | None = None  # if there is one run alone: nothing is prewarmed for others
     packages: PackageSettings = field(default_factory=PackageSettings)
     # Gets a sentence on each defect that shows while a program is judged.
     report: Callable[[Exception], str] = repr

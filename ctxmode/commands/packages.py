@@ -88,12 +88,13 @@ def _have(
     except UnknownLanguage as error:
         raise UsageError(str(error), "Name one of the known languages.") from error
 
+    request = Request(name, packages=tuple(specs))
+
     async def have(app: App) -> PackagesAnswer:
         caller = Caller(consent=ask_consent)
-        request = Request(name, packages=tuple(specs))
         return await app.packages(request, caller, fetch=fetch, fresh=fresh)
 
-    had = with_app_of(asker.config, have, name)
+    had = with_app_of(asker.config, have, request)
     written = _write(had, Path(to)) if to else []
     data = {
         "ecosystem": had.ecosystem,

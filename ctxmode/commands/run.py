@@ -92,7 +92,7 @@ def run_verb(args: argparse.Namespace) -> int:
         Caller(consent=ask_consent) if args.json else Caller(consent=ask_consent, preparing=waiting)
     )
     execute = partial(_execute, request=request, caller=caller, live=live, folder=folder)
-    answer = with_app(args, execute, sole_language=request.language)
+    answer = with_app(args, execute, sole=request)
     if args.json:
         print_json(answer.to_json())
     elif args.intent is not None:
@@ -217,6 +217,8 @@ async def _execute(app: App, request: Request, caller: Caller, live: bool, folde
             answer = await execute(on_output=output.feed)
     else:
         answer = await execute()
+    if not answer.result.artifacts:
+        return answer
     return deliver(answer, folder, project, request.artifacts)
 
 

@@ -19,7 +19,7 @@ from executor.cells.cell import open_spawner
 from executor.cells.description import pack_cell
 from executor.cells.placement import Placement, not_of_the_system
 from executor.engine import seccomp
-from executor.engine.box import Order
+from executor.engine.box import Order, existing
 from executor.engine.layers import (
     REMEDIES,
     SHOWS_NOTHING,
@@ -30,12 +30,12 @@ from executor.engine.layers import (
 )
 from executor.engine.orders import pack_run
 from executor.engine.tiers import TIERS, TIERS_OF
-from executor.model import Isolation, Limits, SandboxError, SandboxUnavailableError
+from executor.model import Isolation, Limits, Request, SandboxError, SandboxUnavailableError
 from executor.pool.cells import CellPool, SharedBudget, open_cell_pool
 from executor.project.git.host import find_linked
 from executor.project.view.search import ProjectSearch
 from executor.request import ANALYZE
-from executor.settings import BackEnd, ServerGround, Settings, existing
+from executor.settings import BackEnd, ServerGround, Settings
 from executor.spawner.messages import Layers
 from runtimes import Step
 from runtimes.packages import find_tools
@@ -64,9 +64,8 @@ async def open_cells(
     """
     here = ground.instance
     search_path = os.environ.get("PATH", os.defpath).split(":")
-    found = await trio.to_thread.run_sync(
-        _discover, settings.sole_language, search_path, project, home
-    )
+    sole = settings.sole
+    found = await trio.to_thread.run_sync(_discover, sole, search_path, project, home)
     binds = {bind for candidates, _ in found.values() for c in candidates for bind in c.binds}
     shown = {path for profile in settings.profiles.values() for path in profile.read}
     repository = await trio.to_thread.run_sync(find_linked, project)
@@ -78,14 +77,13 @@ async def open_cells(
         (
             *(str(here.temporary), str(ground.rooms)),
             *(str(ground.state_dir / name) for name in ("caches", "packages")),
-            *not_of_the_system(find_tools()),
+            *(not_of_the_system(find_tools()) if sole is None or sole.packages else ()),
         )
     )
-    is_prewarming = settings.prewarm and not settings.sole_language
     budget = None
-    if is_prewarming:
+    if settings.prewarm and sole is None:
         budget = SharedBudget(here.folder, here.id, settings.prewarm_bytes)
-    once = bool(settings.sole_language)
+    once = sole is not None
     place = partial(
         Placement,
         search=ProjectSearch(project),
@@ -205,12 +203,12 @@ async def _try(placement: Placement) -> Layers:
 
 
 def _discover(
-    sole: str, search_path: list[str], project: Path, home: Path
+    sole: Request | None, search_path: list[str], project: Path, home: Path
 ) -> dict[str, runtimes.Discovery]:
-    """Find the toolchains of all languages, or of the sole one; none if that is unknown, which its
-    request's check reports."""
+    """Find the toolchains of all languages, or of the sole request's; none if that is unknown,
+    which the request's check reports."""
     try:
-        rows = [runtimes.language(sole)] if sole else runtimes.LANGUAGES
+        rows = [runtimes.language(sole.language)] if sole else runtimes.LANGUAGES
     except runtimes.UnknownLanguage:
         return {}
     return {

@@ -20,7 +20,7 @@ from executor.containers.engine import DockerEngine, EngineError, connect, find_
 from executor.containers.place import ContainerPlace
 from executor.containers.toolchains import discover, image_id
 from executor.engine import seccomp
-from executor.engine.box import UNPRIVILEGED_ID, Order
+from executor.engine.box import UNPRIVILEGED_ID, Order, existing
 from executor.engine.layers import REMEDIES
 from executor.engine.tiers import TIERS_OF
 from executor.instance.lock import Instance
@@ -37,7 +37,7 @@ from executor.pool.pool import PoolLimits
 from executor.project.git.host import find_linked
 from executor.project.view.search import ProjectSearch
 from executor.request import ANALYZE
-from executor.settings import BackEnd, ServerGround, Settings, existing
+from executor.settings import BackEnd, ServerGround, Settings
 
 (TIER,) = TIERS_OF["container"]
 START_ENGINE = Remedy(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,6 +122,13 @@ def list_shown(
         target = f"{home}/{path[2:]}" if path.startswith("~/") else path
         if os.path.exists(source) and not denies(source):
             yield locate(source), target
+
+
+def existing(paths: Iterable[str]) -> list[str]:
+    """List the paths that exist, as given and with links resolved: boxes use either."""
+    called = [os.path.expanduser(path) for path in paths]
+    both = dict.fromkeys((*called, *map(os.path.realpath, called)))
+    return [path for path in both if os.path.exists(path)]
 
 
 def find_bound(path: str, bound: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from executor.model import Refusal
@@ -50,11 +50,12 @@ FoundRefusal = tuple[Source, Refusal]
 TABLE = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text("utf-8"))
 
 
-def _read_row(remedy: str = NOTHING, if_error: str = "", **row: Any) -> Source:  # noqa: ANN401 - what TOML has
-    return Source(remedy=remedy, if_error=getattr(errno, if_error, 0), **row)
-
-
-SOURCES = {name: _read_row(**row) for name, row in TABLE["sources"].items()}
+SOURCES = {
+    name: Source(
+        **{"remedy": NOTHING} | row | {"if_error": getattr(errno, row.get("if_error", ""), 0)}
+    )
+    for name, row in TABLE["sources"].items()
+}
 
 
 LISTENS = "0A"  # the state of a socket in /proc/net/tcp
