@@ -15,6 +15,7 @@ import trio
 
 from base.wording import Remedy, command_of
 from executor.cells import cgroup
+from executor.engine.engine import LoadRules, Terms
 from executor.instance import control, lock
 from executor.instance import lock as instance
 from executor.model import SandboxUnavailableError
@@ -24,7 +25,6 @@ from executor.run.runner import Runner
 from executor.service import LocalEngine
 from executor.sessions.registry import open_sessions
 from executor.settings import BackEnd, ServerGround, Settings
-from executor.terms import LoadRules, Terms
 from executor.toolchains.catalog import ToolchainCaches, Toolchains
 
 if TYPE_CHECKING:

@@ -17,11 +17,13 @@ import policy
 import runtimes
 from executor.engine.engine import (
     Completed,
+    Elsewhere,
     LanguageReport,
     Observe,
     OnOutput,
     OnProgress,
     PackagesAnswer,
+    Terms,
 )
 from executor.engine.layers import find_unmet, find_unmet_of_packages
 from executor.instance.control import PrewarmReport
@@ -36,7 +38,6 @@ from executor.request import (
     refusal,
 )
 from executor.run.execution import Execution
-from executor.terms import Elsewhere, Terms
 
 if TYPE_CHECKING:
     from executor.compile.compiler import Compiler
@@ -209,11 +210,10 @@ class LocalEngine:
         )
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
+        execution = Execution(judged, chosen, self._caches.folders(chosen), on_output, observe)
         if judged.request.session is not None:
-            completed = await self._run_in_session(judged, chosen, on_output)
+            completed = await self._run_in_session(execution, judged.request.session)
         else:
-            shown = self._caches.folders(chosen)
-            execution = Execution(judged, chosen, shown, on_output, observe)
             completed = await self._run_alone(execution)
         named = replace(completed.result, verdict=judged.verdict, toolchain=chosen.toolchain.name)
         if named.status is Status.NONZERO_EXIT:
@@ -274,21 +274,16 @@ class LocalEngine:
         """
         return await self._sessions.interrupt(_session_name(session, owner))
 
-    async def _run_in_session(
-        self, judged: CheckedRequest, candidate: runtimes.Candidate, on_output: OnOutput | None
-    ) -> Completed:
+    async def _run_in_session(self, call: Execution, session: str) -> Completed:
         """Run a call of the session that the request names."""
-        request, packages = judged.request, None
-        from executor.sessions.call import session_call  # noqa: PLC0415 - most runs have none
-
+        judged, packages = call.checked, None
         if judged.packages is not None:
-            from executor.sessions.call import SessionPackages  # noqa: PLC0415 - as above
+            from executor.sessions.call import SessionPackages  # noqa: PLC0415 - most calls name none
 
-            proven = self._toolchains.describe(candidate)
+            proven = self._toolchains.describe(call.candidate)
             packages = SessionPackages(self._packages, judged.packages, proven, judged.caller)
-        call = session_call(judged, candidate, packages)
-        name = _session_name(str(request.session), request.owner)
-        return await self._sessions.call(name, call, on_output, fresh=request.fresh)
+        name = _session_name(session, judged.request.owner)
+        return await self._sessions.call(name, call, packages)
 
     async def have_packages(
         self, request: Request, caller: Caller, *, fetch: bool, fresh: bool = False

@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from executor.model import Result, Status, Stream
+from executor.model import Limits, Result, Status, Stream
+
+if TYPE_CHECKING:
+    import policy
+    from executor.request import CheckedRequest, Profile
 
 OnOutput = Callable[[str, bytes], None]
 """Gets every chunk of output as it comes, with the stream's name."""
@@ -79,3 +83,29 @@ class RunProgress(Protocol):
 
 Observe = Callable[[RunProgress], None]
 """Gets a run's progress when its turn has come."""
+LoadRules = Callable[[], "policy.Rules"]
+"""Called before every run, so that new rules apply while a server runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of every request."""
+
+    project: Path
+    home: Path
+    rules: LoadRules | None
+    profiles: Mapping[str, Profile]
+    limits: Limits
+
+
+class Elsewhere(Protocol):
+    """A sender of runs to other machines."""
+
+    async def place(
+        self, judged: CheckedRequest, *, on_output: OnOutput | None, observe: Observe | None
+    ) -> Completed:
+        """Run a judged request, here or on another machine.
+
+        Raises:
+            RequestError: it can't be run as asked; its hint has the fix.
+        """

@@ -138,7 +138,7 @@ LEAST_S = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A checked request with its chosen toolchain."""
+    """A checked request with its chosen toolchain, for a box of its own or a session's."""
 
     checked: CheckedRequest
     candidate: runtimes.Candidate
@@ -149,6 +149,17 @@ class Execution:
     products: Mapping[str, bytes] | None = None  # files, if it was compiled separately
     diagnosis: bytes = b""  # the compiler's messages
     spent: Usage | None = None  # the part of the limits that compiling used
+
+    @property
+    def driver(self) -> runtimes.Driver | None:
+        """Return the driver by which a session's interpreter lives on; None: each call is alone."""
+        return runtimes.driver(self.candidate, interactive=self.checked.request.interactive)
+
+    @property
+    def interpreter(self) -> str:
+        """Return the name of what serves the calls of a session that are like this one."""
+        name = self.candidate.toolchain.name
+        return f"{name}, interactive" if self.checked.request.interactive else name
 
     async def start(self, runner: Runner) -> Completed:
         """Run it, or start it in the background. Cancelling ends all of it.

@@ -7,20 +7,19 @@ import secrets
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import PurePath
 
 import trio
 
 import runtimes
-from executor.engine.box import Box, Layout, Order
+from executor.engine.box import Box, Layout
 from executor.model import Limits, PackagesError, Status
 from executor.packages.layers import Packages
 from executor.packages.model import Layer, Wanted
 from executor.packages.package_request import BROKEN, equip
-from executor.request import Caller, CheckedRequest, Profile
+from executor.request import Caller
 from executor.run.capture import READ_BYTES
-from executor.run.execution import label, make_order
+from executor.run.execution import Execution
 from executor.run.progress import RunRecord
 from executor.spawner.messages import FromSupervisor, Report
 from executor.toolchains.catalog import ProvenToolchain
@@ -278,54 +277,11 @@ class SessionPackages:
         return equip(candidate, layer if is_own else replace(layer, paths={}, arguments=()))
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRequest:
-    """One program for a session, as requested."""
-
-    interpreter: str  # the name of the toolchain that runs it
-    candidate: runtimes.Candidate
-    # Starts the program, or its interpreter, by the candidate.
-    make_order: Callable[[runtimes.Candidate, Layout], Order]
-    # Makes the interpreter's program, from the layout and the number of the call.
-    program: Callable[[Layout, int], InterpreterProgram] | None
-    limits: Limits
-    profile: Profile
-    env: Mapping[str, str] = field(default_factory=dict)
-    artifacts: tuple[str, ...] = ()
-    cwd: str = "/"
-    label: str = ""
-    limits_given: bool = False
-    language: str = ""  # by the name of its row
-    packages: SessionPackages | None = None  # those that the call names
-
-
-def session_call(
-    checked: CheckedRequest, candidate: runtimes.Candidate, packages: SessionPackages | None = None
-) -> SessionRequest:
-    """Make a program for a session: for a lasting interpreter, if the language has one."""
-    request = checked.request
-    driver = runtimes.driver(candidate, interactive=request.interactive)
-    name = candidate.toolchain.name
-    return SessionRequest(
-        interpreter=f"{name}, interactive" if request.interactive else name,
-        make_order=partial(make_order, checked, is_driven=driver is not None),
-        candidate=candidate,
-        program=partial(_program, checked, driver) if driver else None,
-        limits=checked.limits,
-        profile=checked.profile,
-        env=request.env,
-        artifacts=request.artifacts,
-        cwd=checked.cwd,
-        label=label(checked),
-        limits_given=request.limits is not None,
-        language=checked.language.name,
-        packages=packages,
-    )
-
-
-def _program(
-    checked: CheckedRequest, driver: runtimes.Driver, layout: Layout, number: int
-) -> InterpreterProgram:
+def make_program(call: Execution, layout: Layout, number: int) -> InterpreterProgram | None:
+    """Make the interpreter's program of the session's call of this number; None: it has none."""
+    checked, driver = call.checked, call.driver
+    if driver is None:
+        return None
     source = PurePath(checked.language.source_name)
     name = f"{layout.job}/{source.stem}-{number}{source.suffix}"
     return (

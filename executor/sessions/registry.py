@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from executor.engine.engine import Completed, OnOutput
+from executor.engine.engine import Completed
 from executor.model import RequestError
 from executor.run.runner import Runner, open_network
 
 if TYPE_CHECKING:
-    from executor.sessions.call import SessionRequest
+    from executor.run.execution import Execution
+    from executor.sessions.call import SessionPackages
     from executor.sessions.session import Session
 
     Attended = tuple[Session, list[int]]
@@ -55,11 +56,12 @@ class Sessions:
         return tuple(sorted(self._open, key=lambda name: self._open[name].used_at))
 
     async def call(
-        self, name: str, call: SessionRequest, on_output: OnOutput | None, *, fresh: bool
+        self, name: str, call: Execution, packages: SessionPackages | None = None
     ) -> Completed:
         """Run one call of the session of that name; start the session if it does not exist.
 
-        Calls of one session take turns. Cancelling a call ends its session.
+        `packages` are those that the call names. Calls of one session take turns. Cancelling a
+        call ends its session.
 
         Raises:
             RequestError: the session cannot serve this call, or there are too many.
@@ -70,13 +72,14 @@ class Sessions:
             self._is_served = True
             self._nursery.start_soon(self.expire)
             self._nursery.start_soon(self.attend)
-        if fresh:
+        if call.checked.request.fresh:
             await self._end(name, "")
         while True:
             await self._make_room(name)
             from executor.sessions.session import Session  # noqa: PLC0415 - most servers have none
 
-            session = self._open.setdefault(name, Session(self._runner, self._binds, call))
+            made = Session(self._runner, self._binds, call.checked, packages)
+            session = self._open.setdefault(name, made)
             async with session.lock:
                 await self._have_packages(name, session)  # which needs no turn
                 async with self._runner.slots:
@@ -86,7 +89,7 @@ class Sessions:
                     if session.over:  # perhaps while this call was waiting for its turn
                         continue
                     session.check(call)
-                    return await self._serve(name, session, call, on_output)
+                    return await self._serve(name, session, call)
 
     async def interrupt(self, name: str) -> bool:
         """Interrupt the program that runs in a session, as Ctrl-C does; return whether one runs.
@@ -104,10 +107,8 @@ class Sessions:
             self._open.pop(name, None)
             raise
 
-    async def _serve(
-        self, name: str, session: Session, call: SessionRequest, on_output: OnOutput | None
-    ) -> Completed:
-        with self._runner.progress(call.profile, on_output) as progress:
+    async def _serve(self, name: str, session: Session, call: Execution) -> Completed:
+        with self._runner.progress(call.checked.profile, call.on_output) as progress:
             if ending := self._endings.pop(name, ""):
                 progress.session = f"started: the previous one has ended, because {ending}"
             try:

@@ -17,11 +17,18 @@ from executor.engine.layers import with_room
 from executor.engine.orders import pack_asked, pack_interrupted, pack_run, pipe
 from executor.model import Limits, PackagesError, RequestError, Result, SandboxError, Status
 from executor.project.commit_service import with_commit
-from executor.request import Profile, ProjectAccess
+from executor.request import CheckedRequest, Profile, ProjectAccess
+from executor.run.execution import Execution, label, make_order
 from executor.run.progress import RunRecord, status_of, watch_room
 from executor.run.refusals.collecting import with_refusals
 from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view
-from executor.sessions.call import FAREWELL_S_MAX, SessionDescriptors, SessionRequest, Turn
+from executor.sessions.call import (
+    FAREWELL_S_MAX,
+    SessionDescriptors,
+    SessionPackages,
+    Turn,
+    make_program,
+)
 from executor.sessions.view import SessionView
 from executor.spawner.messages import End
 
@@ -41,7 +48,13 @@ ENDINGS = {
 class Session:
     """A session, made for its first call. `over` is why it serves no more, and empty until then."""
 
-    def __init__(self, runner: Runner, binds: tuple[str, ...], first: SessionRequest) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        binds: tuple[str, ...],
+        first: CheckedRequest,
+        packages: SessionPackages | None,
+    ) -> None:
         self.lock = trio.Lock()
         self.over = ""
         self.opened_at = self.used_at = trio.current_time()
@@ -50,9 +63,9 @@ class Session:
         self.scope = trio.CancelScope()  # of the part that serves it from outside
         self._runner = runner
         self._binds = binds
-        self._language = first.language
+        self._language = first.language.name
         self._limits = first.limits
-        if not first.limits_given:
+        if first.request.limits is None:
             self._limits = replace(first.limits, cpu_s=CPU_S_MAX)
         self._cell: Box | None = None
         self._group: Meter | None = None
@@ -66,37 +79,39 @@ class Session:
         self._calls = 0
         self._turn: Turn | None = None  # the active call, as far as it has run
         self._view = SessionView(runner, first.profile)
-        self._packages = first.packages
+        self._packages = packages
 
     @property
     def losses(self) -> str:
         """Return what its next caller must repeat, apart from files that programs left here."""
         return "; name its packages again" if self._packages else ""
 
-    def check(self, call: SessionRequest) -> None:
+    def check(self, call: Execution) -> None:
         """Check that this call can be served here.
 
         Raises:
             RequestError: the call needs another box than the session has.
         """
-        hint = "Use another session name, or fresh: true."
-        if call.profile != self.profile:
-            own, given = self.profile.name, call.profile.name
+        hint, asked = "Use another session name, or fresh: true.", call.checked
+        if asked.profile != self.profile:
+            own, given = self.profile.name, asked.profile.name
             raise RequestError(f"the session has profile {own}, the call has {given}", hint)
-        if call.limits_given and _of_the_box(call.limits) != _of_the_box(self._limits):
-            raise RequestError("the limits of a running session cannot be changed", hint)
-        if call.packages and (
-            self._packages is None or call.packages.wanted != self._packages.wanted
+        if asked.request.limits is not None and _of_the_box(asked.limits) != _of_the_box(
+            self._limits
         ):
+            raise RequestError("the limits of a running session cannot be changed", hint)
+        wanted = self._packages.wanted if self._packages else None
+        if asked.packages is not None and asked.packages != wanted:
             own = self._packages.wanted.label if self._packages else "none"
             raise RequestError(f"a session's first call names its packages; these are {own}", hint)
-        if not self._runner.placement.share(self._language, call.language):
-            own, given = self._language, call.language
+        if not self._runner.placement.share(self._language, asked.language.name):
+            own, given = self._language, asked.language.name
             raise RequestError(
                 f"the session's container has {own}, and {given} is in another image", hint
             )
         channel = self._channels.get(call.interpreter)
-        if channel and call.env and dict(call.env) != dict(channel.env):
+        env = dict(asked.request.env)
+        if channel and env and env != dict(channel.env):
             raise RequestError("the environment of a running interpreter cannot be changed", hint)
 
     async def is_outdated(self) -> bool:
@@ -125,7 +140,7 @@ class Session:
 
     async def call(
         self,
-        call: SessionRequest,
+        call: Execution,
         progress: RunRecord,
         attend: Callable[[tuple[Session, list[int]]], None],
     ) -> Result:
@@ -137,7 +152,7 @@ class Session:
             PackagesError: its packages were changed on disk.
             OSError: the output cannot be spooled.
         """
-        progress.label = call.label
+        progress.label = label(call.checked)
         if self._calls:
             progress.session = "continued"
         progress.session = progress.session or "started"
@@ -231,22 +246,22 @@ class Session:
         grants = list_readable(search)
         return [(grant, os.stat(grant[0]).st_ino) for grant in grants if os.path.exists(grant[0])]
 
-    async def _serve(self, call: SessionRequest, progress: RunRecord) -> Result:
+    async def _serve(self, call: Execution, progress: RunRecord) -> Result:
         assert self._cell is not None
         cell, group = self._cell, self._group
         folders = await self._begin(cell, progress)
         # Between two calls everything is stopped: the last look is still valid.
         before = self._consumed or (group.consumption() if group else None)
         channel = await self._channel(cell, call, progress)
-        turn = Turn(cell, channel, call.limits, progress, self._forget)
+        turn = Turn(cell, channel, call.checked.limits, progress, self._forget)
         progress.limits = replace(
-            call.limits,
+            call.checked.limits,
             memory_bytes=self._limits.memory_bytes,
             processes=self._limits.processes,
         )
         progress.started_at = time.monotonic()
         self._turn = turn
-        program = call.program and call.program(self._view.layout, self._calls)
+        program = make_program(call, self._view.layout, self._calls)
         if program and not program[0] and (folder := folders.get(str(channel.run))):
             program = (folder, *program[1:])  # it is still in the earlier view
         try:
@@ -272,10 +287,10 @@ class Session:
         if self.profile.project is ProjectAccess.LIVE:
             result = replace(result, persists=True)
         elif end is not None and self._view.record is not None:
-            done = await self._view.commit(cell, call.label)
+            done = await self._view.commit(cell, label(call.checked))
             result = with_commit(result, done, stage=False)
         layout = self._view.layout
-        job = replace(self._job(), cwd=layout.inside(call.cwd))
+        job = replace(self._job(), cwd=layout.inside(call.checked.cwd))
         facts = self._runner.facts(self.profile, layout, job)
         return await with_refusals((result, end, consumed), facts)
 
@@ -299,10 +314,10 @@ class Session:
         progress.cell = cell
         return dict(message["begun"])
 
-    async def _end(self, call: SessionRequest, turn: Turn, progress: RunRecord) -> Exit | None:
+    async def _end(self, call: Execution, turn: Turn, progress: RunRecord) -> Exit | None:
         """Return how the call ended, with its changes to the project and its use of the machine."""
-        cwd = self._view.layout.inside(call.cwd)
-        asked = pack_asked(call.artifacts, cwd, call.limits.artifact_bytes)
+        cwd = self._view.layout.inside(call.checked.cwd)
+        asked = pack_asked(call.checked.request.artifacts, cwd, call.checked.limits.artifact_bytes)
         report = await turn.report(asked)
         progress.failure = turn.failure
         if report is None:
@@ -311,38 +326,40 @@ class Session:
         if turn.end is not None:
             fate = turn.end.get("end", fate)
             progress.failure = turn.end.get("error", "")
-            if call.program is not None:
+            if call.driver is not None:
                 progress.session = "interpreter ended: the next call starts another, files are kept"
         end = Exit(**fate, **report)
         return replace(end, reason=end.reason or "asked") if turn.ended is not None else end
 
-    async def _channel(
-        self, cell: Box, call: SessionRequest, progress: RunRecord
-    ) -> SessionDescriptors:
+    async def _channel(self, cell: Box, call: Execution, progress: RunRecord) -> SessionDescriptors:
         """Return the interpreter for this call, or a separate run."""
         channel = self._channels.get(call.interpreter)
         if channel is not None:
             return channel
-        if call.program is not None and call.interpreter in self._known:
+        if call.driver is not None and call.interpreter in self._known:
             progress.session = "continued, with a new interpreter"
         self._runs += 1
         layout = self._view.layout
         layout = replace(layout, job=f"{layout.job}/{self._runs}")
         equipped = self._packages.equip(call.candidate) if self._packages else call.candidate
-        channel = await self._start(cell, call, call.make_order(equipped, layout))
-        if call.program is None:
+        channel = await self._start(
+            cell,
+            call,
+            make_order(call.checked, equipped, layout, is_driven=call.driver is not None),
+        )
+        if call.driver is None:
             self._ended.append(channel)
         else:
             self._known.add(call.interpreter)
             self._channels[call.interpreter] = channel
         return channel
 
-    async def _start(self, cell: Box, call: SessionRequest, job: Order) -> SessionDescriptors:
-        names = ("stdout", "stderr", "answers") if call.program else ("stdout", "stderr")
+    async def _start(self, cell: Box, call: Execution, job: Order) -> SessionDescriptors:
+        names = ("stdout", "stderr", "answers") if call.driver else ("stdout", "stderr")
         ours, theirs = {}, {"stdin": os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)}
         for name in names:
             ours[name], theirs[name] = pipe(cell.owner)
-        if call.program:
+        if call.driver:
             theirs["requests"], ours["requests"] = pipe(cell.owner)
         order = [name for name in DESCRIPTORS if name in theirs]
         without_cgroup = not (self._group and self._group.enforces)
@@ -358,7 +375,9 @@ class Session:
                 os.close(fd)
         streams = {name: trio.lowlevel.FdStream(fd) for name, fd in ours.items()}
         outputs = {name: streams.pop(name) for name in ("stdout", "stderr")}
-        return SessionDescriptors(self._runs, outputs, env=dict(call.env), **streams)
+        return SessionDescriptors(
+            self._runs, outputs, env=dict(call.checked.request.env), **streams
+        )
 
     def _forget(self, run: int) -> None:
         """Remove an interpreter that has ended."""

@@ -12,12 +12,12 @@ import pytest
 import policy
 import runtimes
 from executor import Caller, Completed, Isolation, LanguageReport, Limits, Request, Result, Status
+from executor.engine.engine import Terms
 from executor.engine.tiers import TIERS
 from executor.model import PackagesError, RequestError
 from executor.network import allowlist
 from executor.request import ANALYZE, PROFILES, CheckedRequest, Profile, ProjectAccess
 from executor.service import LocalEngine
-from executor.terms import Terms
 
 RULES = policy.Rules()
 ONLINE = Profile("online", ProjectAccess.COPY_ON_WRITE, network=allowlist.parse(("example.org",)))
