@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from executor.run.remote_commits import RemoteCommits
     from executor.run.runner import Runner
     from executor.sessions.registry import Sessions
-    from executor.toolchains.catalog import ProvenToolchain, ToolchainCaches, Toolchains
+    from executor.toolchains.catalog import ToolchainCaches, Toolchains
 
 
 class LocalEngine:
@@ -226,31 +226,28 @@ class LocalEngine:
     async def _run_alone(self, execution: Execution) -> Completed:
         """Run a program in a new box, with its packages; compile it separately if possible."""
         judged, chosen = execution.checked, execution.candidate
+        is_compiled = chosen.toolchain.inputs is not None  # separately
+        if judged.packages is None and not is_compiled:
+            return await execution.start(self._runner)
+        version = self._toolchains.version(chosen)
         if judged.packages is None:
-            return await self._start(execution)
+            return await self._compiler().run(execution, version)
         from executor.packages.package_request import run_with  # noqa: PLC0415 - most runs want none
 
         persists = judged.profile.project in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
-        proven = self._toolchains.describe(chosen)
+        proven = chosen, version
 
         async def start(
             candidate: runtimes.Candidate, packages: tuple[tuple[str, str], ...]
         ) -> Completed:
             equipped = replace(execution, candidate=candidate, packages=packages)
-            return await self._start(equipped, proven)
+            if not is_compiled:
+                return await equipped.start(self._runner)
+            return await self._compiler().run(equipped, version)
 
         return await run_with(
             self._packages(), judged.packages, proven, judged.caller, start, verify_first=persists
         )
-
-    async def _start(
-        self, execution: Execution, proven: ProvenToolchain | None = None
-    ) -> Completed:
-        """Start a program; `proven` is its toolchain before it got packages."""
-        if execution.candidate.toolchain.inputs is None:  # it is not compiled separately
-            return await execution.start(self._runner)
-        _, version = proven or self._toolchains.describe(execution.candidate)
-        return await self._compiler().run(execution, version)
 
     async def check(self, request: Request) -> None:
         """Check a request as `run` does before it asks the rules, and run nothing.

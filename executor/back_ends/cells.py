@@ -24,7 +24,6 @@ from executor.engine.layers import (
     REMEDIES,
     SHOWS_NOTHING,
     STAYS_ROOT,
-    Findings,
     layers,
     namespaces_remedy,
 )
@@ -148,17 +147,17 @@ async def _open_strongest(
             except SandboxError as error:
                 reasons[tier] = str(error)
                 continue
-            found = Findings(
-                TIERS[tier],
-                supervisor,
-                instructions,
-                ground.hierarchy.version if ground.hierarchy else None,
-                ground.why_no_cgroup,
+            named = layers(
+                can=TIERS[tier],
+                supervisor=supervisor,
+                filter_instructions=instructions,
+                cgroup_version=ground.hierarchy.version if ground.hierarchy else None,
+                why_no_cgroup=ground.why_no_cgroup,
                 why_no_namespaces=reasons.get(CELLS[0], ""),
                 mapped_uid=spawner.uid if spawner.staged else None,
                 why_not_mapped=spawner.refused.get(str(placement.project), ""),
             )
-            yield replace(placement, isolation=Isolation(tier, layers(found))), pool
+            yield replace(placement, isolation=Isolation(tier, named)), pool
             return
     text = "; ".join(f"tier {tier}: {reason}" for tier, reason in reasons.items())
     barred = leaves and os.strerror(errno.EACCES) in reasons.get(CELLS[-1], "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from base.wording import Remedy
@@ -88,60 +87,60 @@ CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
 CONTAINER_VARIABLE = "KUBERNETES_SERVICE_HOST"
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """The results of experiments on this machine."""
+def layers(  # noqa: PLR0913 - what experiments on this machine have shown
+    *,
+    can: Capabilities,
+    supervisor: Layers,
+    filter_instructions: int,
+    cgroup_version: int | None,
+    why_no_cgroup: str = "",
+    why_no_namespaces: str = "",
+    mapped_uid: int | None = None,
+    why_not_mapped: str = "",
+) -> dict[str, Layer]:
+    """Return every layer of the tier, by name, from the results of experiments on this machine.
 
-    can: Capabilities
-    supervisor: Layers  # the layers the trial cell's supervisor reported
-    filter_instructions: int
-    cgroup_version: int | None
-    why_no_cgroup: str = ""
-    why_no_namespaces: str = ""  # why no tier with namespaces works
-    mapped_uid: int | None = None  # real root: the uid that its cells run as
-    why_not_mapped: str = ""
-
-
-def layers(found: Findings) -> dict[str, Layer]:
-    """Return every layer of the tier, by name."""
-    abi = int(found.supervisor.get("landlock", 0))
-    if found.can.namespaces:
+    `supervisor` are the layers that the trial cell's supervisor reported. `why_no_namespaces` is
+    why no tier with namespaces works. `mapped_uid` is the uid that real root's cells run as.
+    """
+    abi = int(supervisor.get("landlock", 0))
+    if can.namespaces:
         namespaces = Layer(True, "user, mount, pid, net, ipc, uts, cgroup")
     else:
         instead = "calls that act on a process are judged one by one: only the run's own pass"
-        remedy = namespaces_remedy(found.why_no_namespaces)
-        namespaces = Layer(False, instead, found.why_no_namespaces, remedy)
-    if found.cgroup_version is not None:
-        cgroup = Layer(True, f"version {found.cgroup_version}: memory, processes")
+        remedy = namespaces_remedy(why_no_namespaces)
+        namespaces = Layer(False, instead, why_no_namespaces, remedy)
+    if cgroup_version is not None:
+        cgroup = Layer(True, f"version {cgroup_version}: memory, processes")
     else:
         instead = "memory and processes by rlimits and sampling of the whole tree"
         remedy = LIMIT_CONTAINER if _is_in_container() else REMEDIES["cgroup"]
-        cgroup = Layer(False, instead, found.why_no_cgroup, remedy)
-    if found.can.copy_on_write:
-        report = found.supervisor.get("copy_on_write")
+        cgroup = Layer(False, instead, why_no_cgroup, remedy)
+    if can.copy_on_write:
+        report = supervisor.get("copy_on_write")
         why_not = "" if report is True else str(report)
         copy_on_write = _layer("copy_on_write", why_not, "an overlay on a sized tmpfs")
     else:
-        remedy = namespaces_remedy(found.why_no_namespaces)
+        remedy = namespaces_remedy(why_no_namespaces)
         copy_on_write = Layer(False, "the project is read-only", "needs namespaces", remedy)
     named = {
         "namespaces": namespaces,
-        "seccomp": Layer(True, f"calls by a table, {found.filter_instructions} instructions"),
+        "seccomp": Layer(True, f"calls by a table, {filter_instructions} instructions"),
         "landlock": _layer("landlock", "this kernel has no Landlock" * (abi < 1), f"ABI {abi}"),
         "cgroup": cgroup,
         "network": Layer(
             True,
             "none: an empty network namespace"
-            if found.can.network_by_allowlist
+            if can.network_by_allowlist
             else "none: seccomp refuses every socket",
         ),
         "copy_on_write": copy_on_write,
     }
-    if found.mapped_uid is not None:
+    if mapped_uid is not None:
         named["id_mapping"] = _layer(
-            "id_mapping", found.why_not_mapped, f"the project's owner appears as {found.mapped_uid}"
+            "id_mapping", why_not_mapped, f"the project's owner appears as {mapped_uid}"
         )
-    elif found.why_no_namespaces == STAYS_ROOT:
+    elif why_no_namespaces == STAYS_ROOT:
         instead = (
             "programs run as this root, without any capability; "
             "only sampling limits how many processes they start"

@@ -136,6 +136,7 @@ class RunRecord:
     on_output: OnOutput | None = None
     stopped: Status | None = None  # why the server ended it
     failure: str = ""
+    is_lost: bool = False  # something held for this run was gone: nothing has been started
     note: str = ""  # additions to the result's message
     wall_s: float = 0.0
     artifacts: tuple[Artifact, ...] = ()

@@ -6,7 +6,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -149,7 +149,6 @@ class Runner:
         progress.label, progress.limits = job.label, job.limits
         if job.diagnosis:
             progress.take("stderr", job.diagnosis)
-        run = _Run(job, progress)
         consumed = None
         try:
             async with self.box(job, layout) as (cell, group):
@@ -159,9 +158,11 @@ class Runner:
                     await trio.to_thread.run_sync(record.settle)
                 progress.isolation = with_room(progress.isolation, cell.layers, job.profile)
                 async with watch_room(layout, cell, progress):
-                    end = await run.through(cell, without_cgroup=not (group and group.enforces))
+                    is_bounded = group is not None and group.enforces
+                    end = await _follow(job, cell, progress, without_cgroup=not is_bounded)
                 progress.meter = None
-                if run.lost:
+                if progress.is_lost:
+                    progress.is_lost = False
                     again = replace(job, may_be_prewarmed=False, diagnosis=b"")
                     return await self._run(again, progress, layout, record)
                 consumed = group.consumption() if group else None
@@ -241,79 +242,68 @@ class Runner:
         return done
 
 
-@dataclass(slots=True)
-class _Run:
-    """One run in a ready cell: feed it, drain it, stop it at its limits."""
+async def _follow(
+    job: Order, cell: Box, progress: RunRecord, *, without_cgroup: bool
+) -> Exit | None:
+    """Feed a run in a ready cell, drain it, and stop it at its limits; return how it ended.
 
-    job: Order
-    _progress: RunRecord
-    lost: bool = False  # something held for this run was gone: nothing has been started
+    Return None if the program could not be started or its cell was lost: see the progress.
+    """
+    progress.cell = cell
+    async with trio.open_nursery() as outside:
+        allowed, listeners = job.profile.network, cell.take_fds()
+        if allowed != NO_NETWORK or listeners:
+            gate = network.ProxyGate(allowed, connections=progress.connections)
+            open_network(listeners, gate, outside)
+        readers = await cell.start(pack_run(job, without_cgroup=without_cgroup), job.stdin)
+        progress.started_at = time.monotonic()
+        if progress.stopped:  # while the cell was being made
+            await cell.stop()
+        async with trio.open_nursery() as nursery:
+            for name, reader in readers.items():
+                nursery.start_soon(_drain, job, progress, name, reader)
+            end = await _wait_for_end(job, cell, progress)
+            progress.wall_s = time.monotonic() - progress.started_at
+            # Every process of the run is dead: the rest in the pipes comes at once.
+            drain_s_max = 0 if end and end.leaves_open else DRAIN_S_MAX
+            nursery.cancel_scope.deadline = trio.current_time() + drain_s_max
+        outside.cancel_scope.cancel()
+    return end
 
-    async def through(self, cell: Box, *, without_cgroup: bool) -> Exit | None:
-        """Follow the program until it has ended and its output is collected.
 
-        Return None if the program could not be started or its cell was lost: see the progress.
-        """
-        progress = self._progress
-        progress.cell = cell
-        async with trio.open_nursery() as outside:
-            allowed, listeners = self.job.profile.network, cell.take_fds()
-            if allowed != NO_NETWORK or listeners:
-                gate = network.ProxyGate(allowed, connections=progress.connections)
-                open_network(listeners, gate, outside)
-            packed = pack_run(self.job, without_cgroup=without_cgroup)
-            readers = await cell.start(packed, self.job.stdin)
-            progress.started_at = time.monotonic()
-            if progress.stopped:  # while the cell was being made
-                await cell.stop()
-            async with trio.open_nursery() as nursery:
-                for name, reader in readers.items():
-                    nursery.start_soon(self._drain, name, reader)
-                end = await self._end(cell)
-                progress.wall_s = time.monotonic() - progress.started_at
-                # Every process of the run is dead: the rest in the pipes comes at once.
-                drain_s_max = 0 if end and end.leaves_open else DRAIN_S_MAX
-                nursery.cancel_scope.deadline = trio.current_time() + drain_s_max
-            outside.cancel_scope.cancel()
-        return end
-
-    async def _drain(self, name: str, reader: int) -> None:
-        progress, output_bytes = self._progress, self.job.limits.output_bytes
-        async with trio.lowlevel.FdStream(reader) as stream:
-            try:
-                while chunk := await stream.receive_some(READ_BYTES):
-                    progress.take(name, chunk)
-                    if progress.output_bytes <= output_bytes or progress.stopped:
-                        continue
-                    if self.job.drain:
-                        progress.discard(output_bytes)
-                    else:
-                        await progress.stop(Status.OUTPUT_LIMIT)
-            except trio.Cancelled:
-                # The program's output is never lost.
-                progress.take_rest(name, reader, output_bytes, drain=self.job.drain)
-                raise
-
-    async def _end(self, cell: Box) -> Exit | None:
-        """Return the run's end, forced at its deadline."""
-        progress = self._progress
+async def _drain(job: Order, progress: RunRecord, name: str, reader: int) -> None:
+    output_bytes = job.limits.output_bytes
+    async with trio.lowlevel.FdStream(reader) as stream:
         try:
-            with trio.move_on_after(self.job.limits.wall_s):
-                return await cell.exit()
-            await progress.stop(Status.TIMED_OUT)
-            with trio.move_on_after(self._stop_s_max):
-                return await cell.exit()
-            progress.failure = "the supervisor did not report in time and was killed"
-        except LostError:
-            self.lost = True
-        except SandboxError as error:
-            progress.failure = str(error)
-        return None
+            while chunk := await stream.receive_some(READ_BYTES):
+                progress.take(name, chunk)
+                if progress.output_bytes <= output_bytes or progress.stopped:
+                    continue
+                if job.drain:
+                    progress.discard(output_bytes)
+                else:
+                    await progress.stop(Status.OUTPUT_LIMIT)
+        except trio.Cancelled:
+            # The program's output is never lost.
+            progress.take_rest(name, reader, output_bytes, drain=job.drain)
+            raise
 
-    @property
-    def _stop_s_max(self) -> float:
-        is_live = self.job.profile.project is ProjectAccess.LIVE
-        return LIVE_STOP_S_MAX if is_live else STOP_S_MAX
+
+async def _wait_for_end(job: Order, cell: Box, progress: RunRecord) -> Exit | None:
+    """Return the run's end, forced at its deadline."""
+    try:
+        with trio.move_on_after(job.limits.wall_s):
+            return await cell.exit()
+        await progress.stop(Status.TIMED_OUT)
+        is_live = job.profile.project is ProjectAccess.LIVE
+        with trio.move_on_after(LIVE_STOP_S_MAX if is_live else STOP_S_MAX):
+            return await cell.exit()
+        progress.failure = "the supervisor did not report in time and was killed"
+    except LostError:
+        progress.is_lost = True
+    except SandboxError as error:
+        progress.failure = str(error)
+    return None
 
 
 def open_network(listeners: Sequence[int], gate: network.ProxyGate, outside: trio.Nursery) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,18 +11,17 @@ from executor.engine.layers import (
     PROFILE,
     REMEDIES,
     STAYS_ROOT,
-    Findings,
     layers,
 )
 from executor.engine.tiers import TIERS
 from executor.model import Layer
 
-FULL = Findings(
-    can=TIERS["A"],
-    supervisor={"landlock": 7, "copy_on_write": True},
-    filter_instructions=184,
-    cgroup_version=2,
-)
+FULL = {
+    "can": TIERS["A"],
+    "supervisor": {"landlock": 7, "copy_on_write": True},
+    "filter_instructions": 184,
+    "cgroup_version": 2,
+}
 COMPLETE = {
     "namespaces": Layer(True, "user, mount, pid, net, ipc, uts, cgroup"),
     "seccomp": Layer(True, "calls by a table, 184 instructions"),
@@ -50,31 +48,31 @@ BY_RLIMITS = "memory and processes by rlimits and sampling of the whole tree"
 CASES = {
     "everything": (FULL, {}),
     "version 1": (
-        replace(FULL, cgroup_version=1),
+        dict(FULL, cgroup_version=1),
         {"cgroup": Layer(True, "version 1: memory, processes")},
     ),
     "no control group": (
-        replace(FULL, cgroup_version=None, why_no_cgroup="not delegated"),
+        dict(FULL, cgroup_version=None, why_no_cgroup="not delegated"),
         {"cgroup": lacking("cgroup", "not delegated", BY_RLIMITS)},
     ),
     "no Landlock": (
-        replace(FULL, supervisor={"landlock": 0, "copy_on_write": True}),
+        dict(FULL, supervisor={"landlock": 0, "copy_on_write": True}),
         {"landlock": lacking("landlock", "this kernel has no Landlock")},
     ),
     "no overlay": (
-        replace(FULL, supervisor={"landlock": 7, "copy_on_write": "mount overlay: EINVAL"}),
+        dict(FULL, supervisor={"landlock": 7, "copy_on_write": "mount overlay: EINVAL"}),
         {"copy_on_write": lacking("copy_on_write", "mount overlay: EINVAL")},
     ),
     "real root": (
-        replace(FULL, mapped_uid=65432),
+        dict(FULL, mapped_uid=65432),
         {"id_mapping": Layer(True, "the project's owner appears as 65432")},
     ),
     "real root without id mapping": (
-        replace(FULL, mapped_uid=65432, why_not_mapped="mount_setattr: EINVAL"),
+        dict(FULL, mapped_uid=65432, why_not_mapped="mount_setattr: EINVAL"),
         {"id_mapping": lacking("id_mapping", "mount_setattr: EINVAL")},
     ),
     "root without capabilities": (
-        replace(FULL, can=TIERS["B"], why_no_namespaces=STAYS_ROOT, supervisor={"landlock": 7}),
+        dict(FULL, can=TIERS["B"], why_no_namespaces=STAYS_ROOT, supervisor={"landlock": 7}),
         {
             "namespaces": Layer(False, ONE_BY_ONE, STAYS_ROOT, BECOME_ABLE),
             "network": Layer(True, "none: seccomp refuses every socket"),
@@ -91,9 +89,7 @@ CASES = {
         },
     ),
     "tier B": (
-        replace(
-            FULL, can=TIERS["B"], why_no_namespaces="unshare: EPERM", supervisor={"landlock": 7}
-        ),
+        dict(FULL, can=TIERS["B"], why_no_namespaces="unshare: EPERM", supervisor={"landlock": 7}),
         {
             "namespaces": Layer(
                 False,
@@ -112,12 +108,12 @@ CASES = {
 
 @pytest.mark.parametrize(("found", "differing"), CASES.values(), ids=CASES.keys())
 def test_layers_are_told_as_they_were_found(found, differing):
-    assert layers(found) == COMPLETE | differing
+    assert layers(**found) == COMPLETE | differing
 
 
 @pytest.mark.parametrize(("found", "_"), CASES.values(), ids=CASES.keys())
 def test_a_layer_that_is_not_in_force_says_why_and_what_helps(found, _):
-    for layer in layers(found).values():
+    for layer in layers(**found).values():
         assert layer.active != bool(layer.reason)
         assert layer.active != bool(layer.remedy)
 
@@ -126,7 +122,7 @@ def test_every_remedy_is_of_a_layer_that_can_be_lacking():
     lacked = {
         name
         for found, _ in CASES.values()
-        for name, layer in layers(found).items()
+        for name, layer in layers(**found).items()
         if not layer.active
     }
     assert lacked | {"seccomp"} == set(REMEDIES)  # without seccomp no tier is given at all
@@ -141,7 +137,7 @@ def test_in_a_container_its_options_are_what_helps(case, mark, monkeypatch, tmp_
     if mark == "variable":
         monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     found, _ = CASES[case]
-    named = layers(replace(found, cgroup_version=None, why_no_cgroup="not delegated"))
+    named = layers(**dict(found, cgroup_version=None, why_no_cgroup="not delegated"))
     is_told = {name for name, layer in named.items() if "docker run" in layer.remedy}
     expected = {name for name, layer in named.items() if not layer.active}
     assert is_told == (expected if mark else set())
