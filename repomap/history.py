@@ -80,7 +80,7 @@ def read_history(
 ) -> History:
     """Read the commits that touch the folder; with `since`, only later ones, unless the shallow end
     of the history has changed from `shallow`."""
-    asking = _Asking(root, time.monotonic() + deadline_s)
+    asking = _Asking(root, deadline_s)
     try:
         asking.run("rev-parse", "--git-dir")
     except MapError as error:
@@ -113,22 +113,25 @@ def list_changed(root: Path, revision: str, *, deadline_s: float = DEADLINE_S) -
         MapInputError: the revision does not exist.
         MapError: git failed.
     """
-    asking = _Asking(root, time.monotonic() + deadline_s)
+    asking = _Asking(root, deadline_s)
     sha = asking.resolve(revision)
     names = [*asking.diff(sha).split(b"\0"), *asking.list_new().split(b"\0")]
     return tuple(sorted({path for name in names if (path := _decode(name))}))
 
 
-@dataclass(frozen=True, slots=True)
 class _Asking:
     """Several queries to git about one folder, with one deadline."""
 
-    root: Path
-    until: float
+    def __init__(self, root: Path, deadline_s: float) -> None:
+        self.root = root
+        self._until = time.monotonic() + deadline_s
+
+    def left_s(self, share: float = 1.0) -> float:
+        """Return a share of the seconds that are left, and never none."""
+        return max((self._until - time.monotonic()) * share, 0.1)
 
     def run(self, *arguments: str) -> bytes:
-        left = max(self.until - time.monotonic(), 0.1)
-        return run_git(self.root, *arguments, deadline_s=left)
+        return run_git(self.root, *arguments, deadline_s=self.left_s())
 
     def resolve(self, revision: str) -> str:
         if "\0" in revision or not is_utf8(revision):
@@ -162,7 +165,7 @@ class _Asking:
             tries.insert(0, (limit, ("--", ".")))
         for at, (count, paths) in enumerate(tries):
             is_last = at == len(tries) - 1
-            left = max((self.until - time.monotonic()) / (1 if is_last else 2), 0.1)
+            left = self.left_s(1 if is_last else 0.5)
             options = ("--no-merges", "--no-notes", f"-n{count}", "--name-only", *_DIFF, _FORMAT)
             try:
                 said = run_git(self.root, "log", *options, *commits, *paths, deadline_s=left)
@@ -194,10 +197,9 @@ class _Asking:
         return f"no history: cannot read commit {sha}; to list missing objects: git fsck"
 
     def diff(self, sha: str) -> bytes:
-        off = switch_off_filters(self.root, deadline_s=max(self.until - time.monotonic(), 0.1))
-        left = max(self.until - time.monotonic(), 0.1)
-        options = ("--name-only", *_DIFF, "--ignore-submodules=all")
-        return run_git(self.root, "diff", *options, sha, "--", deadline_s=left, overruled=off)
+        off = switch_off_filters(self.root, deadline_s=self.left_s())
+        asked = ("diff", "--name-only", *_DIFF, "--ignore-submodules=all", sha, "--")
+        return run_git(self.root, *asked, deadline_s=self.left_s(), overruled=off)
 
     def list_new(self) -> bytes:
         return self.run("ls-files", "-o", "--exclude-standard", "-z")
