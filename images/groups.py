@@ -16,6 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from runtimes.languages import list_languages, read_table
+
 _DOCKERFILES: Final = Path(__file__).parent / "dockerfiles"
 
 
@@ -30,17 +32,25 @@ class Group:
     @property
     def dockerfile(self) -> Path:
         """Return the Dockerfile that installs the group's toolchains on a base."""
-        return _DOCKERFILES / f"{self.name}.Dockerfile"
+        own = _DOCKERFILES / f"{self.name}.Dockerfile"
+        return own if own.exists() else _DOCKERFILES / "toolchains.Dockerfile"
 
 
-GROUPS: Final[tuple[Group, ...]] = (
-    Group("scripting", "Scripting", ("python", "shell", "ruby", "php", "perl", "lua")),
-    Group("web", "Web", ("javascript", "typescript")),
-    Group("jvm", "Java virtual machine", ("java",)),
-    Group("native", "Native code", ("go", "rust", "c", "cpp")),
-    Group("beam", "Erlang virtual machine", ("elixir",)),
-    Group("r", "R", ("r",)),
-    Group("dotnet", ".NET", ("csharp",)),
+def _group(name: str, title: str) -> Group:
+    """Return the group of the languages whose `install.toml` names this image."""
+    names = list_languages("install.toml")
+    images = {language: read_table(f"{language}/install.toml")["image"] for language in names}
+    return Group(name, title, tuple(one for one, image in images.items() if image == name))
+
+
+GROUPS: Final = (
+    _group("scripting", "Scripting"),
+    _group("web", "Web"),
+    _group("jvm", "Java virtual machine"),
+    _group("native", "Native code"),
+    _group("beam", "Erlang virtual machine"),
+    _group("r", "R"),
+    _group("dotnet", ".NET"),
 )
 
 _BY_NAME: Final = {group.name: group for group in GROUPS}
@@ -128,9 +138,13 @@ _ELSEWHERE: Final = ("guard.", "guard_", "imports.", "imports_", "trial.")
 
 @cache
 def for_toolchains(group: Group) -> Mapping[str, bytes]:
-    """Return the group's Dockerfile, and the scripts that it runs."""
-    scripts = {f"build/{p.name}": p.read_bytes() for p in source_files(_HERE / "scripts")}
-    return MappingProxyType({"Dockerfile": group.dockerfile.read_bytes()} | scripts)
+    """Return the group's Dockerfile, the scripts that it runs, and the packages they install."""
+    files = {f"build/{p.name}": p.read_bytes() for p in source_files(_HERE / "scripts")}
+    tables = [read_table(f"{name}/install.toml") for name in group.languages]
+    for manager in ("debian", "npm"):
+        names = {package for table in tables for package in table.get(manager, ())}
+        files[f"build/packages/{manager}"] = "".join(f"{name}\n" for name in sorted(names)).encode()
+    return MappingProxyType({"Dockerfile": group.dockerfile.read_bytes()} | files)
 
 
 @cache

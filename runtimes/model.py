@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from runtimes.languages import read_file
+from runtimes.languages import read_file, read_table
 from runtimes.places import is_system
 
 Fingerprint = tuple[tuple[str, int, int], ...]
@@ -167,7 +167,7 @@ class Driver(NamedTuple):
 
 
 class Packages(NamedTuple):
-    """Packages to install for a language, by package manager."""
+    """Packages to install for a language, by package manager: its `install.toml`."""
 
     debian: tuple[str, ...] = ()
     npm: tuple[str, ...] = ()
@@ -191,7 +191,6 @@ class Language:
     toolchains: tuple[Toolchain, ...]
     hello_output: str
     binding: FileBinding
-    packages: Packages
     wrap: Callable[[str], ProgramText] = as_is
     files: Mapping[str, str] = field(default_factory=dict)  # placed like those of `binding`
     entry: Callable[[str], str] | None = None  # finds the entry to start (Java's main class)
@@ -207,6 +206,12 @@ class Language:
     def hello(self) -> str:
         """Return the program whose output shows that a toolchain works."""
         return read_file(f"{self.name}/hello{Path(self.source_name).suffix}")
+
+    @property
+    def packages(self) -> Packages:
+        """Return the packages to install for it."""
+        table = read_table(f"{self.name}/install.toml")
+        return Packages(*(tuple(table.get(manager, ())) for manager in Packages._fields))
 
 
 class Candidate(NamedTuple):

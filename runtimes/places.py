@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from base.plain_files import read_head
+from runtimes.languages import list_languages, read_table
 
 # Read from the disk the way each manager documents it; nothing is run. pyenv and similar:
 # `PYENV_VERSION`, `.python-version` up the tree, `$PYENV_ROOT/version`. asdf and mise:
@@ -30,9 +31,6 @@ Shim = tuple[tuple[Path, ...], tuple[Path, ...], str]
 _TABLE: Final = tomllib.loads(Path(__file__).with_name("places.toml").read_text("utf-8"))
 # The name of the manager's root folder -> the variable and file with the wanted version.
 _ENV_MANAGERS: Final[Mapping[str, tuple[str, str]]] = _TABLE["env_managers"]
-
-# Names of asdf and mise for providers of an executable.
-_TOOLS: Final[Mapping[str, Sequence[str]]] = _TABLE["tools"]
 
 
 def resolve(path: Path, project: Path | None, home: Path, environ: Mapping[str, str]) -> Shim:
@@ -72,7 +70,7 @@ def _env_version(name: str, root: Path, project: Path | None, environ: Mapping[s
 
 
 def _tool_version(name: str, root: Path, project: Path | None, home: Path) -> Shim:
-    tools = _TOOLS.get(name, (name,))
+    tools = _name_tools(name)
     files = [*_upwards(project, ".tool-versions"), home / ".tool-versions"]
     watch = [file for file in files if file.is_file()]
     for file in watch:
@@ -87,6 +85,15 @@ def _tool_version(name: str, root: Path, project: Path | None, home: Path) -> Sh
     if found := _targets(root, tools, [""], name):
         return tuple(found), tuple(watch), ""
     return (), tuple(watch), f"{root} has no installed version with {name}"
+
+
+def _name_tools(executable: str) -> Sequence[str]:
+    """Return how asdf and mise call what provides an executable: `tools` of `install.toml`."""
+    for language in list_languages("install.toml"):
+        tools: Mapping[str, Sequence[str]] = read_table(f"{language}/install.toml").get("tools", {})
+        if found := tools.get(executable):
+            return found
+    return (executable,)
 
 
 def _targets(root: Path, tools: Iterable[str], versions: Iterable[str], name: str) -> list[Path]:

@@ -5,8 +5,8 @@ USER 0:0
 ARG STAGE
 LABEL context-mode.stage=${STAGE}
 COPY build /build
-RUN /build/install ca-certificates nodejs npm
-RUN /build/install-npm bun deno tsx
+RUN /build/install ca-certificates $(cat /build/packages/debian)
+RUN /build/install-npm $(cat /build/packages/npm)
 
 FROM ${BASE} AS installed
 USER 0:0

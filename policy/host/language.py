@@ -110,15 +110,11 @@ class HostLanguage:
 
 
 _TABLES = ("sinks", "folds", "methods", "constants", "modules", "assigns", "returns", "members")
-_ALIASES = {"js": "javascript", "ts": "typescript", "py": "python", "c#": "csharp", "cs": "csharp",
-            "c++": "cpp", "rb": "ruby", "ex": "elixir", "node": "javascript", "rs": "rust",
-            "golang": "go", "pl": "perl"}  # fmt: skip
 
 
 @functools.cache
 def load_language(name: str) -> HostLanguage | None:
     """Load the language of a name; None if no query knows it."""
-    name = _ALIASES.get(name.lower(), name.lower())
     if name not in list_languages("guard.toml"):
         return None
     data = _read(name)

@@ -1,15 +1,16 @@
 """The languages, one to a folder, and the texts of their files.
 
 A room knows a language by the files of its folder: `row.py`, drivers and programs are for
-`runtimes`, `guard.*` for `policy`, `imports.*` for `repomap`. Files that relatives share are in the
-folder of one of them. Every room may import this module, so it imports none.
+`runtimes`, `guard.*` for `policy`, `imports.*` for `repomap`, the image in `install.toml` for
+`images`. Files that relatives share are in the folder of one of them. Every room may import this
+module, so it imports none.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 FOLDER: Final = Path(__file__).parent
 
@@ -34,3 +35,15 @@ def read_file(path: str) -> str:
         OSError: the file cannot be read.
     """
     return (FOLDER / path).read_text("utf-8")
+
+
+@cache
+def read_table(path: str) -> dict[str, Any]:
+    """Read a TOML file by its language and name, as in `python/install.toml`.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    import tomllib  # noqa: PLC0415 - a warm start reads no table
+
+    return tomllib.loads(read_file(path))

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 import sys
-import tomllib
 from typing import Any, Final
 
-from runtimes.languages import list_languages, read_file
+from runtimes.languages import list_languages, read_file, read_table
 from runtimes.packages.tools import CARGO, TOOLS, Ecosystem
 
 _FILE_IN_FILE: Final = re.compile(r"^@([\w/]+\.\w+)@(?=END$)", re.MULTILINE)
@@ -26,7 +25,7 @@ def _read_program(path: str) -> str:
 
 def _read_row(name: str) -> Ecosystem:
     """Read the row of an ecosystem, with its scripts, patterns and tools put together."""
-    row: dict[str, Any] = {"name": name, **tomllib.loads(read_file(f"{name}/packages.toml"))}
+    row: dict[str, Any] = {"name": name, **read_table(f"{name}/packages.toml")}
     for phase in {"lock", "fetch", "build"} & row.keys():
         row[phase] = "".join(map(_read_program, row[phase]))
     parts: dict[str, str] = {}

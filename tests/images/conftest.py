@@ -53,7 +53,8 @@ def new_group(api, tmp_path, monkeypatch) -> Iterator:
 
     def new(dockerfile: str, languages: tuple[str, ...] = ("shell",)) -> Group:
         group = Group(f"test-{uuid.uuid4().hex[:12]}", "Test", languages)
-        group.dockerfile.write_text(dockerfile.replace("NAME", group.name))
+        file = tmp_path / f"{group.name}.Dockerfile"
+        file.write_text(dockerfile.replace("NAME", group.name))
         made.append(group)
         return group
 

@@ -27,9 +27,11 @@ def test_files_are_root_s_and_only_scripts_may_be_run():
     }
 
 
-def test_toolchains_are_given_the_dockerfile_and_the_scripts():
+def test_toolchains_are_given_the_dockerfile_the_scripts_and_the_packages():
     made = groups.for_toolchains(groups.group("web"))
-    assert {"Dockerfile", "build/install", "build/install-npm", "build/finish"} == set(made)
+    scripts = {"build/install", "build/install-npm", "build/finish"}
+    packages = {"build/packages/debian", "build/packages/npm"}
+    assert set(made) == {"Dockerfile"} | scripts | packages
 
 
 def test_an_image_is_given_this_program_s_part():

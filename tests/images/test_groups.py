@@ -17,11 +17,14 @@ def test_every_language_is_in_exactly_one_group():
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
-def test_a_dockerfile_installs_what_the_rows_of_its_languages_name(group):
-    words = set(re.findall(r"[^\s]+", group.dockerfile.read_text()))
+def test_a_build_installs_what_the_rows_of_its_languages_name(group):
+    files = images.groups.for_toolchains(group)
     rows = [ROWS[name] for name in group.languages]
-    wanted = {name for row in rows for name in (*row.packages.debian, *row.packages.npm)}
-    assert wanted <= words
+    for manager in ("debian", "npm"):
+        wanted = {name for row in rows for name in getattr(row.packages, manager)}
+        assert set(files[f"build/packages/{manager}"].decode().split()) == wanted
+        named = f"$(cat /build/packages/{manager})"
+        assert not wanted or named in files["Dockerfile"].decode()
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)

@@ -49,12 +49,13 @@ ADDITIONS = {
             "from runtimes.languages.lua.row import ROW as LUA\n\n"
             'ROW = replace(LUA, name="imp", title="Imp", aliases=(), extensions=(".imp",), '
             'interpreters=("imp",), source_name="main.imp", order=100)\n',
+            "runtimes/languages/imp/install.toml": 'image = "scripting"\n'
+            'debian = ["lua5.4"]\nfedora = ["lua"]\narch = ["lua"]\nbrew = ["lua"]\n'
+            'windows = ["DEVCOM.Lua"]\n',
             "runtimes/languages/imp/hello.imp": "print('hello from ' .. 'lua')\n",
             "runtimes/languages/imp/trial.digits.imp": "print(0)\n",
         },
-        {
-            "images/groups.py": ('"lua")),', '"imp", '),
-        },
+        {},
         "import runtimes; assert runtimes.language('imp').title == 'Imp'; "
         "from images.groups import group_for; assert group_for('imp')",
         "tests/structure/test_documents.py tests/images/test_groups.py tests/ctxmode/trial "

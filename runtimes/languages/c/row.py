@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from runtimes import toplevel
 from runtimes.languages import read_file
-from runtimes.model import CompileInputs, FileBinding, Language, Packages, ProgramText, Toolchain
+from runtimes.model import CompileInputs, FileBinding, Language, ProgramText, Toolchain
 
 _BIND = ("-include", "{job}/file_content.h", "-x", "c", "{job}/file_content.c")
 _MAIN = re.compile(r"\bmain\s*\(")
@@ -97,11 +97,4 @@ ROW = Language(
     # The header includes nothing, so that the program's own feature macros count. Each byte that is
     # not valid UTF-8 becomes U+FFFD, three bytes.
     binding=FileBinding({"file_content.h": "c/bind.h", "file_content.c": "c/bind.c"}),
-    packages=Packages(
-        debian=("gcc", "libc6-dev"),
-        fedora=("gcc",),
-        arch=("gcc",),
-        brew=("gcc",),
-        windows=("LLVM.LLVM",),
-    ),
 )

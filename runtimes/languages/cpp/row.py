@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtimes.languages.c.row import INPUTS, include_all, wrap_with
-from runtimes.model import FileBinding, Language, Packages, Toolchain
+from runtimes.model import FileBinding, Language, Toolchain
 
 _BIND = ("-include", "{job}/file_content.h")
 _GPP = Toolchain(
@@ -47,11 +47,4 @@ ROW = Language(
     # All of it is in the header: a separate C file would be compiled by the standard of C++, of
     # which g++ warns, and which clang++ refuses.
     binding=FileBinding({"file_content.h": "cpp/bind.hpp"}),
-    packages=Packages(
-        debian=("g++", "libc6-dev"),
-        fedora=("gcc-c++",),
-        arch=("gcc",),
-        brew=("gcc",),
-        windows=("LLVM.LLVM",),
-    ),
 )

@@ -10,7 +10,6 @@ from runtimes.model import (
     CompileInputs,
     FileBinding,
     Language,
-    Packages,
     PrewarmCommand,
     ProgramText,
     Toolchain,
@@ -182,11 +181,4 @@ ROW = Language(
     toolchains=(_DOTNET, _DOTNET_SCRIPT, _MONO),
     hello_output="hello from c#\n",
     binding=FileBinding({}, edit=bind),
-    packages=Packages(
-        debian=("mono-mcs", "mono-runtime"),
-        fedora=("dotnet-sdk-10.0",),
-        arch=("dotnet-sdk",),
-        brew=("dotnet",),
-        windows=("Microsoft.DotNet.SDK.10",),
-    ),
 )

@@ -9,7 +9,6 @@ from runtimes.model import (
     FileBinding,
     FromProject,
     Language,
-    Packages,
     PrewarmCommand,
     Toolchain,
 )
@@ -78,12 +77,5 @@ ROW = Language(
         ("elixir",),
         starter="elixir/interrupt.sh",
         env={"ELIXIR_ERL_OPTIONS": "+fnui +Bi"},  # the machine leaves SIGINT alone
-    ),
-    packages=Packages(
-        debian=("elixir",),
-        fedora=("elixir",),
-        arch=("elixir",),
-        brew=("elixir",),
-        windows=("Elixir.Elixir",),
     ),
 )

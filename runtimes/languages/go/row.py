@@ -11,7 +11,6 @@ from runtimes.model import (
     FileBinding,
     HomeLibrary,
     Language,
-    Packages,
     ProgramText,
     Toolchain,
 )
@@ -111,11 +110,4 @@ ROW = Language(
     # Package-level variables are initialised before any init function and before main.
     binding=FileBinding({"file_content.go": "go/bind.go"}, edit=lambda source: source),
     libraries=(HomeLibrary("go/pkg/mod", "GOMODCACHE"),),
-    packages=Packages(
-        debian=("golang-go",),
-        fedora=("golang",),
-        arch=("go",),
-        brew=("go",),
-        windows=("GoLang.Go",),
-    ),
 )

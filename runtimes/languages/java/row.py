@@ -9,7 +9,6 @@ from runtimes.model import (
     CompileInputs,
     FileBinding,
     Language,
-    Packages,
     PrewarmCommand,
     ProgramText,
     Toolchain,
@@ -128,11 +127,4 @@ ROW = Language(
     hello_output="hello from java\n",
     # In a separate package, because Java imports nothing from the unnamed one.
     binding=FileBinding({"FileContent.java": "java/bind.java"}, edit=bind),
-    packages=Packages(
-        debian=("default-jdk-headless",),
-        fedora=("java-latest-openjdk-devel",),
-        arch=("jdk-openjdk",),
-        brew=("openjdk",),
-        windows=("EclipseAdoptium.Temurin.21.JDK",),
-    ),
 )

@@ -11,7 +11,6 @@ from runtimes.model import (
     FileBinding,
     FromProject,
     Language,
-    Packages,
     PrewarmCommand,
     ProgramText,
     Toolchain,
@@ -106,12 +105,4 @@ ROW = Language(
     driver=Driver("javascript/driver.js", ("bun", "deno", "node"), globalize),
     # Node's computations can be interrupted.
     conversation=Driver("javascript/driver.js", ("node", "bun", "deno"), globalize_and_show),
-    packages=Packages(
-        debian=("nodejs", "npm"),
-        npm=("bun", "deno"),
-        fedora=("nodejs",),
-        arch=("nodejs",),
-        brew=("node",),
-        windows=("OpenJS.NodeJS",),
-    ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, Language, Packages, PrewarmCommand, Toolchain
+from runtimes.model import Driver, FileBinding, Language, PrewarmCommand, Toolchain
 
 _RUN = ("{lua}", "{bind}", "{source}", "{args}")
 _DOFILE = ("-e", 'dofile("{job}/file_content.lua")')
@@ -48,11 +48,4 @@ ROW = Language(
     # The closing ;; keeps the default path.
     env={"LUA_PATH": "{cwd}/?.lua;{cwd}/?/init.lua;;"},
     conversation=Driver("lua/driver.lua", ("lua", "luajit")),
-    packages=Packages(
-        debian=("lua5.4",),
-        fedora=("lua",),
-        arch=("lua",),
-        brew=("lua",),
-        windows=("DEVCOM.Lua",),
-    ),
 )

@@ -7,7 +7,6 @@ from runtimes.model import (
     FileBinding,
     HomeLibrary,
     Language,
-    Packages,
     PrewarmCommand,
     Toolchain,
 )
@@ -65,11 +64,4 @@ ROW = Language(
     env={"PERL5LIB": "{cwd}/lib:{cwd}"},
     libraries=(HomeLibrary("perl5/lib/perl5", "PERL5LIB"),),
     conversation=Driver("perl/driver.pl", ("perl",), share_names),
-    packages=Packages(
-        debian=("perl",),
-        fedora=("perl",),
-        arch=("perl",),
-        brew=("perl",),
-        windows=("StrawberryPerl.StrawberryPerl",),
-    ),
 )

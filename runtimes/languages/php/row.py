@@ -8,7 +8,6 @@ from runtimes.model import (
     Driver,
     FileBinding,
     Language,
-    Packages,
     PrewarmCommand,
     ProgramText,
     Toolchain,
@@ -62,11 +61,4 @@ ROW = Language(
     # JSON is the one part of every PHP that replaces invalid UTF-8 exactly; mbstring may be absent.
     binding=FileBinding({"file_content.php": "php/bind.php"}),
     conversation=Driver("php/driver.php", ("php",), open_tag),
-    packages=Packages(
-        debian=("php-cli",),
-        fedora=("php-cli",),
-        arch=("php",),
-        brew=("php",),
-        windows=("PHP.PHP.8.4",),
-    ),
 )

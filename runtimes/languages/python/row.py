@@ -7,7 +7,6 @@ from runtimes.model import (
     FileBinding,
     HomeLibrary,
     Language,
-    Packages,
     PrewarmCommand,
     Toolchain,
 )
@@ -55,11 +54,4 @@ ROW = Language(
     libraries=(HomeLibrary(".local/lib/python3.*", "PYTHONUSERBASE", "{home}/.local"),),
     driver=Driver("python/driver.py", ("python",)),
     conversation=Driver("python/driver.py", ("python",)),
-    packages=Packages(
-        debian=("python3",),
-        fedora=("python3",),
-        arch=("python",),
-        brew=("python",),
-        windows=("Python.Python.3.13",),
-    ),
 )

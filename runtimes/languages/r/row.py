@@ -7,7 +7,6 @@ from runtimes.model import (
     FileBinding,
     HomeLibrary,
     Language,
-    Packages,
     PrewarmCommand,
     Toolchain,
 )
@@ -57,11 +56,4 @@ ROW = Language(
     libraries=(HomeLibrary("R/*-library/*", "R_LIBS_USER"),),
     driver=Driver("r/driver.R", ("rscript",)),
     conversation=Driver("r/driver.R", ("rscript",)),
-    packages=Packages(
-        debian=("r-base-core",),
-        fedora=("R-core",),
-        arch=("r",),
-        brew=("r",),
-        windows=("RProject.R",),
-    ),
 )

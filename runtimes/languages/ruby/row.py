@@ -7,7 +7,6 @@ from runtimes.model import (
     FileBinding,
     HomeLibrary,
     Language,
-    Packages,
     PrewarmCommand,
     Toolchain,
 )
@@ -51,11 +50,4 @@ ROW = Language(
     ),
     driver=Driver("ruby/driver.rb", ("ruby",)),
     conversation=Driver("ruby/driver.rb", ("ruby",)),
-    packages=Packages(
-        debian=("ruby",),
-        fedora=("ruby",),
-        arch=("ruby",),
-        brew=("ruby",),
-        windows=("RubyInstallerTeam.Ruby.3.3",),
-    ),
 )

@@ -6,7 +6,7 @@ import json
 import re
 
 from runtimes import toplevel
-from runtimes.model import CompileInputs, FileBinding, Language, Packages, ProgramText, Toolchain
+from runtimes.model import CompileInputs, FileBinding, Language, ProgramText, Toolchain
 
 _MAIN = re.compile(r"\bfn\s+main\s*\(")
 _INNER_ATTRIBUTE = re.compile(r"\s*#!\s*\[[^\]]*\]")
@@ -81,11 +81,4 @@ ROW = Language(
     # A static that reads the file when it is first used, and is then a str wherever one is
     # expected; nothing newer than Rust 1.60 is used.
     binding=FileBinding({"file_content.rs": "rust/bind.rs"}, edit=bind),
-    packages=Packages(
-        debian=("rustc",),
-        fedora=("rust",),
-        arch=("rust",),
-        brew=("rust",),
-        windows=("Rustlang.Rustup",),
-    ),
 )

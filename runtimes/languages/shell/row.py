@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.model import Driver, FileBinding, Language, Packages, PrewarmCommand, Toolchain
+from runtimes.model import Driver, FileBinding, Language, PrewarmCommand, Toolchain
 
 # Sourced, so that the variable is the program's own: exported it would break every command that the
 # program starts, as the kernel caps one environment string at 128 KiB.
@@ -45,11 +45,4 @@ ROW = Language(
     binding=FileBinding({"file_content.sh": "shell/bind.sh"}),
     driver=Driver("shell/driver.sh", ("bash",)),
     conversation=Driver("shell/driver.sh", ("bash",)),
-    packages=Packages(
-        debian=("bash",),
-        fedora=("bash",),
-        arch=("bash",),
-        brew=("bash",),
-        windows=("Git.Git",),
-    ),
 )

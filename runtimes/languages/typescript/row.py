@@ -17,7 +17,7 @@ from runtimes.languages.javascript.row import (
     PRELUDE,
     link_node_modules,
 )
-from runtimes.model import Language, Packages, Toolchain
+from runtimes.model import Language, Toolchain
 
 # From 22.7 on node compiles enums and namespaces too, with a flag. An older node refuses the flag,
 # and the probe reports it.
@@ -92,12 +92,4 @@ ROW = Language(
     hello_output="hello from typescript\n",
     binding=BINDING,
     from_project=link_node_modules,
-    packages=Packages(
-        debian=("nodejs", "npm"),
-        npm=("bun", "deno", "tsx"),
-        fedora=("nodejs",),
-        arch=("nodejs",),
-        brew=("deno",),
-        windows=("DenoLand.Deno",),
-    ),
 )

@@ -1,11 +1,11 @@
-# Elixir on the Erlang virtual machine.
+# The toolchains of a group of languages, by their packages of Debian.
 ARG BASE
 FROM ${BASE} AS installed
 USER 0:0
 ARG STAGE
 LABEL context-mode.stage=${STAGE}
 COPY build /build
-RUN /build/install elixir python3
+RUN /build/install python3 $(cat /build/packages/debian)
 RUN /build/finish
 
 FROM scratch
