@@ -155,5 +155,10 @@ def _describe(setting: Setting) -> dict[str, Any]:
     return {"description": setting.about, **kinds[setting.kind]}
 
 
-if __name__ == "__main__":
+def write_schema() -> None:
+    """Write the file of the schema."""
     FILE.write_text(json.dumps(build_schema(), indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_schema()

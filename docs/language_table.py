@@ -1,13 +1,17 @@
-"""Writes the tables of languages in README.md and docs/containers.md, from the rows themselves.
+"""Writes what names all languages, from their rows: tables of README.md and docs/containers.md, the
+list of tools, and the schema of the configuration.
 
 Run it as `python docs/language_table.py` from the checkout after a language has changed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ctxmode.mcp import server
+from docs import config_schema, tool_list
 from images import GROUPS
 from runtimes import LANGUAGES
 
@@ -38,9 +42,12 @@ def pages() -> Mapping[Path, str]:
 
 def _put(table: str, text: str) -> str:
     before, _, rest = text.partition(f"{MARK}\n")
-    return f"{before}{MARK}\n{table}\n{END}{rest.partition(END)[2]}"
+    counted = re.sub(r"in \d+ languages", f"in {len(LANGUAGES)} languages", before)
+    return f"{counted}{MARK}\n{table}\n{END}{rest.partition(END)[2]}"
 
 
 if __name__ == "__main__":
     for page, text in pages().items():
         page.write_text(text)
+    server.FILE.write_text(tool_list.text(), encoding="utf-8")
+    config_schema.write_schema()

@@ -133,7 +133,15 @@ _PROGRAM: Final = {  # what every image holds below /opt/ctxmode, by its name th
     "runtimes": _ROOMS / "runtimes",
 }
 # Beginnings of names in languages' folders of files that only run outside of images.
-_ELSEWHERE: Final = ("guard.", "guard_", "imports.", "imports_", "trial.")
+_ELSEWHERE: Final = (
+    "guard.",
+    "guard_",
+    "definitions.",
+    "imports.",
+    "imports_",
+    "samples.",
+    "trial.",
+)
 
 
 @cache

@@ -14,6 +14,8 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
+from runtimes.languages import list_languages
+
 _TABLES = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 KIND_OF_LANGUAGE: dict[str, str] = _TABLES["kinds"]
 """Languages that have their own kind; every other one is code."""
@@ -91,10 +93,11 @@ def _pygments_tables() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     exact: dict[str, str] = {}
     suffixes: dict[str, str] = {}
     media: dict[str, str] = {}
+    own = list_languages("definitions.scm")
     for _, aliases, patterns, media_types in all_lexers(plugins=False):
         if not aliases:
             continue
-        language = canonical_language(aliases[0])
+        language = canonical_language(next((one for one in aliases if one in own), aliases[0]))
         for pattern in patterns:
             if pattern.startswith("*.") and pattern[2:].isalnum():
                 suffixes.setdefault(pattern[2:].lower(), language)

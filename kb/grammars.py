@@ -3,7 +3,7 @@
 The rows are in `grammars.toml`. `@def` is a definition and `@name` its name (`@owner` its owner, if
 that is separate). `@lead` belongs to the definition that directly follows it (comments,
 attributes), `@wrap` to the `@inner` one it contains (decorators, export). To add a language: a row
-there, and a sample in tests/kb/test_code.py.
+there, or `definitions.scm` in the folder of one that runs, and a sample in tests/kb/test_code.py.
 
 Grammars come from tree-sitter-language-pack, loaded one at a time when first needed. Its `cobol` is
 left out: its scanner never returns on some short inputs.
@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from runtimes.languages import list_languages, read_file
+
 if TYPE_CHECKING:
     from tree_sitter import Language, Query
     from tree_sitter_language_pack import SupportedLanguage
@@ -27,7 +29,8 @@ def _load_queries() -> dict[str, str]:
     for row in rows["definitions"]:
         for language in row["languages"]:
             queries[language] = queries.get(language, "") + row["query"]
-    return queries
+    own = {name: read_file(f"{name}/definitions.scm") for name in list_languages("definitions.scm")}
+    return queries | own
 
 
 QUERIES = _load_queries()

@@ -193,7 +193,7 @@ class Language:
     binding: FileBinding
     wrap: Callable[[str], ProgramText] = as_is
     files: Mapping[str, str] = field(default_factory=dict)  # placed like those of `binding`
-    entry: Callable[[str], str] | None = None  # finds the entry to start (Java's main class)
+    entry: Callable[[ProgramText], str] | None = None  # finds the entry (Java's main class)
     from_project: Callable[[Path], FromProject] = nothing_from_project
     env: Mapping[str, str] = field(default_factory=dict)
     libraries: tuple[HomeLibrary, ...] = ()

@@ -114,7 +114,7 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
     if bind_file:
         files |= {name: read_file(path) for name, path in row.binding.files.items()}
 
-    entry = row.entry(source.text) if row.entry and source else ""
+    entry = row.entry(source) if row.entry and source else ""
     project_args, project_links = row.from_project(Path(cwd))
     products = tuple(f"{scratch_dir}/.{name}" for name in toolchain.products)
     values = {

@@ -118,13 +118,15 @@ def load_language(name: str) -> HostLanguage | None:
     if name not in list_languages("guard.toml"):
         return None
     data = _read(name)
+    traits = frozenset(data.get("traits", ()))
+    common = "" if "no_escapes" in traits else _COMMON.read_text(encoding="utf-8")
     queries = (*data.get("shared_queries", ()), f"{name}/guard.scm")
     return HostLanguage(
         name=name,
-        query="".join((_COMMON.read_text(encoding="utf-8"), *map(read_file, queries))),
+        query="".join((common, *map(read_file, queries))),
         sinks={name: parse_recipes(text) for name, text in data["sinks"].items()},
         calls=data.get("calls", {}),
-        traits=frozenset(data.get("traits", ())),
+        traits=traits,
         namespaces=tuple(data.get("namespaces", ())),
         **{key: data[key] for key in _TABLES if key != "sinks"},
     )

@@ -17,6 +17,7 @@ from executor.run import judging as judge
 from policy.host.language import load_language
 from policy.host.names import Names
 from policy.host.tree import read_tree
+from tests.samples import read_samples
 
 
 @pytest.fixture
@@ -80,63 +81,8 @@ async def test_a_file_that_may_not_be_read_is_not_reached_in_any_way(
 
 
 # By language: what starts `rm -rf build` with what a bare snippet may use, and what does not.
-SNIPPETS = {
-    "shell": [("rm -rf build", "ls build")],
-    "python": [("__import__('os').system('rm -rf build')", "print('rm -rf build')")],
-    "javascript": [
-        (
-            "import cp from 'child_process'; cp.execSync('rm -rf build')",
-            "console.log('rm -rf build')",
-        ),
-        ("require('child_process').execSync('rm -rf build')", "require('fs').statSync('build')"),
-    ],
-    "typescript": [("require('child_process').execSync('rm -rf build')", "let a: number = 1")],
-    "ruby": [("system('rm -rf build')", "puts 'rm -rf build'")],
-    "go": [
-        ('exec.Command("rm", "-rf", "build").Run()', 'fmt.Println("rm -rf build")'),
-        ('func main() { exec.Command("rm", "-rf", "build").Run() }', "func main() {}"),
-        ('var c = "rm"\nexec.Command(c, "-rf", "build").Run()', 'exec.Command("ls").Run()'),
-    ],
-    "rust": [
-        ('std::process::Command::new("rm").args(["-rf", "build"]).status();', 'println!("rm");'),
-    ],
-    "php": [
-        ("system('rm -rf build');", "echo 'rm -rf build';"),
-        ("system('rm -rf build'); // <?", "echo 1; // <?"),
-    ],
-    "perl": [("my $c = 'rm -rf build'; system($c);", "print 'rm -rf build';")],
-    "r": [("system('rm -rf build')", "print('rm -rf build')")],
-    "elixir": [('System.cmd("rm", ["-rf", "build"])', 'IO.puts("rm -rf build")')],
-    "csharp": [
-        ('System.Diagnostics.Process.Start("rm", "-rf build");', 'Console.WriteLine("rm");'),
-        ('f(); void f() { System.Diagnostics.Process.Start("rm", "-rf build"); }', "int a = 1;"),
-    ],
-    "java": [
-        ('new ProcessBuilder(List.of("rm", "-rf", "build")).start();', "var a = List.of(1);"),
-        ('void main() throws Exception { new ProcessBuilder("rm", "-rf", "build").start(); }', ";"),
-    ],
-    "c": [('system("rm -rf build");', 'puts("rm -rf build");')],
-    "cpp": [('string c = "rm -rf build"; system(c.c_str());', 'cout << "rm -rf build";')],
-    "lua": [("os.execute('rm -rf build')", "print('rm -rf build')")],
-}
-WRITES_BOUND = {
-    "shell": "echo > $FILE_CONTENT_PATH",
-    "python": "open(FILE_CONTENT_PATH, 'w')",
-    "javascript": "require('fs').writeFileSync(FILE_CONTENT_PATH, '')",
-    "typescript": "require('fs').writeFileSync(FILE_CONTENT_PATH, '')",
-    "ruby": "File.write(FILE_CONTENT_PATH, '')",
-    "go": "os.WriteFile(FILE_CONTENT_PATH, nil, 0)",
-    "rust": 'std::fs::write(file_content_path, "");',
-    "php": "file_put_contents($FILE_CONTENT_PATH, '');",
-    "perl": "open(my $f, '>', $FILE_CONTENT_PATH);",
-    "r": "writeLines('x', FILE_CONTENT_PATH)",
-    "elixir": 'File.write!(file_content_path, "")',
-    "csharp": 'File.WriteAllText(FILE_CONTENT_PATH, "");',
-    "java": 'Files.writeString(Path.of(FILE_CONTENT_PATH), "");',
-    "c": 'fopen(FILE_CONTENT_PATH, "w");',
-    "cpp": "ofstream f(FILE_CONTENT_PATH);",
-    "lua": "io.open(FILE_CONTENT_PATH, 'w')",
-}
+SNIPPETS = read_samples("starts_rm")
+WRITES_BOUND = read_samples("writes_bound")
 WAYS = [{}, {"background": True}, {"session": "s"}, {"session": "s", "interactive": True}]
 IMPORTS = re.compile(r'\b(?:import|using)(?: namespace)? "?([\w./]+?)(?:\.\*)?"?;')
 

@@ -15,24 +15,9 @@ from policy.host.transforms import _TRANSFORMS, apply
 from policy.host.tree import read_tree
 from policy.model import Command, FileAccess, Subject
 from policy.shell.state import ShellState
+from tests.samples import read_samples
 
-STARTED_BY = {
-    "python": "import os\nos.system('tool x')",
-    "javascript": "require('child_process').exec('tool x')",
-    "typescript": "import { exec } from 'child_process'; exec('tool x' as string)",
-    "ruby": "system('tool', 'x')",
-    "go": 'package main\nimport "os/exec"\nfunc main() { exec.Command("tool", "x").Run() }',
-    "rust": 'fn main() { std::process::Command::new("tool").arg("x").status(); }',
-    "php": "<?php exec('tool x');",
-    "perl": "system('tool', 'x');",
-    "r": 'system2("tool", "x")',
-    "elixir": 'System.cmd("tool", ["x"])',
-    "csharp": 'System.Diagnostics.Process.Start("tool", "x");',
-    "java": 'class A { void f() { new ProcessBuilder("tool", "x").start(); } }',
-    "c": 'int main() { execlp("tool", "tool", "x", 0); }',
-    "cpp": 'int main() { std::system("tool x"); }',
-    "lua": "os.execute('tool x')",
-}
+STARTED_BY = read_samples("starts_tool")
 USED_FILES = [
     ("python", "import fileinput\nfor x in fileinput.input('a/b', inplace=True): print(x)", True),
     ("python", "import fileinput\nfor x in fileinput.input('a/b'): print(x)", False),

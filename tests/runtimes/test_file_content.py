@@ -5,43 +5,9 @@ from __future__ import annotations
 import pytest
 
 from runtimes.registry import LANGUAGES, language
+from tests.samples import read_samples
 
-# Each prints FILE_CONTENT_PATH, a line feed, and FILE_CONTENT. All are whole programs, so that
-# they also run as scripts.
-SHOWS = {
-    "javascript": ('process.stdout.write(FILE_CONTENT_PATH + "\\n" + FILE_CONTENT);'),
-    "typescript": ('process.stdout.write(FILE_CONTENT_PATH + "\\n" + FILE_CONTENT);'),
-    "python": ('print(FILE_CONTENT_PATH)\nprint(FILE_CONTENT, end="")'),
-    "shell": ('printf \'%s\\n%s\' "$FILE_CONTENT_PATH" "$FILE_CONTENT"'),
-    "ruby": ("puts FILE_CONTENT_PATH\nprint FILE_CONTENT"),
-    "go": (
-        'package main\n\nimport "fmt"\n\nfunc main() {\n'
-        "\tfmt.Println(FILE_CONTENT_PATH)\n\tfmt.Print(FILE_CONTENT)\n}\n"
-    ),
-    "rust": ('fn main() {\n    print!("{}\\n{}", FILE_CONTENT_PATH, FILE_CONTENT);\n}\n'),
-    "php": ('<?php declare(strict_types=1);\necho "$FILE_CONTENT_PATH\\n$FILE_CONTENT";'),
-    "perl": ('use strict; use warnings;\nprint "$FILE_CONTENT_PATH\\n$FILE_CONTENT";'),
-    "r": ('cat(FILE_CONTENT_PATH, "\\n", FILE_CONTENT, sep = "")'),
-    "elixir": ('IO.write(file_content_path <> "\\n" <> file_content)'),
-    "csharp": (
-        "using System;\nclass Program {\n    static void Main() {\n"
-        '        Console.Write(FILE_CONTENT_PATH + "\\n" + FILE_CONTENT);\n    }\n}\n'
-    ),
-    "java": (
-        "public class Shown {\n    public static void main(String[] args) {\n"
-        '        System.out.print(FILE_CONTENT_PATH + "\\n" + FILE_CONTENT);\n    }\n}\n'
-    ),
-    "c": (
-        "#define _GNU_SOURCE\n#include <stdio.h>\nint main(void) {\n"
-        '    printf("%s\\n", FILE_CONTENT_PATH);\n'
-        "    fwrite(FILE_CONTENT, 1, FILE_CONTENT_LENGTH, stdout);\n    return 0;\n}\n"
-    ),
-    "cpp": (
-        "#include <iostream>\nint main() {\n"
-        '    std::cout << FILE_CONTENT_PATH << "\\n" << FILE_CONTENT;\n}\n'
-    ),
-    "lua": ('io.write(FILE_CONTENT_PATH, "\\n", FILE_CONTENT)'),
-}
+SHOWS = read_samples("shows")
 
 CONTENTS = {
     "plain": "one\ntwo é ✓\n\n".encode(),
@@ -98,15 +64,7 @@ def test_a_script_in_place_can_have_a_bound_file(name, runners, tmp_path):
 
 
 # Statements without a main function, with the names as each language's idiom has them.
-BARE = {
-    "elixir": 'IO.write("#{String.length(file_content)} #{file_content_path}")',
-    "go": 'fmt.Print(len([]rune(FILE_CONTENT)), " ", FILE_CONTENT_PATH)',
-    "rust": 'print!("{} {}", file_content.chars().count(), file_content_path);',
-    "csharp": 'Console.Write(FILE_CONTENT.Length + " " + FILE_CONTENT_PATH);',
-    "java": 'System.out.print(FILE_CONTENT.length() + " " + FILE_CONTENT_PATH);',
-    "c": 'printf("%zu %s", strlen(FILE_CONTENT) - 1, FILE_CONTENT_PATH);',
-    "cpp": 'cout << FILE_CONTENT.size() - 1 << " " << FILE_CONTENT_PATH;',
-}
+BARE = read_samples("shows_bare")
 
 
 @pytest.mark.parametrize("name", BARE)

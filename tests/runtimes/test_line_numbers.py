@@ -7,25 +7,10 @@ import re
 import pytest
 
 from runtimes.registry import LANGUAGES, language
+from tests.samples import read_samples
 
 # Each fails in its third line, at compile time or when run; the second names how that is said.
-FAILS_IN_LINE_3 = {
-    "javascript": ("const a = 1;\n\nnull.boom;", "main.js:3"),
-    "typescript": ("const a: number = 1;\n\nthrow new Error();", "main.m?ts:3"),
-    "python": ("a = 1\n\nboom()", 'main.py", line 3'),
-    "shell": ("a=1\n\nno-such-command", r"main.sh: (line )?3"),
-    "ruby": ("a = 1\n\nboom", "main.rb:3"),
-    "go": ("a := 1\n_ = a\nboom()", "main.go:3"),
-    "rust": ("let a = 1;\n\nboom(a);", "main.rs:3"),
-    "php": ("$a = 1;\n\nboom();", "main.php:3"),
-    "perl": ("my $a = 1;\n\nboom();", "main.pl line 3"),
-    "elixir": ('a = "1"\n\nString.to_integer(a <> "boom")', "main.exs:3"),
-    "csharp": ("var a = 1;\n\nthrow new Exception();", "main.cs:3"),
-    "java": ("var a = 1;\n\nthrow new Exception();", "Main.java:3"),
-    "c": ("int a = 1;\n\nboom;", "main.c:3"),
-    "cpp": ("int a = 1;\n\nboom;", "main.cpp:3"),
-    "lua": ("local a = 1\n\nboom()", "main.lua:3"),
-}
+FAILS_IN_LINE_3 = read_samples("line_3")
 
 WHOLE_PROGRAMS = {
     "go": ("package main\n\nfunc main() { boom() }", "main.go:3"),

@@ -77,7 +77,7 @@ def test_php_gets_its_tag(code, added):
 def test_java_names_its_file_and_its_main_class(code, name, started):
     row = language("java")
     source = row.wrap(code)
-    assert (source.name or row.source_name, main_class(source.text)) == (name, started)
+    assert (source.name or row.source_name, main_class(source)) == (name, started)
 
 
 @pytest.mark.parametrize(
@@ -132,4 +132,4 @@ def test_a_hostile_text_is_wrapped_in_linear_time(unit):
         assert len(wrap(text).text) >= len(text)
     for edit in EDITS:
         assert len(edit(ProgramText(text)).text) >= len(text)
-    assert main_class(text)
+    assert main_class(ProgramText(text))

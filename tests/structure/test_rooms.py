@@ -27,7 +27,7 @@ BELOW = {
     "memory": {"base"},
     "repomap": {"kb", "languages", "base"},
     "policy": {"languages", "base"},
-    "kb": {"base"},
+    "kb": {"languages", "base"},
     "runtimes": {"languages", "base"},
     "images": {"languages", "base"},
     "languages": set(),

@@ -133,7 +133,6 @@ ADDITIONS = {
 # These list what there is, one by one, or add up what it costs: an addition changes them as it
 # changes its own tests.
 LISTS = (
-    "sixteen_languages",
     "names_that_agents_know",
     "tools_that_only_read",
     "served_by_default_costs",

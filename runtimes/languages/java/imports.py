@@ -10,7 +10,7 @@ _QUERIES = ("java/imports.scm",)
 LANGUAGES = {
     "java": _QUERIES,
     "scala": _QUERIES,
-    "kotlin": ("java/imports_kotlin.scm",),
+    "kotlin": ("kotlin/imports.scm",),
     "groovy": (),
 }
 

@@ -48,9 +48,9 @@ def wrap(code: str) -> ProgramText:
     return ProgramText(text, wrapped=True)
 
 
-def main_class(text: str) -> str:
+def main_class(source: ProgramText) -> str:
     """Return the qualified name of the class to start: that of `main`, else the first."""
-    blanked = toplevel.blank(text, toplevel.JAVA)
+    blanked = toplevel.blank(source.text, toplevel.JAVA)
     package = _PACKAGE.search(blanked)
     main = _MAIN.search(blanked)
     types = list(_TYPE.finditer(toplevel.surface(blanked)))

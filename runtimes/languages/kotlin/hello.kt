@@ -1,0 +1,2 @@
+val word = "kotlin"
+println("hello from " + word)

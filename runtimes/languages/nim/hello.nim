@@ -1,0 +1,2 @@
+let word = "nim"
+echo "hello from ", word
