@@ -7,7 +7,9 @@ program; `shows_bare` prints the number of characters of "dév\\n", a space and 
 fails in its third line; the second text matches how that is reported. `works` imports something,
 and adds up the numbers below 1,000 in four threads, or what the language has. `starts_tool` starts
 `tool x`. Of `starts_rm` each first program starts `rm -rf build`, each second one does not.
-`writes_bound` writes to the bound file. `scripts` are files; the first prints "sibling says 42", if
+`writes_bound` writes to the bound file. `definitions` are a program and the titles of its parts, in
+the order of the text; each of `imports` is a file, its text, and the files that it imports, of
+those of all rows. `scripts` are files; the first prints "sibling says 42", if
 it can, with the help of the others.
 """
 

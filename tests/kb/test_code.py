@@ -7,6 +7,7 @@ import pytest
 import kb.chunking
 from kb import grammars
 from kb.chunkers import code
+from tests.samples import read_samples
 
 SAMPLES = {
     "bash": ("# says hello\ngreet() {\n  echo hi\n}\nfunction bye { echo; }\n", ["greet", "bye"]),
@@ -147,6 +148,7 @@ SAMPLES = {
         ["add", "t"],
     ),
 }
+SAMPLES |= {name: tuple(one) for name, one in read_samples("definitions").items()}
 
 
 def titles(source: str, language: str) -> list[str]:

@@ -7,4 +7,3 @@
 (macro_declaration name: [(identifier) @name (exported_symbol (_) @name)]) @def
 (type_declaration (type_symbol_declaration name: [(identifier) @name (exported_symbol (_) @name)])) @def
 (comment) @lead
-(documentation_comment) @lead
