@@ -6,20 +6,9 @@ its other events no way to add a text or read an answer is documented.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from ctxmode.hosts.claude_code.events import call
+from ctxmode.hosts.hooks.hook_types import add_as_text, answer_by_code
 
-from ctxmode.hosts.claude_code.events import call as call_of_claude_code
-from ctxmode.hosts.hooks.hook_types import ToolCall, add_as_text, answer_by_code
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-_TOOLS = {"multi_edit": "multiedit"}
 answer_ruling = answer_by_code
 add_context = add_as_text
-
-
-def call(event: Mapping[str, Any]) -> ToolCall | None:
-    name = event["tool_name"]
-    return call_of_claude_code({**event, "tool_name": _TOOLS.get(name, name)})
+__all__ = ["add_context", "answer_ruling", "call"]

@@ -5,7 +5,8 @@ In a row, paths of the user's files begin with `~/`; others are relative to the 
 our server's entry, and `entry` in `hooks` that of an event, with COMMAND, ARGUMENTS, WORDS (both as
 one list), LINE and TOOLS in places of values; a key without a value is left out. `tools` is a
 pattern of the tools for which the host calls our hooks; `tools_of` and `hooks_of` name another host
-with the same. A plug-in's `text` names a function in TEXTS. The classes describe the other fields.
+with the same. A plug-in's `texts` are files in hosts' folders. The classes describe the other
+fields.
 """
 
 from __future__ import annotations
@@ -134,49 +135,41 @@ class Host:
         return {n: its for n, its in spoken.EVENTS.items() if n not in self.hooks.left_out}
 
 
-SOURCE = Path(FOLDER) / "opencode" / "plugin.ts"
-_COMMAND = 'const COMMAND: string[] = ["context-mode"];'
+_COMMAND = '["context-mode"]'
+_LINE = "context-mode hook"
 _SESSIONS = "const RECORDS_SESSIONS = true;"
-_KILO = '\nexport default { id: "context-mode", server: ContextMode };\n'
 
 
-def plugin_text(command: Sequence[str], *, records_sessions: bool = True) -> str:
-    """Write the plugin, optionally without reports on sessions and turns."""
-    own = f"const COMMAND: string[] = {json.dumps(list(command))};"
-    text = SOURCE.read_text(encoding="utf-8").replace(_COMMAND, own)
-    return text if records_sessions else text.replace(_SESSIONS, _SESSIONS.replace("true", "false"))
+def plugin_text(host: str, names: Sequence[str]) -> WriteText:
+    """Make the function that writes a plug-in from files in hosts' folders, one after another."""
+
+    def text(command: Sequence[str], *, records_sessions: bool = True) -> str:
+        whole = "\n".join((Path(FOLDER) / name).read_text(encoding="utf-8") for name in names)
+        whole = whole.replace("`context-mode setup opencode`", f"`context-mode setup {host}`")
+        whole = whole.replace(_COMMAND, json.dumps(list(command)))
+        if records_sessions:
+            return whole
+        return whole.replace(_SESSIONS, _SESSIONS.replace("true", "false"))
+
+    return text
 
 
-def kilo_plugin_text(command: Sequence[str], *, records_sessions: bool = True) -> str:
-    """Write the plugin for Kilo Code, which loads a plugin by its default export."""
-    text = plugin_text(command, records_sessions=records_sessions).replace(
-        "`context-mode setup opencode`", "`context-mode setup kilo`"
-    )
-    return text.rstrip() + "\n" + _KILO
+def hooks_text(host: str, name: str) -> WriteText:
+    """Make the function that writes a file of hooks; those of turns are left out if unwanted."""
 
+    def text(command: Sequence[str], *, records_sessions: bool = True) -> str:
+        data = json.loads((Path(FOLDER) / name).read_text(encoding="utf-8"))
+        adapter = find_adapter(host)
+        events = adapter.EVENTS if adapter else {}
+        kept = [
+            hook for hook in data["hooks"] if records_sessions or events[hook["trigger"]] == "judge"
+        ]
+        for hook in kept:
+            line = hook["action"]["command"].removeprefix(_LINE)
+            hook["action"]["command"] = f"{shlex.join([*command, 'hook'])}{line}"
+        return json.dumps(data | {"hooks": kept}, indent=2) + "\n"
 
-_JUDGED = "PreToolUse"
-_TURNS = ("UserPromptSubmit", "Stop")
-
-
-def hooks_text(command: Sequence[str], *, records_sessions: bool = True) -> str:
-    """Write Kiro's file of hooks, optionally without the hooks of turns."""
-    hooks = [_hook(command, "rules", _JUDGED, matcher=".*")]
-    if records_sessions:
-        hooks += [_hook(command, "turns", trigger) for trigger in _TURNS]
-    return json.dumps({"version": "v1", "hooks": hooks}, indent=2) + "\n"
-
-
-def _hook(command: Sequence[str], purpose: str, trigger: str, **more: str) -> dict[str, Any]:
-    """Build a hook. Its name says that it is ours, since the format has no comments."""
-    line = shlex.join([*command, "hook", "kiro", trigger])
-    return {
-        "name": f"{purpose} of context-mode (written by `context-mode setup kiro`)",
-        "trigger": trigger,
-        **more,
-        "action": {"type": "command", "command": line},
-        "enabled": True,
-    }
+    return text
 
 
 SERVER_NAME = "context-mode"
@@ -203,13 +196,6 @@ def _server_entry(entry: Mapping[str, Any]) -> Callable[[Command], Mapping[str, 
 
 def _hook_entry(entry: Mapping[str, Any]) -> Callable[[str, str], Mapping[str, Any]]:
     return lambda line, tools: {**fill_entry(entry, {"LINE": line, "TOOLS": tools})}
-
-
-TEXTS: Mapping[str, WriteText] = {
-    "opencode": plugin_text,
-    "kilo": kilo_plugin_text,
-    "kiro": hooks_text,
-}
 
 
 WORDS = {"command": "COMMAND", "args": "ARGUMENTS"}
@@ -255,8 +241,15 @@ def _make_file(host: str, row: Mapping[str, Any]) -> WholeFile:
     """Make a file that is only ours; with an `event` it is the program for that hook. Files that
     are not needed only serve the capture of turns."""
     event, is_needed = row.get("event", ""), row.get("is_needed", True)
-    text = hook_program(host, event, is_for_sessions=not is_needed) if event else TEXTS[row["text"]]
-    return WholeFile(row["places"], text, row.get("is_plugin", False), bool(event), is_needed)
+    is_plugin = row.get("is_plugin", False)
+    if event:
+        text = hook_program(host, event, is_for_sessions=not is_needed)
+    elif is_plugin:
+        text = plugin_text(host, row["texts"])
+    else:
+        (name,) = row["texts"]
+        text = hooks_text(host, name)
+    return WholeFile(row["places"], text, is_plugin, bool(event), is_needed)
 
 
 HOSTS = _read_hosts()

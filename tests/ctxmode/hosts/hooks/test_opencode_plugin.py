@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from ctxmode.config.file_names import name_capture_mark
-from ctxmode.hosts.setup.hosts import plugin_text
+from ctxmode.hosts.setup.hosts import BY_NAME
 from memory.pages.buffers import Buffers
 from tests.needs import needs
 
 DRIVER = Path(__file__).with_name("opencode_driver.ts")
 BUN = shutil.which("bun")
+write_plugin = BY_NAME["opencode"].plugins[0].text
 OURS = (sys.executable, "-m", "ctxmode")
 pytestmark = needs("bun")
 
@@ -65,7 +66,7 @@ def call(play):
     """Make one tool call through the plugin."""
 
     def made(tool: str, args: dict, command=OURS) -> dict:
-        return play(plugin_text(command), input={"tool": tool}, output={"args": args})
+        return play(write_plugin(command), input={"tool": tool}, output={"args": args})
 
     return made
 
@@ -138,7 +139,7 @@ LONG = "é" * 200_000
 ], ids=["tools", "same words", "queued", "subagent", "summary", "cut off", "synthetic", "no prompt",
         "long"])  # fmt: skip
 def test_a_turn_is_told_once_the_session_is_idle(play, project, calls, turns):
-    assert play(plugin_text(OURS), calls=calls)["passed"]
+    assert play(write_plugin(OURS), calls=calls)["passed"]
     read = Buffers(project / ".contexo").read("s")
     found = read.turns if read else ()
     assert [(one.user, one.assistant, one.tools) for one in found] == turns
@@ -146,5 +147,5 @@ def test_a_turn_is_told_once_the_session_is_idle(play, project, calls, turns):
 
 def test_a_plugin_without_sessions_tells_no_turn(play, project):
     calls = [ask("s", "m", "Why?"), answer("s", "Since."), say(IDLE, "s")]
-    assert play(plugin_text(OURS, records_sessions=False), calls=calls)["passed"]
+    assert play(write_plugin(OURS, records_sessions=False), calls=calls)["passed"]
     assert Buffers(project / ".contexo").read("s") is None

@@ -1,0 +1,1 @@
+export default { id: "context-mode", server: ContextMode };
