@@ -15,9 +15,8 @@ from benchmarks.harness import PROGRAMS, ROOT, Bench, NotMeasuredError, measure,
 from benchmarks.kb_quality import our_searcher, plain_searcher
 from benchmarks.kb_sets import CORPORA, make_set, mixed_documents
 from benchmarks.processes import PROGRAM, make_environment, read_processors_s, start
-from kb import Store
+from kb import Store, workers
 from kb.model import SourceSpec
-from kb.workers import processes
 
 FILES = 5_000
 
@@ -32,9 +31,9 @@ async def growth(bench: Bench) -> None:
         size = chunks = text = since = 0
         spent_s = 0.0
         for label, data in _repeat(list(islice(mixed_documents(corpora), max(steps) // 4))):
-            began = read_processors_s(processes.processes())
+            began = read_processors_s(workers.processes())
             added = store.add(SourceSpec(label, name=label), data)
-            spent_s += read_processors_s(processes.processes()) - began
+            spent_s += read_processors_s(workers.processes()) - began
             chunks, text = chunks + added.chunks, text + added.bytes_total
             size += len(data)
             if chunks < steps[0]:

@@ -8,7 +8,6 @@ from .directory import DirectoryReport as DirectoryReport
 from .directory import OnProgress as OnProgress
 from .directory import index_selection as index_selection
 from .directory import watch as watch
-from .explaining import explain as explain
 from .filetypes import canonical_language as canonical_language
 from .filetypes import detect_by_name as detect_by_name
 from .html_markdown import title_of as title_of
@@ -33,6 +32,7 @@ from .reading import FileState as FileState
 from .reading import Section as Section
 from .reading import contents as contents
 from .schema import TOKENIZER as TOKENIZER
+from .search import explain as explain
 from .store import Store as Store
 from .walking import Selection as Selection
 from .walking import Walk as Walk

@@ -195,8 +195,8 @@ class Choice:
     """A full-text expression: any of the choosing words, scored by all words. The index looks for
     the others only in chunks that the first part found."""
     times: int
-    """How often each word counts in a score by the expression. If there are others it is twice: the
-    choosing words are in both parts, the others twice in the second part."""
+    """The number of times that each word counts in a score by the expression. With others it is 2:
+    the choosing words are in both parts, the others twice in the second part."""
     weight: float
     """The sum of the rarities of all words, including those that occur nowhere, excluding those
     that are too common to choose by: the score of a chunk that has each once. 0 for few chunks."""

@@ -11,7 +11,7 @@ from kb.chunkers import Marks, chunker_of
 from kb.detect import Detected, detect
 from kb.html_markdown import to_markdown
 from kb.packing import ChunkedDocument, Mark, no_marks, pack
-from kb.workers.wire import decode_job, encode_documents
+from kb.workers import decode_job, encode_documents
 
 
 def chunk(

@@ -10,18 +10,29 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kb import vocabulary
 from kb.candidates import choose
 from kb.compression import decompress
 from kb.filters import PLACES, Condition, Everything, Filters, Selection, condition, inline, select
 from kb.focus import find_shape, focus, strong_first
-from kb.model import Correction, Hit, QueryResult, SearchState
-from kb.query import Corrections, Query, drop_mistyped_parts, parse
+from kb.model import (
+    Correction,
+    ExplainedHit,
+    Hit,
+    QueryExpression,
+    QueryResult,
+    RankExplanation,
+    SearchState,
+)
+from kb.query import Corrections, Query, drop_mistyped_parts, near, parse
 from kb.ranking import POOL, Ranked, Ranking, rank_all, rank_selected
+
+if TYPE_CHECKING:
+    from kb.store import Store
 
 GOOD = 0.5
 """A hit is good if its score is at least this share of the best."""
@@ -122,7 +133,7 @@ class Ask:
     """The chunks of current sources."""
     corrections: tuple[Correction, ...]
     words: tuple[str, ...]
-    """All words that are looked for."""
+    """The words to look for: those of the query, and the corrections."""
 
 
 def search(
@@ -325,3 +336,64 @@ def _read(db: sqlite3.Connection, chunk: Ranked, corrections: tuple[Correction, 
         author=author,
         at=at,
     )
+
+
+# The explanation of ranks: a query as the index received it, and each hit's scores.
+
+
+def explain(
+    store: Store, query: str, filters: Filters | None = None, *, limit: int = 5
+) -> RankExplanation:
+    """Return what `Store.search` answers to `query`, and why in this order.
+
+    Raises:
+        ValueError: `limit` is below 1.
+        StoreError: the file could not be read.
+    """
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, not {limit}")
+    with store.access.reading() as db:
+        ask = read_query(db, query, filters or Filters(), limit)
+        rankings = rank(db, ask)
+        hits, pool = hits_and_pool(db, ask, rankings)
+    by_words = _ranks({chunk.chunk_id: chunk.words for chunk in pool})
+    by_nearness = _ranks({chunk.chunk_id: chunk.together for chunk in pool if chunk.together})
+    scores = {chunk.chunk_id: chunk for chunk in pool}
+    explained = []
+    for hit in hits:
+        score = scores[hit.chunk_id]
+        explained.append(
+            ExplainedHit(
+                hit=hit,
+                words=score.words,
+                words_rank=by_words[hit.chunk_id],
+                together=score.together,
+                together_rank=by_nearness.get(hit.chunk_id),
+                source=score.source,
+            )
+        )
+    values = ((field.name, getattr(ask.filters, field.name)) for field in fields(ask.filters))
+    in_force = ((name, str(value)) for name, value in values if value not in (None, False, "", ()))
+    return RankExplanation(
+        query=query,
+        words=ask.query.terms,
+        corrections=ask.corrections,
+        filters=tuple(in_force),
+        expressions=tuple(_expressions(rankings)),
+        ranked=len(pool),
+        hits=tuple(explained),
+    )
+
+
+def _expressions(rankings: Sequence[Ranking]) -> Iterator[QueryExpression]:
+    for ranking in rankings:
+        choice = ranking.choice
+        together = " OR ".join(near(*pair) for pair in choice.pairs)
+        for table in ranking.tables:
+            yield QueryExpression(table, choice.expression, choice.choosing_words, together or None)
+
+
+def _ranks(scores: dict[int, float]) -> dict[int, int]:
+    """Return the place of each id, the highest score first."""
+    ordered = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], -chunk_id))
+    return {chunk_id: place for place, chunk_id in enumerate(ordered, 1)}

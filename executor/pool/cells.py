@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -44,37 +44,28 @@ class SharedBudget:
         Raises:
             OSError: the folder can't be written.
         """
-        with self._hold_lock():
-            if own > self._read_claim(self.instance) and own + self._others() > self.bytes_max:
-                return False
-            self._file(self.instance).write_text(str(own))
-            return True
-
-    def _others(self) -> int:
-        names = (path.stem for path in self.folder.glob("*.prewarm"))
-        return sum(self._read_claim(name) for name in names if name != self.instance)
-
-    def _read_claim(self, instance: str) -> int:
-        """Return the claim of a living server; dead servers claim nothing."""
-        try:
-            if instance != self.instance and not is_held(self.folder / f"{instance}.lock"):
-                return 0
-            return int(self._file(instance).read_text())
-        except (OSError, ValueError):
-            return 0
-
-    def _file(self, instance: str) -> Path:
-        return self.folder / f"{instance}.prewarm"
-
-    @contextlib.contextmanager
-    def _hold_lock(self) -> Iterator[None]:
-        """Hold the lock while claims are added up; the folder itself is the lock."""
+        mine = self.folder / f"{self.instance}.prewarm"
+        # The folder itself is the lock, which is held while claims are added up.
         lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+            if own > self._read_claim(mine):
+                others = (file for file in self.folder.glob("*.prewarm") if file != mine)
+                if own + sum(map(self._read_claim, others)) > self.bytes_max:
+                    return False
+            mine.write_text(str(own))
+            return True
         finally:
             os.close(lock)
+
+    def _read_claim(self, file: Path) -> int:
+        """Return the claim of a living server; dead servers claim nothing."""
+        try:
+            if file.stem != self.instance and not is_held(file.with_suffix(".lock")):
+                return 0
+            return int(file.read_text())
+        except (OSError, ValueError):
+            return 0
 
 
 class StartedCell:
@@ -197,13 +188,19 @@ class CellPool:
         self._runs[run] = trio.current_time()
         try:
             # The project is searched for what is to be hidden: it may be slow, or have grown.
-            wanted = await trio.to_thread.run_sync(self._describe, job, layout, session)
-            async with self._lease_prewarmed(wanted) as prewarmed:
+            packed, purpose, fresh = await trio.to_thread.run_sync(
+                self._describe, job, layout, session
+            )
+            async with contextlib.AsyncExitStack() as stack:
+                prewarmed = None
+                if self._prewarmed is not None and purpose is not None:
+                    lease = self._prewarmed.lease(purpose, fresh)
+                    prewarmed = await stack.enter_async_context(lease)
                 if prewarmed is not None and prewarmed.cell is not None:
                     parts = prewarmed
                     yield prewarmed.cell, parts.group
                 else:
-                    cell = await self._make(wanted[0], job.limits, parts)
+                    cell = await self._make(packed, job.limits, parts)
                     yield cell, parts.group
         except OSError as error:
             raise SandboxError(f"control group: {error}") from error
@@ -235,16 +232,6 @@ class CellPool:
             packed, spec, whole, without_cgroup=self._maker.hierarchy is None
         )
         return packed, purpose, purpose.fresh()
-
-    @contextlib.asynccontextmanager
-    async def _lease_prewarmed(self, wanted: _Wanted) -> AsyncIterator[CellParts | None]:
-        """Lease a cell that is prewarmed for exactly this run, if the run may have one."""
-        _, purpose, fresh = wanted
-        if self._prewarmed is None or purpose is None:
-            yield None
-            return
-        async with self._prewarmed.lease(purpose, fresh) as cell:
-            yield cell
 
     async def _prewarm(self, prewarmer: Prewarmer, purpose: CellPurpose) -> CellParts:
         parts = CellParts(Layout(project=str(self._placement.project)))

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterat
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
+from operator import attrgetter
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -152,6 +153,7 @@ class _Shelf(Generic[P, M]):
     purpose: P
     idle: list[M] = field(default_factory=list)
     uses: deque[_Use] = field(default_factory=lambda: deque(maxlen=USES_MAX))
+    last_used_at: float = float("-inf")
     in_use: int = 0
     making: int = 0
     awaited: int = 0  # how many of those being made a lease waits for
@@ -163,11 +165,8 @@ class _Shelf(Generic[P, M]):
     misses: int = 0
     trouble: str = ""
 
-    def last_used_at(self) -> float:
-        return self.uses[-1][0] if self.uses else float("-inf")
-
     def begin_use(self, now: float) -> None:
-        self.in_use += 1
+        self.in_use, self.last_used_at = self.in_use + 1, now
         before = takewhile(lambda use: use[0] > now - BURST_S, reversed(self.uses))
         self.uses.append((now, self.in_use, 1 + sum(1 for _ in before)))
 
@@ -181,6 +180,9 @@ class _Shelf(Generic[P, M]):
         in_burst = min(makeable, max((in_burst for _, _, in_burst in peak), default=0))
         at_once = max((at_once for _, at_once, _ in peak), default=0)
         return min(limits.idle_max, max(limits.idle_min, in_burst, at_once))
+
+
+_by_last_use = attrgetter("last_used_at")
 
 
 class Pool(Generic[P, M]):
@@ -206,7 +208,7 @@ class Pool(Generic[P, M]):
     @property
     def state(self) -> tuple[PrewarmReport, ...]:
         """Return all stored purposes, the one used last first."""
-        shelves = sorted(self._shelves.values(), key=_Shelf.last_used_at, reverse=True)
+        shelves = sorted(self._shelves.values(), key=_by_last_use, reverse=True)
         return tuple(
             PrewarmReport(
                 "",
@@ -281,7 +283,7 @@ class Pool(Generic[P, M]):
         if self._is_busy():
             return
         being_made_s = sum(shelf.making * shelf.making_s for shelf in self._shelves.values())
-        for shelf in sorted(self._shelves.values(), key=_Shelf.last_used_at, reverse=True):
+        for shelf in sorted(self._shelves.values(), key=_by_last_use, reverse=True):
             for _ in range(len(shelf.idle) + shelf.making, shelf.target(now, self._limits)):
                 if being_made_s and being_made_s + shelf.making_s > AT_ONCE_S:
                     return
@@ -294,9 +296,9 @@ class Pool(Generic[P, M]):
         """Return whether one more may be made, after evicting one used earlier if necessary."""
         if self._is_short():
             return False
-        others = sorted(self._shelves.values(), key=_Shelf.last_used_at)
+        others = sorted(self._shelves.values(), key=_by_last_use)
         while not self._has_room(wanted.bytes_each):
-            older = (s for s in others if s.idle and s.last_used_at() < wanted.last_used_at())
+            older = (s for s in others if s.idle and s.last_used_at < wanted.last_used_at)
             oldest = next(older, None)
             if oldest is None:
                 return False
@@ -340,9 +342,9 @@ class Pool(Generic[P, M]):
             target = 0 if short else shelf.target(now, self._limits)
             while len(shelf.idle) > target:
                 self._dispose(shelf.idle.pop(0))
-            if shelf.last_used_at() < now - AGE_S_MAX and not (shelf.in_use or shelf.making):
+            if shelf.last_used_at < now - AGE_S_MAX and not (shelf.in_use or shelf.making):
                 del self._shelves[key]
-        for shelf in sorted(self._shelves.values(), key=_Shelf.last_used_at)[:-PURPOSES_MAX]:
+        for shelf in sorted(self._shelves.values(), key=_by_last_use)[:-PURPOSES_MAX]:
             if not (shelf.in_use or shelf.making):
                 del self._shelves[shelf.purpose.key]
                 for member in shelf.idle:

@@ -44,8 +44,20 @@ class CellPurpose:
         return self.cell, self.hold, self.has_stdin, limits.memory_bytes, limits.processes
 
     def fresh(self) -> Hashable:
-        """Return the state that the host must still have when the program is released."""
-        return tuple(map(_identity, self.paths))
+        """Return the state that the host must still have when the program is released.
+
+        It is the identity of each file, and for all but folders its time.
+        """
+        state: list[Hashable] = []
+        for path in self.paths:
+            try:
+                info = os.stat(path)
+            except OSError:
+                state.append(None)
+                continue
+            is_folder = info.st_mode & 0o170000 == 0o040000
+            state.append((info.st_dev, info.st_ino, 0 if is_folder else info.st_mtime_ns))
+        return tuple(state)
 
 
 def describe_purpose(
@@ -86,16 +98,6 @@ def _on_the_way(
     looked_into = [cwd, *(f"{project}/{path}" for path in (*secrets, *special))]
     folders = {folder for path in looked_into for folder in PurePath(path).parents}
     return tuple(sorted(str(f) for f in folders if f.is_relative_to(project)))
-
-
-def _identity(path: str) -> Hashable:
-    """Return the identity of a file, and for all but folders its time."""
-    try:
-        info = os.stat(path)
-    except OSError:
-        return None
-    is_folder = info.st_mode & 0o170000 == 0o040000
-    return info.st_dev, info.st_ino, 0 if is_folder else info.st_mtime_ns
 
 
 class Prewarmer:

@@ -8,7 +8,7 @@ import sys
 sys.path.extend(json.loads(sys.argv[1]))
 
 from kb.chunking import do_order
-from kb.workers.serving import serve
+from kb.workers import serve
 
 if __name__ == "__main__":
     with socket.socket(fileno=0) as connection:

@@ -7,7 +7,7 @@ import sys
 # The same modules as in the calling process, wherever it found them.
 sys.path.extend(json.loads(sys.argv[1]))
 
-from kb.workers.serving import serve
+from kb.workers import serve
 from repomap.workers import do_order
 
 if __name__ == "__main__":

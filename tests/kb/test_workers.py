@@ -20,9 +20,8 @@ from kb.chunkers import CHUNKERS
 from kb.chunking import chunk_here, chunk_in_worker
 from kb.detect import Detected
 from kb.model import SourceSpec
-from kb.workers import processes
 
-ENTRY = Path(processes.__file__).with_name("__main__.py")
+ENTRY = Path(workers.__file__).with_name("__main__.py")
 PROGRAM = b"# about f\ndef f(x):\n    return 1\n\n\nclass A:\n    def getValue(self):\n" + (
     b"        y = 1  # \xff\xfe \xc3\xbc\n" * 200
 )
@@ -32,8 +31,8 @@ PYTHON = Detected("code", "python", "said")
 @pytest.fixture
 def fresh_workers(monkeypatch: pytest.MonkeyPatch):
     """Workers of this test's own, whatever it makes of them."""
-    own = processes.WorkerPool(ENTRY)
-    monkeypatch.setattr(processes, "_pool", own)
+    own = workers.WorkerPool(ENTRY)
+    monkeypatch.setattr(workers, "_pool", own)
     yield own
     own.close()
 
@@ -60,10 +59,10 @@ def entry(folder: Path, change: str) -> Path:
         "sys.path.extend(json.loads(sys.argv[1]))\n"
         "from kb import grammars\n"
         "from kb import chunking\n"
-        "from kb.workers import serving\n"
+        "from kb import workers\n"
         f"{change}\n"
         "with socket.socket(fileno=0) as connection:\n"
-        "    serving.serve(connection, chunking.do_order)\n"
+        "    workers.serve(connection, chunking.do_order)\n"
     )
     return program
 
@@ -91,7 +90,7 @@ def test_many_threads_share_the_workers(fresh_workers) -> None:
 def test_a_grammar_that_never_returns_is_killed_and_the_source_kept_as_text(
     fresh_workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    change = 'grammars.QUERIES["cobol"] = "(comment) @lead"\nserving.BASE_S = 0.3'
+    change = 'grammars.QUERIES["cobol"] = "(comment) @lead"\nworkers.BASE_S = 0.3'
     monkeypatch.setattr(fresh_workers, "_entry", entry(tmp_path, change))
     monkeypatch.setitem(grammars.QUERIES, "cobol", "(comment) @lead")
     data = b"x = 1\n" * 1000
@@ -153,24 +152,24 @@ def test_a_worker_that_dies_of_one_of_many_sources_leaves_the_others_as_they_are
 def test_without_any_worker_sources_are_cut_as_text(
     fresh_workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes.sys, "executable", str(tmp_path / "nothing"))
+    monkeypatch.setattr(workers.sys, "executable", str(tmp_path / "nothing"))
     document = kb.chunking.chunk(PROGRAM, name="program.py")
     assert "cannot start a worker" in document.notes[0]
     assert document.chunks[-1].end_byte == len(PROGRAM)
 
 
-def killed(worker: processes._Worker) -> None:
+def killed(worker: workers._Worker) -> None:
     os.kill(worker.process.pid, signal.SIGKILL)
 
 
-def hung_up(worker: processes._Worker) -> None:
+def hung_up(worker: workers._Worker) -> None:
     """As one does that was idle for long."""
     worker.connection.shutdown(2)
 
 
 @pytest.mark.parametrize("end", [killed, hung_up])
 def test_a_worker_that_ended_while_idle_is_replaced(
-    fresh_workers, end: Callable[[processes._Worker], None]
+    fresh_workers, end: Callable[[workers._Worker], None]
 ) -> None:
     chunk_in_worker(PROGRAM, PYTHON)
     (first,) = fresh_workers._idle
@@ -183,9 +182,9 @@ def test_a_worker_that_ended_while_idle_is_replaced(
 
 def test_workers_end_with_the_process_that_started_them() -> None:
     program = (
-        "import kb.chunking, time\nfrom kb.workers import processes\n"
+        "import kb.chunking, time\nfrom kb import workers\n"
         "kb.chunking.chunk(b'def f(): pass', name='a.py')\n"
-        "print(processes._pool._idle[0].process.pid, flush=True)\ntime.sleep(600)\n"
+        "print(workers._pool._idle[0].process.pid, flush=True)\ntime.sleep(600)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
@@ -199,12 +198,12 @@ def test_workers_end_with_the_process_that_started_them() -> None:
 
 def test_a_forked_process_has_workers_of_its_own() -> None:
     program = (
-        "import kb.chunking, os\nfrom kb.workers import processes\n"
+        "import kb.chunking, os\nfrom kb import workers\n"
         "kb.chunking.chunk(b'def f(): pass', name='a.py')\n"
-        "first = processes._pool._idle[0].process.pid\n"
+        "first = workers._pool._idle[0].process.pid\n"
         "child = os.fork()\n"
         "document = kb.chunking.chunk(b'def f(): pass', name='a.py')\n"
-        "same = processes._pool._idle[0].process.pid == first\n"
+        "same = workers._pool._idle[0].process.pid == first\n"
         "print('parent' if child else 'child', same, document.notes, flush=True)\n"
         "if child: os.waitpid(child, 0)\n"
     )

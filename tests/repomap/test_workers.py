@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kb import grammars
-from kb.workers.processes import WorkerPool
+from kb.workers import WorkerPool
 from repomap import workers
 from repomap.structure import describe_structure
 from repomap.workers import FRAME_BYTES, decode_structure, encode_structure
@@ -35,11 +35,11 @@ def changed_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             "import json, os, signal, socket, sys\n"
             "sys.path.extend(json.loads(sys.argv[1]))\n"
             "from kb import grammars\n"
-            "from kb.workers import serving\n"
+            "from kb import workers\n"
             "from repomap import workers as wire\n"
             f"{change}\n"
             "with socket.socket(fileno=0) as connection:\n"
-            "    serving.serve(connection, wire.do_order)\n"
+            "    workers.serve(connection, wire.do_order)\n"
         )
         pools.append(WorkerPool(entry, 1, reply_bytes))
         monkeypatch.setattr(workers, "_pool", pools[-1])
@@ -113,7 +113,7 @@ def test_a_worker_that_dies_costs_one_file(changed_workers):
         ("wire.do_order = lambda *_: b'no json'", "its parser's answer is invalid"),
         ("wire.do_order = lambda *_: b'[' * 100000", "its parser's answer is invalid"),
         ("wire.do_order = lambda *_: b'x' * 2000", "its parser ended"),
-        ("serving.BASE_S = 0.3\ndef answer(*_):\n    while True: pass\nwire.do_order = answer",
+        ("workers.BASE_S = 0.3\ndef answer(*_):\n    while True: pass\nwire.do_order = answer",
          "its parser ended: it did not end and was killed"),
     ],
 )  # fmt: skip

@@ -40,7 +40,7 @@ FACES = {
         *("kb", "kb.all_stores", "kb.detect", "kb.eviction", "kb.eviction", "kb.filters"),
         "kb.grammars",
         *("kb.merging", "kb.mirrors", "kb.pages", "kb.parsing", "kb.query", "kb.tokens"),
-        *("kb.words", "kb.workers", "kb.workers.serving"),
+        *("kb.words", "kb.workers"),
     },
     "policy": {"policy", "policy.deadline", "policy.messages", "policy.project_file"},
     "repomap": {"repomap", "repomap.reading", "repomap.rendering", "repomap.workers"},
