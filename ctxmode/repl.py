@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import codeop
 import signal
 import sys
-import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import trio
 
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 _QUOTES = frozenset("\"'`")
 _OPENERS = frozenset("([{")
 _CLOSERS = frozenset(")]}") | {"end", "fi", "done", "esac"}
-# A grammar of templates reads programs only behind a tag, and the last semicolon may be left out.
-_TAGS = {"php": "<?php "}
 
 
 def is_complete(text: str, row: Language) -> bool:
@@ -44,26 +40,10 @@ def is_complete(text: str, row: Language) -> bool:
         return True
     if row.conversation is None:
         return False
-    if own_rules := _OWN_RULES.get(row.grammar):
-        return own_rules(text)
+    if row.conversation.is_complete is not None:
+        return row.conversation.is_complete(text)
     parser = _parser(row.grammar)
-    return parser is None or not _is_open(_TAGS.get(row.grammar, "") + text, parser, row.grammar)
-
-
-def _is_complete_python(text: str) -> bool:
-    """Apply the rules of Python's own console: a block continues until an empty line."""
-    last = text.rsplit("\n", maxsplit=1)[-1]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if codeop.compile_command(text, symbol="exec") is None:
-                return False
-    except (SyntaxError, ValueError, OverflowError):
-        return True
-    return not last[:1].isspace() or "\n" not in text
-
-
-_OWN_RULES: Final[Mapping[str, Callable[[str], bool]]] = {"python": _is_complete_python}
+    return parser is None or not _is_open(text, parser, row.conversation.tag)
 
 
 def _parser(grammar: str) -> Parser | None:
@@ -76,12 +56,12 @@ def _parser(grammar: str) -> Parser | None:
         return None
 
 
-def _is_open(text: str, parser: Parser, grammar: str) -> bool:
-    source = text.encode()
+def _is_open(text: str, parser: Parser, tag: str) -> bool:
+    source = (tag + text).encode()
     root = parser.parse(source).root_node
     if not root.has_error:
         return False
-    if grammar in _TAGS and not parser.parse(source + b";").root_node.has_error:
+    if tag and not parser.parse(source + b";").root_node.has_error:
         return False
     end = len(source.rstrip())
     troubles = list(_find_troubles(root))

@@ -164,6 +164,9 @@ class Driver(NamedTuple):
     rewrite: Callable[[str], str] = str  # prepares a session's program, without moving its lines
     starter: str = ""  # a program of the shell there that starts it
     env: Mapping[str, str] = NOTHING  # other variables that its interpreter needs
+    is_complete: Callable[[str], bool] | None = None  # decides it of typed text; else the grammar
+    # What a grammar of templates reads programs after; their last semicolon may be left out.
+    tag: str = ""
 
 
 class Packages(NamedTuple):

@@ -60,5 +60,5 @@ ROW = Language(
     hello_output="hello from php\n",
     # JSON is the one part of every PHP that replaces invalid UTF-8 exactly; mbstring may be absent.
     binding=FileBinding({"file_content.php": "php/bind.php"}),
-    conversation=Driver("php/driver.php", ("php",), open_tag),
+    conversation=Driver("php/driver.php", ("php",), open_tag, tag="<?php "),
 )

@@ -11,6 +11,23 @@ from runtimes.model import (
     Toolchain,
 )
 
+
+def is_complete(text: str) -> bool:
+    """Apply the rules of Python's own console: a block continues until an empty line."""
+    import codeop  # noqa: PLC0415 - only a console needs it
+    import warnings  # noqa: PLC0415 - as above
+
+    last = text.rsplit("\n", maxsplit=1)[-1]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if codeop.compile_command(text, symbol="exec") is None:
+                return False
+    except (SyntaxError, ValueError, OverflowError):
+        return True
+    return not last[:1].isspace() or "\n" not in text
+
+
 _PYTHON = Toolchain(
     name="python",
     executables={"python": ("python3", "python")},
@@ -53,5 +70,5 @@ ROW = Language(
     },
     libraries=(HomeLibrary(".local/lib/python3.*", "PYTHONUSERBASE", "{home}/.local"),),
     driver=Driver("python/driver.py", ("python",)),
-    conversation=Driver("python/driver.py", ("python",)),
+    conversation=Driver("python/driver.py", ("python",), is_complete=is_complete),
 )
