@@ -134,13 +134,16 @@ _PROGRAM: Final = {  # what every image holds below /opt/ctxmode, by its name th
 }
 # Beginnings of names in languages' folders of files that only run outside of images.
 _ELSEWHERE: Final = (
-    "guard.",
-    "guard_",
-    "definitions.",
-    "imports.",
-    "imports_",
-    "samples.",
-    "trial.",
+    *(
+        "definitions.",
+        "guard.",
+        "guard_",
+        "imports.",
+        "imports_",
+        "samples.",
+        "shell.json",
+        "trial.",
+    ),
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from base.wordlist import word_set
 from policy import marks
+from runtimes.languages import list_languages, read_file
 
 with open(os.path.join(os.path.dirname(__file__), "programs.json"), encoding="utf-8") as _file:
     TABLES: dict[str, dict[str, Any]] = json.load(_file)
@@ -15,10 +16,6 @@ with open(os.path.join(os.path.dirname(__file__), "programs.json"), encoding="ut
 manuals, and for those that can run others, the GTFOBins catalogue.
 
 - `programs`: the fields of `CliRow`.
-- `interpreters`: `code` options carry program text in the `language`; `values` are other options
-  with a value. Options in `modules` name an installed module, so no operand is a script. A
-  subcommand takes code (`eval`) or only comes before a script (`run`).
-- `versioned`: the interpreters whose names may carry a version, and the row of each.
 - `consoles`: programs of frameworks: the language of their console, and what comes before code.
 - `option_names`: spellings of options that mean the same, by program or subcommand, in groups that
   are named by the first; `D=d+f` means that one option is two others together. Long names that only
@@ -211,9 +208,18 @@ def outer_values(program: str) -> tuple[str, tuple[str, ...]] | None:
 SHELLS = word_set("sh bash zsh dash ksh")
 
 
-INTERPRETERS = by_name(TABLES["interpreters"])
+INTERPRETERS: dict[str, dict[str, str]] = {}
+"""Interpreters, from the files `shell.json` of languages: `code` options carry program text in the
+`language`; `values` are other options with a value. Options in `modules` name an installed module,
+so no operand is a script. A subcommand takes code (`eval`) or only comes before a script (`run`).
+"""
 CONSOLES = by_name(TABLES["consoles"])
-_VERSIONED = by_name(TABLES["versioned"])
+_VERSIONED: dict[str, str] = {}  # those whose names may carry a version, and the row of each
+for _language in list_languages("shell.json"):
+    _rows = json.loads(read_file(f"{_language}/shell.json"))
+    for _names, _row in _rows["interpreters"].items():
+        INTERPRETERS |= {name: {"language": _language, **_row} for name in _names.split()}
+    _VERSIONED |= by_name(_rows.get("versioned", {}))
 
 
 @functools.lru_cache(maxsize=1024)
