@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from executor.instance.lock import Instance
     from executor.packages.layers import Packages
     from executor.packages.model import Wanted
+    from executor.run.commits import RemoteCommits
     from executor.run.judging import Judges
     from executor.run.progress import ListedRun
-    from executor.run.remote_commits import RemoteCommits
     from executor.run.runner import Runner
     from executor.sessions.registry import Sessions
     from executor.toolchains.catalog import ToolchainCaches, Toolchains
@@ -107,7 +107,7 @@ class LocalEngine:
     @cached_property
     def commits(self) -> RemoteCommits:
         """Return the commits of changes made on other machines."""
-        from executor.run.remote_commits import RemoteCommits  # noqa: PLC0415 - few runs are sent
+        from executor.run.commits import RemoteCommits  # noqa: PLC0415 - few runs are sent
 
         return RemoteCommits(self._runner)
 

@@ -227,7 +227,7 @@ class Runner:
         """
 
         # Loaded here because only commits need it.
-        from executor.run.repository_reading import BoxReader, open_place  # noqa: PLC0415
+        from executor.run.commits import BoxReader, open_place  # noqa: PLC0415
 
         def commit() -> Commit:
             place = open_place(self.placement.temporary)

@@ -19,7 +19,7 @@ from executor.project.store.manifest import Commit
 from executor.project.view.record import Record
 from executor.project.view.search import ProjectSearch
 from executor.request import BUILD, Profile
-from executor.run.remote_commits import RemoteCommits
+from executor.run.commits import RemoteCommits
 from fleet.blob_cache import BlobCache
 from fleet.model import Delivery, Order
 from fleet.result_files import hand_over

@@ -1,11 +1,11 @@
-"""Reading of a run's repository by git in a box, whose output is only data."""
+"""Commits of runs: of the repositories that git reads in boxes, and of runs elsewhere."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,13 +14,25 @@ import trio
 
 from executor.engine.box import SYSTEM_PATH, Layout, Order
 from executor.instance import lock
-from executor.model import GIB, Limits, RequestError, SandboxUnavailableError, Status
+from executor.model import (
+    GIB,
+    Limits,
+    RequestError,
+    Result,
+    SandboxError,
+    SandboxUnavailableError,
+    Status,
+)
+from executor.project.commit_service import with_commit
 from executor.project.git.host import GitError
 from executor.project.git.repository_export import Scratch
 from executor.request import Profile, ProjectAccess
+from executor.run.refusals.collecting import with_commit_refusals
 from runtimes import Step
 
 if TYPE_CHECKING:
+    from executor.project.store.manifest import ChangeSet
+    from executor.project.view.record import Record
     from executor.run.runner import Runner
 
 BORROWED: Final = "/borrowed-objects"
@@ -33,7 +45,10 @@ LIMITS: Final = Limits(
 
 @dataclass(frozen=True, slots=True)
 class BoxReader:
-    """Git in a box, called from a thread; scratch repositories are written to `place`."""
+    """Git in a box, whose output is only data. Called from a thread.
+
+    Scratch repositories are written to `place`.
+    """
 
     runner: Runner
     place: Path
@@ -104,3 +119,55 @@ def open_place(above: Path) -> Path:
     place = Path(tempfile.mkdtemp(prefix="repositories-", dir=above))
     place.chmod(0o755)
     return place
+
+
+class RemoteCommits:
+    """Records the project before a run elsewhere, and commits its changes afterwards."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    async def record(self, profile: Profile) -> Record | None:
+        """Return the project's present state; None if a profile commits nothing.
+
+        From now on, changes of the host are distinguished from those of the run.
+
+        Raises:
+            RequestError: the project is too large.
+            SandboxUnavailableError: the project cannot be read.
+        """
+        record = await self._runner.record(profile, whole=False)
+        if record is not None:
+            await trio.to_thread.run_sync(record.settle)
+        return record
+
+    async def bring_in(
+        self, result: Result, changes: ChangeSet, label: str, *, stage: bool
+    ) -> Result:
+        """Commit the changes of a run elsewhere, or hold them with `stage`; return its result.
+
+        The descriptor of contents and the record are closed. The result reports a failed
+        commit. Cancelling this waits for the commit.
+        """
+        door = self._runner.door
+        call = partial(door.commit, lambda: changes, changes.record, label, stage=stage)
+        try:
+            done = await self._runner.through_door(call)
+        except SandboxError as error:
+            return _failed(result, str(error))
+        return with_commit_refusals(with_commit(result, done, stage=stage))
+
+
+def _failed(result: Result, why: str) -> Result:
+    """Return the result of a run whose changes are lost: none of its effects count."""
+    return replace(
+        result,
+        status=Status.SANDBOX_ERROR,
+        exit_code=None,
+        signal=None,
+        message=why,
+        changed_files=(),
+        changed_files_omitted=0,
+        refusals=(),
+        refusals_omitted=0,
+    )
