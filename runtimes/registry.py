@@ -7,28 +7,39 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from base.wording import Remedy, type_command
 from runtimes.languages import list_languages
 from runtimes.model import Language, Packages
 
 
+@cache
 def _load_row(name: str) -> Language:
     row: Language = import_module(f"runtimes.languages.{name}.row").ROW
     return row
 
 
-LANGUAGES: Final = tuple(
-    sorted(map(_load_row, list_languages("row.py")), key=lambda row: (row.order, row.name))
-)
-"""The rows of all folders of `runtimes/languages` that have one."""
+@cache
+def _load_rows() -> tuple[Language, ...]:
+    rows = map(_load_row, list_languages("row.py"))
+    return tuple(sorted(rows, key=lambda row: (row.order, row.name)))
 
-_BY_NAME: Final = {name: row for row in LANGUAGES for name in (row.name, *row.aliases)}
-_BY_EXTENSION: Final = {ext.lower(): row for row in LANGUAGES for ext in row.extensions}
-_BY_INTERPRETER: Final = {name: row for row in LANGUAGES for name in row.interpreters}
+
+if TYPE_CHECKING:
+    LANGUAGES: tuple[Language, ...]
+    """The rows of all folders of `runtimes/languages` that have one."""
+
+
+def __getattr__(name: str) -> tuple[Language, ...]:
+    """Return all rows at the first use of `LANGUAGES`: most runs need one."""
+    if name != "LANGUAGES":
+        raise AttributeError(name)
+    return _load_rows()
+
 
 # The kernel does not read a longer `#!` line (BINPRM_BUF_SIZE is 256).
 _SHEBANG_BYTES = 256
@@ -45,11 +56,14 @@ def language(name: str) -> Language:
         UnknownLanguage: no row has this name.
     """
     wanted = name.strip().lower()
-    if row := _BY_NAME.get(wanted):
+    if wanted in list_languages("row.py"):
+        return _load_row(wanted)
+    by_name = {name: row for row in _load_rows() for name in (row.name, *row.aliases)}
+    if row := by_name.get(wanted):
         return row
-    close = difflib.get_close_matches(wanted, _BY_NAME, n=3)
+    close = difflib.get_close_matches(wanted, by_name, n=3)
     meant = f"did you mean {' or '.join(close)}? " if close else ""
-    known = ", ".join(row.name for row in LANGUAGES)
+    known = ", ".join(row.name for row in _load_rows())
     raise UnknownLanguage(f"unknown language {name!r}: {meant}Known languages: {known}")
 
 
@@ -60,14 +74,16 @@ def language_for_file(path: Path) -> Language:
         UnknownLanguage: neither matches, or it is not a file.
         OSError: a file without a known extension cannot be read.
     """
-    if row := _BY_EXTENSION.get(path.suffix.lower()):
+    by_extension = {one.lower(): row for row in _load_rows() for one in row.extensions}
+    by_interpreter = {name: row for row in _load_rows() for name in row.interpreters}
+    if row := by_extension.get(path.suffix.lower()):
         return row
     if path.exists() and not path.is_file():
         raise UnknownLanguage(f"{path.name!r} is not a regular file")
     with path.open("rb") as file:
         first = file.read(_SHEBANG_BYTES).split(b"\n", 1)[0].decode("utf-8", "replace")
     for word in _shebang_names(first):
-        if row := _BY_INTERPRETER.get(word) or _BY_INTERPRETER.get(word.rstrip("0123456789.")):
+        if row := by_interpreter.get(word) or by_interpreter.get(word.rstrip("0123456789.")):
             return row
     raise UnknownLanguage(
         f"cannot tell the language of {path.name!r} from its extension or first line: name one"
@@ -128,22 +144,26 @@ def _debian_hint(packages: Packages) -> str:
     return f"{command} && sudo npm install -g {' '.join(packages.npm)}" if packages.npm else command
 
 
-def debian_packages(languages: Iterable[Language] = LANGUAGES) -> tuple[str, ...]:
+def debian_packages(languages: Iterable[Language] | None = None) -> tuple[str, ...]:
     """List Debian packages that the languages need, each once."""
-    return tuple(dict.fromkeys(name for row in languages for name in row.packages.debian))
+    return tuple(
+        dict.fromkeys(name for row in languages or _load_rows() for name in row.packages.debian)
+    )
 
 
-def npm_packages(languages: Iterable[Language] = LANGUAGES) -> tuple[str, ...]:
+def npm_packages(languages: Iterable[Language] | None = None) -> tuple[str, ...]:
     """List npm packages that the languages need, each once."""
-    return tuple(dict.fromkeys(name for row in languages for name in row.packages.npm))
+    return tuple(
+        dict.fromkeys(name for row in languages or _load_rows() for name in row.packages.npm)
+    )
 
 
-def install_script(languages: Iterable[Language] = LANGUAGES) -> str:
+def install_script(languages: Iterable[Language] | None = None) -> str:
     """Return a POSIX shell script that installs the languages on Debian or Ubuntu.
 
     A package is left out if its command is installed, as a second node conflicts with the first.
     """
-    rows = tuple(languages)
+    rows = _load_rows() if languages is None else tuple(languages)
     debian, npm = debian_packages(rows), npm_packages(rows)
     plain = [name for name in debian if name not in _COMMAND_OF]
     guarded = [name for name in debian if name in _COMMAND_OF]

@@ -13,6 +13,7 @@ from typing import Any
 
 import trio
 
+import runtimes
 from base.wording import list_choices
 from ctxmode import exit_codes
 from ctxmode.app import App
@@ -36,7 +37,7 @@ from ctxmode.render.results import (
 from ctxmode.render.terminal_output import for_stdout
 from executor import Caller, Limits, Request, Status
 from executor.run import Answer, first_line
-from runtimes import LANGUAGES, UnknownLanguage, language, language_for_file
+from runtimes import UnknownLanguage, language, language_for_file
 
 LIMIT_NAMES = tuple(limit.name for limit in fields(Limits))
 
@@ -173,7 +174,7 @@ def _must_be_language(target: str) -> None:
     except UnknownLanguage as error:
         raise UsageError(
             f"no such file or language: {target}",
-            list_choices(target, (row.name for row in LANGUAGES)),
+            list_choices(target, (row.name for row in runtimes.LANGUAGES)),
         ) from error
 
 
