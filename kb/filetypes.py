@@ -14,8 +14,6 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from runtimes.languages import list_languages
-
 _TABLES = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 KIND_OF_LANGUAGE: dict[str, str] = _TABLES["kinds"]
 """Languages that have their own kind; every other one is code."""
@@ -88,6 +86,8 @@ def kind_of_language(language: str) -> str:
 @cache
 def _pygments_tables() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """Read exact file names, suffixes and media types, each with its first language."""
+    from runtimes.languages import list_languages  # noqa: PLC0415 - a search needs no languages
+
     # By name because Pygments has no types, and late because it is not always needed.
     all_lexers: _AllLexers = import_module("pygments.lexers").get_all_lexers
     exact: dict[str, str] = {}
