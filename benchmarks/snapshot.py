@@ -23,8 +23,8 @@ from memory.gate import Gate
 from memory.sessions.events import COMMANDS
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
-from memory.sessions.schema import create_tables
 from memory.sessions.session_news import read_events
+from memory.sessions.session_rows import create_tables
 from memory.sessions.snapshot import build_snapshot
 from memory.sessions.writing import Writer
 from memory.texts import shorten_path

@@ -39,6 +39,11 @@ def size_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
+def one_line(text: str) -> str:
+    """Return a text as one line, whatever ends its lines."""
+    return " ".join(text.split())
+
+
 def cut_bytes(text: str, bytes_max: int) -> str:
     """Return the text, cut to `bytes_max` bytes if it is longer: at a word if possible, with an
     ellipsis."""

@@ -11,7 +11,7 @@ from base.wording import inflect
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, print_text
 from ctxmode.operations import facts, tasks
-from ctxmode.operations.operation import Answer, Arg, Asker
+from ctxmode.operations.operation import LIMIT_MAX, Answer, Arg, Asker, check_limit
 from ctxmode.render import fact_texts
 from memory.facts import (
     DECISIONS,
@@ -37,7 +37,6 @@ Why: TypeAlias = Annotated[str, Arg("reason, for the ledger", "TEXT", ("--why", 
 Prefix: TypeAlias = Annotated[str, Arg("only facts below PATH", "PATH")]
 Exact: TypeAlias = Annotated[bool, Arg("match letter by letter")]
 LIMIT = 50
-LIMIT_MAX = 10_000
 RENAMED = {"is_pinned": "pinned", "is_unchanged": "unchanged", "fact_id": "id"}
 """Fields that have another name in JSON."""
 
@@ -244,10 +243,3 @@ def show_stats(asker: Asker) -> Answer:
     would = facts.counterfactual(measured["recalled_tokens"], measured["live_bytes"])
     data = {"measured": measured, "counterfactual": would}
     return Answer(data, fact_texts.stats_text(measured, would))
-
-
-def check_limit(limit: int) -> int:
-    """Return a limit if it is valid: 0 means the default."""
-    if not 0 <= limit <= LIMIT_MAX:
-        raise UsageError(f"invalid limit {limit}", f"Give 1 to {LIMIT_MAX:,}.")
-    return limit

@@ -15,11 +15,10 @@ from ctxmode.operations.fact_actions import (
     Branch,
     FactId,
     Prefix,
-    check_limit,
     describe,
     open_facts,
 )
-from ctxmode.operations.operation import Answer, Arg, Asker
+from ctxmode.operations.operation import Answer, Arg, Asker, check_limit
 from ctxmode.render import fact_texts
 from memory.facts import (
     ALL,

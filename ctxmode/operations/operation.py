@@ -23,6 +23,7 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError
 
 NO_CHOICES: Mapping[str, str] = MappingProxyType({})
+LIMIT_MAX = 10_000  # rows of one answer
 WHOLE_MAX = 10**12 - 1  # the largest number that the command line, agents or HTTP accept
 
 
@@ -200,3 +201,10 @@ def take_arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, 
             raise UsageError(f"{one.outer_name} has a wrong value", f"Give at most {WHOLE_MAX}.")
         taken[one.name] = TextFile("", value) if one.type is TextFile else value
     return taken
+
+
+def check_limit(limit: int) -> int:
+    """Return a limit if it is valid: 0 means the default."""
+    if not 0 <= limit <= LIMIT_MAX:
+        raise UsageError(f"invalid limit {limit}", f"Give 1 to {LIMIT_MAX:,}.")
+    return limit

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError, command, describe_empty
-from ctxmode.operations.operation import Answer, Arg, Asker, TextFile
+from ctxmode.operations.operation import Answer, Arg, Asker, TextFile, check_limit
 from ctxmode.operations.page_buffer import RECORD_BYTES_MAX, capture_turn, find_turns
 from ctxmode.operations.page_repository import find_repository
 from ctxmode.operations.pages import begin, is_captured, open_pages, translate_page_errors
@@ -46,7 +46,6 @@ Tag: TypeAlias = Annotated[str, Arg("only pages with this tag", "WORD")]
 Limit: TypeAlias = Annotated[int, Arg(f"up to N entries (default: {HISTORY_MAX})", "N")]
 Force: TypeAlias = Annotated[bool, Arg("discard the draft's unpushed edits")]
 
-LIMIT_MAX = 10_000
 NO_FILE = TextFile()
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 NO_COMMIT = f"No commits yet. Push the page: {command('pages push')}"
@@ -303,15 +302,9 @@ def blame_page(asker: Asker, slug: Slug, *, kind: Namesake = "") -> Answer:
 def list_history(asker: Asker, slug: Slug, *, limit: Limit = 0, kind: Namesake = "") -> Answer:
     """List the commits of a page, newest first."""
     with open_pages(asker.config) as pages:
-        commits = pages.history(_name_page(slug, kind), _check_limit(limit) or HISTORY_MAX)
+        commits = pages.history(_name_page(slug, kind), check_limit(limit) or HISTORY_MAX)
     data = {"slug": slug, "commits": [asdict(one) for one in commits]}
     return _answer(data, map(texts.describe_commit, commits), NO_COMMIT)
-
-
-def _check_limit(limit: int) -> int:
-    if not 0 <= limit <= LIMIT_MAX:
-        raise UsageError(f"invalid limit {limit}", f"Give 1 to {LIMIT_MAX:,}.")
-    return limit
 
 
 def list_evolution(
@@ -324,7 +317,7 @@ def list_evolution(
     """List the versions of a page, each with its changes."""
     with open_pages(asker.config) as pages:
         now = pages.clock()
-        versions = pages.evolution(_name_page(slug, kind), _check_limit(limit) or EVOLUTION_MAX)
+        versions = pages.evolution(_name_page(slug, kind), check_limit(limit) or EVOLUTION_MAX)
     rows = [
         {
             "commit": asdict(one.commit),
@@ -341,7 +334,7 @@ def list_evolution(
 def list_log(asker: Asker, *, limit: Limit = 0) -> Answer:
     """List the commits of all pages, newest first."""
     with open_pages(asker.config) as pages:
-        entries = pages.log(_check_limit(limit) or HISTORY_MAX)
+        entries = pages.log(check_limit(limit) or HISTORY_MAX)
     rows = [{**asdict(commit), "paths": list(paths)} for commit, paths in entries]
     return _answer({"commits": rows}, texts.list_log(entries), NO_PUSH)
 

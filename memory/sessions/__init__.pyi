@@ -42,9 +42,9 @@ from .records import TOKEN_KINDS as TOKEN_KINDS
 from .records import MessageRecord as MessageRecord
 from .records import Record as Record
 from .records import SessionRecord as SessionRecord
-from .schema import STEPS as STEPS
 from .session_news import read_events as read_events
 from .session_news import read_prompts as read_prompts
+from .session_rows import STEPS as STEPS
 from .snapshot import SNAPSHOT_BYTES_MAX as SNAPSHOT_BYTES_MAX
 from .sources import EXPECTED_ERRORS as EXPECTED_ERRORS
 from .sources import is_old as is_old

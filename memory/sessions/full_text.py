@@ -26,8 +26,8 @@ from memory.sessions.model import Message, Session
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.reading import read_messages
 from memory.sessions.records import Record, SessionRecord
-from memory.sessions.schema import create_tables
 from memory.sessions.session_news import read_events
+from memory.sessions.session_rows import create_tables
 from memory.sessions.sources import EXPECTED_ERRORS
 from memory.sessions.writing import Writer
 from memory.texts import unpack

@@ -1,4 +1,5 @@
-"""The row of a session while a transaction writes to it, and its dependent rows.
+"""The tables of a store of sessions, `tables.sql`; the row of a session while a transaction writes
+to it, and its dependent rows.
 
 If both hooks and a transcript report a session, prompts and calls are taken from the first source
 only, so that none is duplicated. The metadata name the kinds that come from hooks.
@@ -9,12 +10,18 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from base.stores import Step, run_script
 from memory.sessions.events import Event
 from memory.sessions.records import CompactionRecord, OutcomeRecord, UsageRecord
 from memory.texts import pack
 
+create_tables: Step = partial(run_script, module=__file__, name="tables.sql")
+"""Make all tables and indexes of a new store."""
+
+STEPS: tuple[Step, ...] = (create_tables,)
 _KINDS = {"user": "prompts", "tool_call": "calls", "tool_result": "calls"}
 
 COMPACTED = "[Context compacted]"

@@ -14,7 +14,7 @@ from itertools import accumulate, takewhile
 
 from memory.sessions.events import COMMANDS, Event
 from memory.sessions.path_lines import weigh_paths, write_paths
-from memory.texts import cut_bytes, size_bytes
+from memory.texts import cut_bytes, one_line, size_bytes
 
 SNAPSHOT_BYTES_MAX = 2048
 HEAD = "context-mode: records of this session"
@@ -205,11 +205,11 @@ def _find_parts(events: Sequence[Event], branch: str, known: str) -> tuple[_Part
 
 def _one(texts: Sequence[str], part: str) -> list[str]:
     room = SHARES[part] - len(_TITLES[part]) - 1
-    return [cut_bytes(_line(text), room) for text in texts]
+    return [cut_bytes(one_line(text), room) for text in texts]
 
 
 def _fitting(lines: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(cut_bytes(_line(text), LINE_BYTES_MAX) for text in lines))
+    return list(dict.fromkeys(cut_bytes(one_line(text), LINE_BYTES_MAX) for text in lines))
 
 
 def _errors(events: Sequence[Event]) -> Iterator[str]:
@@ -291,7 +291,3 @@ def _rank(uses: Sequence[tuple[str, float] | None], costs: Mapping[str, float]) 
 
 def _has(known: str, text: str) -> bool:
     return bool(known) and text in known
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -21,8 +21,8 @@ from memory.sessions.importers.importer import Ground, Importer, Transcript
 from memory.sessions.importing import Imported, Importing, import_source
 from memory.sessions.preparing import Preparer
 from memory.sessions.records import Record
-from memory.sessions.schema import STEPS
 from memory.sessions.session_news import read_events
+from memory.sessions.session_rows import STEPS
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, build_snapshot
 from memory.sessions.sources import count_unread, find_form, forget_source, needs_reading
 from memory.sessions.writing import Writer

@@ -20,7 +20,7 @@ from ctxmode.operations.usage import record
 from executor.model import Refusal
 from kb import SourceSpec
 from memory.facts.model import Author, Draft
-from memory.sessions.schema import create_tables
+from memory.sessions.session_rows import create_tables
 
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(1)>\"'><b>"
 SECRET = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"

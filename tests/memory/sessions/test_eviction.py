@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory.sessions.event_writing import EVENTS_MAX, evict_events
 from memory.sessions.records import MessageRecord, SessionRecord
-from memory.sessions.schema import create_tables
+from memory.sessions.session_rows import create_tables
 from tests.memory.sessions.claude_records import open_store, rows
 
 SEQUENCES = 1500
