@@ -1,5 +1,8 @@
-"""This process as the kernel describes it: its capabilities (capabilities(7)), of which root in a
-container may have few or none, and the mounts that it sees (proc_pid_mountinfo(5))."""
+"""This process as the kernel describes it: its capabilities and its mounts.
+
+Root in a container may have few or no capabilities. Sources: capabilities(7),
+proc_pid_mountinfo(5).
+"""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def read_files(
 ) -> Iterator[Entry]:
     """Yield the files to send, in the order of their paths; files with a token are left out.
 
-    Files that are not known are read and searched. In the end `known` has the results for these
+    Files that are not known are read and searched. Afterwards `known` has the results for these
     files alone, except those that changed after `began_ns`.
 
     Raises:

@@ -138,7 +138,7 @@ LEAST_S = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A checked request with its chosen toolchain, for a box of its own or a session's."""
+    """A checked request with its chosen toolchain, for a separate box or a session's."""
 
     checked: CheckedRequest
     candidate: runtimes.Candidate
