@@ -133,8 +133,9 @@ _PROGRAM: Final = {  # what every image holds below /opt/ctxmode, by its name th
     "runtimes": _ROOMS / "runtimes",
 }
 # Beginnings of names in languages' folders of files that only run outside of images.
-_ELSEWHERE: Final = tuple(
-    "definitions. guard. guard_ imports. imports_ samples. shell.json trial.".split()
+_ELSEWHERE: Final = (
+    *("definitions.", "guard.", "guard_", "imports.", "imports_", "samples.", "shell.json"),
+    "trial.",
 )
 
 
