@@ -21,7 +21,7 @@ from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations.audit import log_verdict
 from ctxmode.operations.engines import open_engines
-from ctxmode.render.live_output import OnProgress, ignore_progress
+from ctxmode.render.terminal_output import OnProgress, ignore_progress
 from executor import open_backgrounds
 from executor.run import Answer, Keep
 from kb.eviction import queue_folder
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DONE = object()
 QUOTA_OF_ALL_EVERY_S = 10.0
 """Interval in which a server checks the file sizes of all projects' stores."""
 
@@ -269,7 +268,7 @@ async def open_app(config: Config, *, sole: Request | None = None) -> AsyncItera
                 given = config, engine, keep, backgrounds, rules, refused
                 with closing(App(*given, recorder=recorder, fleet=fleet)) as app:
                     if sole is None:
-                        nursery.start_soon(_keep_all_to_quota, config)
+                        nursery.start_soon(_keep_to_quota, config, QUOTA_OF_ALL_EVERY_S)
                         nursery.start_soon(_track_sessions, config, keep, app.calls)
                     try:
                         yield app
@@ -280,7 +279,7 @@ async def open_app(config: Config, *, sole: Request | None = None) -> AsyncItera
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()
             if keep.is_open:
-                await _step_to_quota_of_all(config)
+                await _keep_to_quota(config)
     finally:
         keep.close()
 
@@ -304,7 +303,7 @@ async def _record(
     is listed only if the sandbox blocked something."""
     refusals = answer.result.refusals
     if recorder or refusals:
-        from ctxmode.operations.run_records import make_run_record  # noqa: PLC0415 - as above
+        from ctxmode.operations.usage import make_run_record  # noqa: PLC0415 - as above
 
         output_id = answer.kept.output_id if answer.kept else None
         run = make_run_record(request, answer.result, output_id)
@@ -321,57 +320,38 @@ async def _keep_answer(
     return await _record(config, recorder, request, answer)
 
 
-async def _keep_all_to_quota(config: Config) -> None:
-    """Enforce the quota of all projects every few seconds."""
-    while True:
-        await _step_to_quota_of_all(config)
-        await trio.sleep(QUOTA_OF_ALL_EVERY_S)
+async def _keep_to_quota(config: Config, every_s: float = 0) -> None:
+    """Enforce the quota of all projects once, or every few seconds."""
+    from ctxmode.operations.quotas import step_to_quota_of_all  # noqa: PLC0415 - after the answer
 
-
-async def _step_to_quota_of_all(config: Config) -> None:
-    """Delete the oldest sources of all projects over quota, in short steps. `kept stats` lists
-    what cannot be deleted."""
-    from ctxmode.operations.quotas import load_quotas  # noqa: PLC0415 - after the first answer
-    from kb.all_stores import keep_to_quota  # noqa: PLC0415
-
-    with suppress(OSError, ContextModeError):
-        _, quota = await trio.to_thread.run_sync(load_quotas, config)
-        with closing(keep_to_quota(config.database.parent, quota)) as steps:
-            while await trio.to_thread.run_sync(next, steps, DONE) is not DONE:
-                pass
+    await step_to_quota_of_all(config)
+    while every_s:
+        await trio.sleep(every_s)
+        await step_to_quota_of_all(config)
 
 
 async def _track_sessions(config: Config, keep: Keep, calls: SessionCalls) -> None:
-    """Track agents' sessions when transcripts grow, and every few seconds. A defect is reported and
-    ends only the tracking."""
-    from ctxmode.operations.session_watch import News, read_poll_s  # noqa: PLC0415 - after the first answer
+    """Track agents' sessions when transcripts grow, and every few seconds. `sessions status`
+    reports failures, and the next step tries again. A defect is reported and ends only this."""
+    await trio.sleep(SESSIONS_FIRST_S)
+    from ctxmode.operations.session_tracking import track_step  # noqa: PLC0415 - after the first answer
+    from ctxmode.operations.session_watch import News, read_poll_s  # noqa: PLC0415
+    from kb import StoreError  # noqa: PLC0415
+    from memory.errors import MemoryRoomError  # noqa: PLC0415
 
     news = News()
+    track = partial(trio.to_thread.run_sync, limiter=keep.writing, abandon_on_cancel=True)
     try:
-        roots: tuple[str, ...] = ()
-        await trio.sleep(SESSIONS_FIRST_S)
         while True:
-            roots = await _track_step(config, keep, calls)
+            roots: tuple[str, ...] = ()
+            with suppress(OSError, ContextModeError, MemoryRoomError, StoreError):
+                roots = await track(track_step, config, keep.store, calls)
             poll_s = await trio.to_thread.run_sync(read_poll_s, config)
             await trio.to_thread.run_sync(news.wait, roots, poll_s, abandon_on_cancel=True)
     except Exception as error:
         sys.stderr.write(_report(error))
     finally:
         news.stop()
-
-
-async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> tuple[str, ...]:
-    """Track once and return the folders to watch. `sessions status` reports failures; the next step
-    tries again."""
-    from ctxmode.operations.session_tracking import track_step  # noqa: PLC0415 - after the first answer
-    from kb import StoreError  # noqa: PLC0415
-    from memory.errors import MemoryRoomError  # noqa: PLC0415
-
-    with suppress(OSError, ContextModeError, MemoryRoomError, StoreError):
-        return await trio.to_thread.run_sync(
-            track_step, config, keep.store, calls, limiter=keep.writing, abandon_on_cancel=True
-        )
-    return ()
 
 
 async def _end_calls(config: Config, calls: SessionCalls) -> None:

@@ -167,7 +167,7 @@ def _run_verb(verb: Verb, rest: list[str]) -> int:
     bounds: AbstractContextManager[None] = nullcontext()
     budget = getattr(parsed, parsing.BUDGET, None)
     if budget is not None:
-        from ctxmode.render.bounded_output import bound_output  # noqa: PLC0415 - few ask for it
+        from ctxmode.render.terminal_output import bound_output  # noqa: PLC0415 - few ask for it
 
         bounds = bound_output(budget, is_json=getattr(parsed, "json", False))
     module = verb.load()

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode.config.engine_settings import DAYS_MAX
-from ctxmode.config.prices import NEEDED, PRICE_MAX, PRICED
 from ctxmode.config.settings import SETTINGS, Setting
+from ctxmode.config.transcripts import NEEDED, PRICE_MAX, PRICED
 from ctxmode.hosts.registry import list_agents
 from executor import ProjectAccess
 from executor.engine import FLOORS

@@ -19,9 +19,8 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, with_app
 from ctxmode.operations.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest, run_batch
 from ctxmode.parsing import read_input
-from ctxmode.render.live_output import ignore_progress, waiting
 from ctxmode.render.results import BY_VERB, batch_text
-from ctxmode.render.terminal_output import for_stdout
+from ctxmode.render.terminal_output import for_stdout, ignore_progress, waiting
 from executor import Caller
 
 Row: TypeAlias = tuple[Any, str, str]

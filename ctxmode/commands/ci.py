@@ -22,8 +22,7 @@ from ctxmode.launch import print_json, with_app
 from ctxmode.operations.output_folder import RefusedError, open_destination
 from ctxmode.pipelines import reports
 from ctxmode.pipelines.cache import CaseCache
-from ctxmode.pipelines.loading import load, load_stdin
-from ctxmode.pipelines.model import Outcome, PipelineReport, cases_of
+from ctxmode.pipelines.model import Outcome, PipelineReport, cases_of, load, load_stdin
 from ctxmode.pipelines.reports import progress
 from ctxmode.pipelines.running import PipelineRun
 from ctxmode.render.terminal_output import for_stdout

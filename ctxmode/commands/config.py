@@ -12,9 +12,8 @@ from typing import Annotated, Any
 from ctxmode.config.engine_settings import load_names, load_packages, load_profiles
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, read_config_file
 from ctxmode.config.locations import Config
-from ctxmode.config.prices import load_prices
 from ctxmode.config.settings import SETTINGS, load_settings
-from ctxmode.config.transcripts import load_recording, read_choices
+from ctxmode.config.transcripts import load_prices, load_recording, read_choices
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.launch import print_text
 from ctxmode.operations.operation import Answer, Arg, Asker, Operation

@@ -14,9 +14,8 @@ from ctxmode.operations.indexing import FILES, IndexAnswer, IndexRequest
 from ctxmode.operations.library import Library, age_s, open_library
 from ctxmode.operations.operation import Answer, Arg, Asker, Operation, list_parameters
 from ctxmode.render.highlight import one_line, size
-from ctxmode.render.live_output import waiting
 from ctxmode.render.results import index_text
-from ctxmode.render.terminal_output import for_stdout
+from ctxmode.render.terminal_output import for_stdout, waiting
 
 if TYPE_CHECKING:
     from ctxmode.web.model import PageAnswer

@@ -19,10 +19,9 @@ from ctxmode.operations.library import PurgeRequest, age_s, open_library
 from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from ctxmode.render import highlight
 from ctxmode.render.highlight import age, size
-from ctxmode.render.live_output import waiting
 from ctxmode.render.passages import STALE
 from ctxmode.render.results import purge_text
-from ctxmode.render.terminal_output import for_stdout, is_runner_log
+from ctxmode.render.terminal_output import for_stdout, is_runner_log, waiting
 
 PAGE = "page"
 FACT = "fact"

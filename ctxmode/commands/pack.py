@@ -32,7 +32,7 @@ from ctxmode.operations.packs import (
     make_pack,
     write_map,
 )
-from ctxmode.render.live_output import waiting
+from ctxmode.render.terminal_output import waiting
 from repomap import BUDGET
 from repomap.reading import MARK
 

@@ -13,14 +13,14 @@ from base.wording import inflect
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, unknown_id
 from ctxmode.operations.operation import Answer, Arg, Asker, Operation
-from ctxmode.operations.run_records import (
+from ctxmode.operations.usage import (
+    STEPS,
     KeptRefusals,
     count_refused,
     is_known,
     list_refused,
     to_json,
 )
-from ctxmode.operations.usage import STEPS
 from ctxmode.render.highlight import age, one_line
 from ctxmode.render.results import describe
 

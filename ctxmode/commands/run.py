@@ -24,7 +24,6 @@ from ctxmode.launch import print_json, tell, with_app
 from ctxmode.operations.output_folder import deliver, find_unmatched
 from ctxmode.parsing import read_input
 from ctxmode.render.highlight import harmless, heading, one_line, size
-from ctxmode.render.live_output import LiveOutput, waiting
 from ctxmode.render.results import (
     BY_VERB,
     answer_text,
@@ -34,7 +33,7 @@ from ctxmode.render.results import (
     refusal_text,
     run_notes,
 )
-from ctxmode.render.terminal_output import for_stdout
+from ctxmode.render.terminal_output import LiveOutput, for_stdout, waiting
 from executor import Caller, Limits, Request, Status
 from executor.run import Answer, first_line
 from runtimes import UnknownLanguage, language, language_for_file

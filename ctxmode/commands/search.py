@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any
 
-from ctxmode.errors import UsageError
+from base.wording import inflect
+from ctxmode.errors import UsageError, translate_errors
 from ctxmode.operations.library import open_library
 from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from ctxmode.operations.searching import SearchAnswer, SearchRequest
 from ctxmode.render import highlight
-from ctxmode.render.passages import age_s, name_kind, query_text, search_text
+from ctxmode.render.passages import age_s, hit_heading, name_kind, query_text, search_text
 from ctxmode.render.terminal_output import for_stdout
-from kb import Hit
+from kb import ExplainedHit, Hit, RankExplanation, Store, canonical_language
+from kb import explain as explain_query
+from kb.filters import Filters
 
 
 def search_sources(
@@ -30,11 +34,11 @@ def search_sources(
     with open_library(asker.config) as library:
         asker.tell(library.store.notices)
         if explain:
-            from ctxmode.render import ranking  # noqa: PLC0415 - few ask why
-
-            explained = library.explain(request)
-            text = "\n\n".join(map(ranking.explanation_text, explained))
-            return Answer(ranking.to_json(explained), text)
+            library.search(request)  # updates the index
+            with translate_errors():
+                explained = explain_ranks(library.store, request)
+            text = "\n\n".join(map(explanation_text, explained))
+            return Answer(build_explanations(explained), text)
         answer = library.search_everywhere(request) if everywhere else library.search(request)
         paths = library.paths(answer) if asker.wants_data and not everywhere else {}
     return Answer(to_json(answer, paths), show=partial(_show, answer))
@@ -84,3 +88,62 @@ def _hit_to_json(hit: Hit, answer: SearchAnswer, paths: Mapping[int, str | None]
         "alike": hit.alike,
         "text": hit.text,
     }
+
+
+HIT_FIELDS = ("source", "title", "start_line", "end_line", "score")
+
+
+def explain_ranks(store: Store, request: SearchRequest) -> tuple[RankExplanation, ...]:
+    """Explain every query, under the request's filters."""
+
+    filters = Filters(
+        source=request.source,
+        kind="code" if request.content == "code" else request.kind,
+        language=None if request.language is None else canonical_language(request.language),
+        since=request.find_moment(),
+        path=request.path,
+        places=request.list_places(),
+        include_superseded=request.superseded,
+    )
+    return tuple(
+        explain_query(store, query, filters, limit=request.limit) for query in request.queries
+    )
+
+
+def explanation_text(explanation: RankExplanation) -> str:
+    """Write the query and each hit's scores, best first."""
+    lines = [f"## {explanation.query}", f"words: {' '.join(explanation.words) or 'none'}"]
+    lines += [f"corrected: {typed} as {used}" for typed, used in explanation.corrections]
+    lines += [f"filter: {name} = {value}" for name, value in explanation.filters]
+    for one in explanation.expressions:
+        lines.append(f"query to {one.table}: {one.words}")
+        if one.choosing:
+            lines.append(f"  chosen by: {' '.join(one.choosing)}")
+        if one.together:
+            lines.append(f"  near each other: {one.together}")
+    lines.append(f"{inflect(explanation.ranked, 'chunk')} ranked")
+    for place, hit in enumerate(explanation.hits, start=1):
+        lines += [f"{place}. {hit_heading(hit.hit).strip('- ')}", f"   {scores_text(hit)}"]
+    return "\n".join(lines)
+
+
+def scores_text(hit: ExplainedHit) -> str:
+    """Write the parts of a score."""
+    near = "" if hit.together_rank is None else f" (rank {hit.together_rank})"
+    return (
+        f"score {hit.hit.score:.4g} = words {hit.words:.4g} (rank {hit.words_rank})"
+        f" + together {hit.together:.4g}{near} + source {hit.source:.4g}"
+    )
+
+
+def build_explanations(explanations: tuple[RankExplanation, ...]) -> dict[str, Any]:
+    """Build the explanations as data; each hit has its location, but not its text."""
+    found = []
+    for explanation in explanations:
+        data = asdict(explanation)
+        data["filters"] = dict(explanation.filters)
+        data["corrections"] = [{"typed": one, "used": used} for one, used in data["corrections"]]
+        for hit in data["hits"]:
+            hit["hit"] = {name: hit["hit"][name] for name in HIT_FIELDS}
+        found.append(data)
+    return {"explanations": found}

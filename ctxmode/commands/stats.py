@@ -38,8 +38,11 @@ def _show_tools(asker: Asker, *, everywhere: bool) -> Answer:
     from ctxmode.doctor.diagnosis import list_prewarmed  # noqa: PLC0415 - tokens do without
     from ctxmode.operations.figures import build_stats_json, read_tool_figures  # noqa: PLC0415
     from ctxmode.operations.quotas import read_holdings  # noqa: PLC0415
-    from ctxmode.render.health import describe_prewarmed, holdings_lines  # noqa: PLC0415
-    from ctxmode.render.usage_table import show  # noqa: PLC0415
+    from ctxmode.render.health import (  # noqa: PLC0415
+        describe_prewarmed,
+        holdings_lines,
+        show_usage,
+    )
 
     config = asker.config
     prepare_storage(config)
@@ -51,7 +54,7 @@ def _show_tools(asker: Asker, *, everywhere: bool) -> Answer:
 
     def show_all() -> None:
         if usage.tools:
-            show(usage)
+            show_usage(usage)
         where = "any project" if everywhere else "this project"
         none = [] if usage.tools else [f"No tool was called in {where} yet."]
         sys.stdout.writelines(f"{line}\n" for line in none + lines)
@@ -60,7 +63,7 @@ def _show_tools(asker: Asker, *, everywhere: bool) -> Answer:
 
 
 def _show_tokens(asker: Asker, by: str, *, everywhere: bool) -> Answer:
-    from ctxmode.config.prices import load_prices  # noqa: PLC0415 - bytes do without
+    from ctxmode.config.transcripts import load_prices  # noqa: PLC0415 - bytes do without
     from ctxmode.operations.figures import read_token_figures  # noqa: PLC0415
     from ctxmode.operations.sessions import list_notices  # noqa: PLC0415
     from ctxmode.render.session_tables import show_tokens  # noqa: PLC0415 - rich

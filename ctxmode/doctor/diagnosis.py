@@ -24,7 +24,7 @@ from ctxmode.operations.facts import open_memory, read_stats
 from ctxmode.operations.page_repository import find_repository
 from ctxmode.operations.pages import is_captured
 from ctxmode.operations.quotas import Holdings, read_holdings
-from ctxmode.render.live_output import OnProgress, ignore_progress
+from ctxmode.render.terminal_output import OnProgress, ignore_progress
 from executor import (
     Isolation,
     LanguageReport,

@@ -32,7 +32,7 @@ from ctxmode.insight.pages import PAGES
 from ctxmode.insight.reading import Page, PageQuery, Reader
 from ctxmode.mcp.http.connections import Connections, listen
 from ctxmode.operations.usage import DAY_S
-from ctxmode.render import highlight, usage_table
+from ctxmode.render import health, highlight
 from ctxmode.render.highlight import harmless
 from ctxmode.render.redaction import describe_redactions, redact_answer
 
@@ -93,8 +93,8 @@ def _environment() -> Environment:
         finalize=_show,
     )
     environment.filters |= {
-        "size": lambda count: NOTHING if count is None else usage_table.describe_kept(count),
-        "tokens": usage_table.describe_tokens,
+        "size": lambda count: NOTHING if count is None else health.describe_kept(count),
+        "tokens": health.describe_tokens,
         "number": lambda count: NOTHING if count is None else f"{count:,}",
         "percent": lambda share: NOTHING if share is None else f"{share:.1%}",
         "seconds": _seconds,

@@ -138,7 +138,7 @@ async def log_verdict(config: Config, request: Request, answer: Answer) -> Answe
     text = request.code if request.code is not None else str(request.path)
     entry = build_entry("sandbox", request.language, text, verdict, str(config.project))
     if refusals:
-        from ctxmode.operations.run_records import summarize  # noqa: PLC0415 - few are refused
+        from ctxmode.operations.usage import summarize  # noqa: PLC0415 - few are refused
 
         entry["refused"] = summarize(refusals)
     # Handing one line to a thread takes longer than writing it, and the answer waits for both.

@@ -12,7 +12,7 @@ import trio
 from ctxmode.app import App
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.parallel_work import work_through
-from ctxmode.render.live_output import OnProgress, ignore_progress
+from ctxmode.render.terminal_output import OnProgress, ignore_progress
 from executor import Caller, Limits, Request
 from executor.run import Answer
 from kb import QueryResult

@@ -22,7 +22,7 @@ from time import gmtime, strftime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmode.config.locations import Config, name_projects
-from ctxmode.config.prices import PRICED, Prices, find_price
+from ctxmode.config.transcripts import PRICED, Prices, find_price
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.quotas import Holdings
 from ctxmode.operations.sessions import gather

@@ -237,14 +237,6 @@ class Library:
             return mirroring.catch_up(self.config, store, among=mirroring.USERS_MIRRORS)
         return ()
 
-    def explain(self, request: SearchRequest) -> tuple[kb.RankExplanation, ...]:
-        """Explain the ranks of each query's hits; raise UsageError if the request is invalid."""
-        from ctxmode.render import ranking  # noqa: PLC0415
-
-        self.search(request)  # updates the index
-        with translate_errors():
-            return ranking.explain(self.store, request)
-
     def paths(self, answer: SearchAnswer) -> Mapping[int, str | None]:
         """Find the file of each source in the answer, by source ID."""
         with translate_errors():

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import trio
 
-from ctxmode.render.live_output import OnProgress, ignore_progress
+from ctxmode.render.terminal_output import OnProgress, ignore_progress
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")

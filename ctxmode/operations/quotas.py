@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from base.stores import connect_read_only
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
+from ctxmode.errors import ContextModeError
 from kb import all_stores, eviction
 
 READ_S = 1.0  # seconds to wait for a locked store; after that its evictions are skipped
 LATELY_S = 30 * 86_400
+DONE = object()
 EVICTIONS_LISTED = 3  # maximum number of listed evictions
 
 
@@ -71,3 +73,15 @@ def _read_evictions(path: Path) -> tuple[eviction.Eviction, ...]:
         return ()
     since = time.time() - LATELY_S
     return tuple(one for one in found if one.begun_at > since and one.text_bytes)[:EVICTIONS_LISTED]
+
+
+async def step_to_quota_of_all(config: Config) -> None:
+    """Delete the oldest sources of all projects over quota, in short steps. `kept stats` lists
+    what cannot be deleted."""
+    import trio  # noqa: PLC0415 - what only measures does without
+
+    with suppress(OSError, ContextModeError):
+        _, quota = await trio.to_thread.run_sync(load_quotas, config)
+        with closing(all_stores.keep_to_quota(config.database.parent, quota)) as steps:
+            while await trio.to_thread.run_sync(next, steps, DONE) is not DONE:
+                pass

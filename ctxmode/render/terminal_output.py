@@ -1,4 +1,4 @@
-"""Output of programs without commands for a terminal or for the log of a CI runner.
+"""Output to the terminal: without commands, within a budget, and live.
 
 Sequences can set the clipboard and the window's title, or make the terminal type an answer as if
 the user had. Programs run without a terminal, so honest ones print at most colours. A CI runner
@@ -8,11 +8,22 @@ executes some lines of a log as commands: they set variables, hide text or mark 
 from __future__ import annotations
 
 import codecs
+import io
 import os
 import re
 import stat
 import sys
-from typing import IO, Any
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
+
+from ctxmode.errors import UsageError
+
+if TYPE_CHECKING:
+    import trio
+    from typing_extensions import Buffer
+
 
 # All control characters except line feed, tab, carriage return and backspace, which progress bars
 # use; all escape sequences except Select Graphic Rendition (ECMA-48, 8.3.117).
@@ -123,3 +134,158 @@ def for_stdout(text: str) -> str:
     if is_runner_log(sys.stdout):
         return screen(disarm(text))
     return screen(text) if sys.stdout.isatty() else text
+
+
+HEAD_SHARE = 2 / 3
+LEAST_BYTES = 200
+"""Minimum budget: room for an answer and the line that reports the gap."""
+
+_LINE_BYTES = 100
+"""Maximum size of that line."""
+
+
+class BoundedBytes(io.BufferedIOBase):
+    """Stream that keeps the first and last bytes within a budget."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._head_bytes = int((budget - _LINE_BYTES) * HEAD_SHARE)
+        self._tail_bytes = budget - _LINE_BYTES - self._head_bytes
+        self._head = bytearray()
+        self._parts: deque[bytes] = deque()
+        self._held = 0
+        self.total = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Buffer, /) -> int:
+        part = bytes(data)
+        self.total += len(part)
+        room = self._budget - len(self._head)
+        self._head += part[:room]
+        if rest := part[room:]:
+            self._parts.append(rest)
+            self._held += len(rest)
+        while self._parts and self._held - len(self._parts[0]) >= self._tail_bytes:
+            self._held -= len(self._parts.popleft())
+        return len(part)
+
+    def build(self) -> bytes:
+        """Return everything if it fits, else both ends, cut at line ends if possible."""
+        if self.total <= self._budget:
+            return bytes(self._head)
+        head = self._head[: self._head_bytes]
+        head = head[: head.rfind(b"\n") + 1] or head
+        tail = (bytes(self._head) + b"".join(self._parts))[-self._tail_bytes :]
+        tail = tail[tail.find(b"\n") + 1 :] or tail
+        # A character that was cut is removed.
+        ends = [end.decode("utf-8", "ignore").encode() for end in (head, tail)]
+        left_out = self.total - sum(map(len, ends))
+        note = f"[{left_out:,} bytes left out: --budget is {self._budget:,}]\n".encode()
+        gap = b"" if ends[0].endswith(b"\n") else b"\n"
+        return ends[0] + gap + note + ends[1]
+
+
+@contextmanager
+def bound_output(budget: int, *, is_json: bool) -> Iterator[None]:
+    """Collect what the block prints and write up to `budget` bytes of it at the end. JSON that does
+    not fit is not written, since half a document is invalid. Raise UsageError if the budget is
+    below `LEAST_BYTES`, or the JSON does not fit."""
+    if budget < LEAST_BYTES:
+        problem = f"--budget {budget} is below the minimum of {LEAST_BYTES}"
+        raise UsageError(problem, f"Use --budget {LEAST_BYTES} or more.")
+    out = sys.stdout
+    bounded = BoundedBytes(budget)
+    sys.stdout = io.TextIOWrapper(bounded, encoding="utf-8", errors="replace", write_through=True)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stdout.detach()
+        sys.stdout = out
+        if not is_json or bounded.total <= budget:
+            out.buffer.write(bounded.build())
+            out.flush()
+    if is_json and bounded.total > budget:
+        raise UsageError(
+            f"the answer has {bounded.total:,} bytes of JSON, over the budget of {budget:,}",
+            "Ask for less, use a larger --budget, or leave out --json.",
+        )
+
+
+OnProgress = Callable[[int, int], None]
+"""Called with the number of finished items and the total."""
+
+
+def ignore_progress(done: int, total: int) -> None:
+    """Ignore progress."""
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[OnProgress]:
+    """Show `what` on stderr until the block ends; yield a function that updates the progress."""
+    if not sys.stderr.isatty():
+        yield ignore_progress
+        return
+    from rich.console import Console  # noqa: PLC0415 - for people only
+
+    with Console(stderr=True).status(f"{what} …") as status:
+        yield lambda done, total: status.update(f"{what}: {done} of {total} …")
+
+
+Chunk = tuple[str, bytes]
+
+
+class LiveOutput:
+    """Writer that queues chunks and writes them in a thread, so that a slow reader delays no
+    deadline. The run's output limit bounds the queue. A terminal gets only text and colours, and a
+    CI runner's log gets no commands."""
+
+    def __init__(self, sinks: dict[str, BinaryIO], send: trio.MemorySendChannel[Chunk]) -> None:
+        self._sinks = sinks
+        self._send = send
+        self._screens = {
+            name: OutputScreen(is_terminal=sink.isatty(), is_log=is_runner_log(sink))
+            for name, sink in sinks.items()
+            if sink.isatty() or is_runner_log(sink)
+        }
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, stdout: BinaryIO, stderr: BinaryIO) -> AsyncIterator[LiveOutput]:
+        """Open the output; the block ends after everything is written. If the reader has closed the
+        pipe, the block is cancelled with BrokenPipeError."""
+        import trio  # noqa: PLC0415 - verbs without runs load this module too
+
+        send, receive = trio.open_memory_channel[Chunk](float("inf"))
+        output = cls({"stdout": stdout, "stderr": stderr}, send)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(output._write, receive)
+            async with send:
+                yield output
+
+    def feed(self, stream: str, chunk: bytes) -> None:
+        """Queue a chunk of one stream of the run."""
+        self._send.send_nowait((stream, chunk))
+
+    async def _write(self, receive: trio.MemoryReceiveChannel[Chunk]) -> None:
+        async with receive:
+            async for stream, chunk in receive:
+                screen = self._screens.get(stream)
+                await self._put(stream, screen.feed(chunk) if screen else chunk)
+        for stream, screen in self._screens.items():
+            await self._put(stream, screen.feed(b"", final=True))
+
+    async def _put(self, stream: str, chunk: bytes) -> None:
+        if chunk:
+            import trio  # noqa: PLC0415 - as above
+
+            await trio.to_thread.run_sync(
+                _write_all, self._sinks[stream], chunk, abandon_on_cancel=True
+            )
+
+
+def _write_all(sink: BinaryIO, chunk: bytes) -> None:
+    sink.write(chunk)
+    sink.flush()

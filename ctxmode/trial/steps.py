@@ -27,7 +27,7 @@ from ctxmode.operations.parallel_work import work_through
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render import terminal
 from ctxmode.render.highlight import size
-from ctxmode.render.live_output import waiting
+from ctxmode.render.terminal_output import waiting
 from ctxmode.trial.corpus import (
     INPUT_NAME,
     QUESTIONS,

@@ -22,7 +22,7 @@ from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations import audit
 from ctxmode.operations.library import Library
 from ctxmode.operations.parallel_work import work_through
-from ctxmode.render.live_output import OnProgress, ignore_progress
+from ctxmode.render.terminal_output import OnProgress, ignore_progress
 from ctxmode.web import http
 from ctxmode.web.model import (
     PREVIEW_BYTES,

@@ -21,7 +21,7 @@ import trio
 
 from base.secrets import find_form, find_secrets, redact
 from ctxmode import crash_report
-from ctxmode.doctor.report import anonymous
+from ctxmode.commands.doctor import anonymous
 from ctxmode.hosts.hooks import verdicts
 from ctxmode.hosts.hooks.hook_types import Ruling
 from ctxmode.insight import site
@@ -30,7 +30,7 @@ from ctxmode.mcp import conversation, server
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.protocol import ProtocolError
 from ctxmode.mcp.tool import Reply
-from ctxmode.operations import audit, project_maps, run_records
+from ctxmode.operations import audit, project_maps, usage
 from ctxmode.render.redaction import redact_answer
 from executor.model import Refusal
 from executor.run.capture import Capture
@@ -113,7 +113,7 @@ def crash(text: str, folder: Path) -> str:
 
 
 def refusal(text: str, _: Path) -> str:
-    masked = run_records.mask(Refusal("read", text, "sandbox", "sure", 1, text))
+    masked = usage.mask(Refusal("read", text, "sandbox", "sure", 1, text))
     return f"{masked.target} {masked.remedy}"
 
 

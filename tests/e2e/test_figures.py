@@ -9,8 +9,7 @@ import trio
 
 from base.stores.sqlite_files import connect_read_only
 from ctxmode.config.locations import load_config
-from ctxmode.operations.run_records import list_runs
-from ctxmode.operations.usage import Counts, record
+from ctxmode.operations.usage import Counts, list_runs, record
 from tests.ctxmode.projects import answer, call, compaction, make_transcript, prompt
 
 from .test_mcp import connected, text

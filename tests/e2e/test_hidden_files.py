@@ -25,7 +25,7 @@ from ctxmode.operations.indexing import IndexRequest, index
 from ctxmode.operations.packs import PackAsked, make_pack
 from ctxmode.operations.pages import begin, open_pages, translate_page_errors
 from ctxmode.operations.tasks import find_decisions_file, find_task, read_contextos, read_decisions
-from ctxmode.pipelines.loading import load
+from ctxmode.pipelines.model import load
 from executor import RequestError
 from executor.model import Limits, Request
 from executor.packages.package_request import read_wanted

@@ -8,7 +8,7 @@ from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations.figures import build_stats_json, read_tool_figures
 from ctxmode.operations.quotas import read_holdings
 from ctxmode.render import health
-from ctxmode.render.usage_table import usage_text
+from ctxmode.render.health import usage_text
 
 
 async def ctx_stats(call: CallContext, given: Given) -> Reply:

@@ -12,8 +12,7 @@ import pytest
 from ctxmode import cli, exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.operations import usage
-from ctxmode.operations.run_records import RunRecord
-from ctxmode.operations.usage import record
+from ctxmode.operations.usage import RunRecord, record
 from executor.model import Refusal
 
 RUN = RunRecord(

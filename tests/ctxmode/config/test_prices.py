@@ -9,8 +9,8 @@ from base.strict_data import load_toml
 from ctxmode.commands.config import describe_config
 from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.locations import Config
-from ctxmode.config.prices import find_price, load_prices
 from ctxmode.config.settings import load_settings
+from ctxmode.config.transcripts import find_price, load_prices
 from ctxmode.errors import UsageError
 from docs.config_schema import build_schema
 

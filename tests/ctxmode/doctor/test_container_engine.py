@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from ctxmode.cli import main
+from ctxmode.commands.doctor import show_diagnosis
 from ctxmode.doctor.container_engine import EngineHealth, examine
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
-from ctxmode.doctor.report import show_diagnosis
 from executor import Isolation
 from executor.containers.engine import Endpoint
 from images.inventory import ImageState, State

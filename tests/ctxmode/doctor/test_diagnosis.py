@@ -2,8 +2,8 @@
 
 import pytest
 
+from ctxmode.commands.doctor import show_diagnosis
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_fts5, check_storage
-from ctxmode.doctor.report import show_diagnosis
 from ctxmode.render.health import doctor_text
 from executor import Isolation, LanguageReport, Layer
 

@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
+from ctxmode.commands.doctor import remedies
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_facts
-from ctxmode.doctor.report import remedies
 from ctxmode.operations.facts import open_memory
 from ctxmode.render.health import doctor_text, facts_lines
 from executor import Isolation

@@ -8,9 +8,8 @@ import os
 import pytest
 
 from base.wording import command_of
-from ctxmode.doctor import report
+from ctxmode.commands.doctor import install_script, remedies, report, show_diagnosis
 from ctxmode.doctor.diagnosis import check_clients
-from ctxmode.doctor.report import install_script, remedies, show_diagnosis
 from ctxmode.render.health import packages_lines
 from executor import LanguageReport
 from runtimes.packages.registry import ECOSYSTEMS
@@ -109,7 +108,7 @@ def test_all_forms_of_the_report_tell_it(folder, capsys):
     assert "ruby by its toolchain" in lines
     assert f"no packages of python: uv is not installed. To fix it: {UV.hint}" in lines
     configured = {"settings": [], "profiles": [], "warnings": []}
-    assert "| python | no | uv is not installed |" in report.report(whole, configured, {})
+    assert "| python | no | uv is not installed |" in report(whole, configured, {})
     assert f"\n{command_of(UV.hint)}\n" in install_script(remedies(whole))
     show_diagnosis(whole)
     assert "uv is not installed" in capsys.readouterr().out

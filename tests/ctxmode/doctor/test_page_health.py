@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from ctxmode.commands.doctor import remedies
 from ctxmode.config.file_names import name_capture_mark
 from ctxmode.doctor import diagnosis
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_pages
-from ctxmode.doctor.report import remedies
 from ctxmode.render.health import doctor_text, pages_lines
 from executor import Isolation
 from memory.pages import git

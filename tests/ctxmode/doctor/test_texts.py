@@ -9,10 +9,10 @@ import pytest
 
 from base.wording import Remedy, type_command
 from ctxmode import cli
-from ctxmode.doctor import report
+from ctxmode.commands import doctor
+from ctxmode.commands.doctor import GIVES, install_script, remedies
 from ctxmode.doctor.container_engine import EngineHealth
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
-from ctxmode.doctor.report import GIVES, install_script, remedies
 from executor import Isolation, LanguageReport, Layer
 from executor.engine.layers import REMEDIES
 
@@ -102,7 +102,7 @@ def test_a_report_tells_nothing_of_its_sender():
         "warnings": ["/srv/ann/clients/acme/.ctxmode/config.toml:1: too much"],
     }
     private = {"/srv/ann/clients/acme": "PROJECT", "/home/ann": "~", "ann": "USER"}
-    text = report.report(diagnosis(), configured, private)
+    text = doctor.report(diagnosis(), configured, private)
     assert not [word for word in ("ann", "acme", "ghp_0123", "pw@") if word in text]
     for told in (
         "| python | yes | 3 |  | python ~/.venv/bin/python |",
@@ -117,7 +117,7 @@ def test_a_report_tells_nothing_of_its_sender():
 
 
 def test_a_name_within_a_word_stays():
-    assert report.anonymous("ann runs anna's cannon", {"ann": "USER"}) == (
+    assert doctor.anonymous("ann runs anna's cannon", {"ann": "USER"}) == (
         "USER runs anna's cannon"
     )
 

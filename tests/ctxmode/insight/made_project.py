@@ -24,9 +24,8 @@ from ctxmode.operations import audit
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.library import open_library
 from ctxmode.operations.pages import begin, open_pages
-from ctxmode.operations.run_records import RunRecord, add_refusals, add_run
 from ctxmode.operations.session_store import open_session_store
-from ctxmode.operations.usage import DAY_S, open_usage
+from ctxmode.operations.usage import DAY_S, RunRecord, add_refusals, add_run, open_usage
 from executor.run.refusals.notices import SOURCES
 from kb import SourceSpec
 from memory.facts.branching import create_branch

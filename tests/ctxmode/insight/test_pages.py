@@ -15,8 +15,7 @@ from ctxmode.operations import audit
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.operations.library import open_library
-from ctxmode.operations.run_records import RunRecord
-from ctxmode.operations.usage import record
+from ctxmode.operations.usage import RunRecord, record
 from executor.model import Refusal
 from kb import SourceSpec
 from memory.facts.model import Author, Draft

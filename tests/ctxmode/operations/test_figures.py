@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxmode.config.prices import PRICED
+from ctxmode.config.transcripts import PRICED
 from ctxmode.errors import ContextModeError
 from ctxmode.operations import figures
 from ctxmode.operations.figures import KINDS, TokenFigures, sum_rows, sum_tokens

@@ -5,16 +5,17 @@ from contextlib import closing
 
 import pytest
 
-from ctxmode.operations import run_records, usage
-from ctxmode.operations.run_records import (
+from ctxmode.operations import usage
+from ctxmode.operations.usage import (
+    Recorder,
     RunRecord,
     count_by_kind,
     count_refused,
     is_known,
     list_refused,
+    record,
     summarize,
 )
-from ctxmode.operations.usage import Recorder, record
 from executor.model import Refusal
 
 RUN = RunRecord(
@@ -68,7 +69,7 @@ def test_a_run_is_asked_for_by_its_number_or_its_output(file, asked, numbers, kn
 
 
 def test_the_oldest_refusals_go(file, monkeypatch):
-    monkeypatch.setattr(run_records, "REFUSALS_MAX", 10)
+    monkeypatch.setattr(usage, "REFUSALS_MAX", 10)
     for _ in range(8):
         record(file, RUN, (NAME, CALL))
     assert [one[0] for one in read(file, list_refused)] == [8, 7, 6, 5, 4]

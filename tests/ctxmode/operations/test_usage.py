@@ -7,10 +7,9 @@ from contextlib import closing
 
 import pytest
 
-from ctxmode.operations import run_records, usage
+from ctxmode.operations import usage
 from ctxmode.operations.figures import ToolFigures, sum_rows
-from ctxmode.operations.run_records import RunRecord, list_runs
-from ctxmode.operations.usage import Counts, Recorder, read_rows, record
+from ctxmode.operations.usage import Counts, Recorder, RunRecord, list_runs, read_rows, record
 
 
 @pytest.fixture
@@ -125,14 +124,14 @@ def test_runs_are_listed_beside_the_counts_the_latest_first(file):
 
 
 def test_the_oldest_runs_go(file, monkeypatch):
-    monkeypatch.setattr(run_records, "ROWS_MAX", 100)
+    monkeypatch.setattr(usage, "ROWS_MAX", 100)
     with closing(Recorder(file)) as recorder:
         for number in range(300):
             one = RUN._replace(at=float(number))
             if not recorder.add(one):
                 record(file, one)
     kept = [run.at for run in read_runs(file, limit=1000)]
-    assert 100 <= len(kept) < 100 + run_records.PRUNED_EVERY
+    assert 100 <= len(kept) < 100 + usage.PRUNED_EVERY
     assert kept == sorted(kept, reverse=True)
     assert kept[0] == 299.0
 

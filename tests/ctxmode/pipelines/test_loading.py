@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from ctxmode.errors import UsageError
-from ctxmode.pipelines.loading import load
-from ctxmode.pipelines.model import PipelineStep, cases_of, find_circle
+from ctxmode.pipelines.model import PipelineStep, cases_of, find_circle, load
 from executor.model import Limits
 
 STEP = '[[step]]\nname = "a"\nlanguage = "shell"\ncode = "true"\n'

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from ctxmode.errors import UsageError
-from ctxmode.render.bounded_output import LEAST_BYTES, BoundedBytes, bound_output
+from ctxmode.render.terminal_output import LEAST_BYTES, BoundedBytes, bound_output
 
 LINES = "".join(f"line {n} of several\n" for n in range(500))
 

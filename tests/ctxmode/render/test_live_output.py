@@ -6,7 +6,7 @@ import os
 import pytest
 import trio
 
-from ctxmode.render.live_output import LiveOutput
+from ctxmode.render.terminal_output import LiveOutput
 
 
 async def test_each_stream_gets_its_own_bytes_in_order():

@@ -8,7 +8,7 @@ import os
 import pty
 import sys
 
-from ctxmode.render.live_output import waiting
+from ctxmode.render.terminal_output import waiting
 
 
 def test_a_pipe_gets_nothing(monkeypatch):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from ctxmode.commands.search import build_explanations, explain_ranks, explanation_text
 from ctxmode.operations.searching import SearchRequest, search
-from ctxmode.render.ranking import explain, explanation_text, to_json
 from kb.model import SourceSpec
 
 
@@ -17,7 +17,7 @@ def filled(store):
 def test_the_explained_hits_are_those_of_the_search_in_its_order(filled):
     request = SearchRequest(("retry waits", "zzyzx"))
     found = search(filled, request).queries
-    explained = explain(filled, request)
+    explained = explain_ranks(filled, request)
     assert [[hit.hit.chunk_id for hit in one.hits] for one in explained] == [
         [hit.chunk_id for hit in one.hits] for one in found
     ]
@@ -27,14 +27,14 @@ def test_the_explained_hits_are_those_of_the_search_in_its_order(filled):
 
 
 def test_filters_are_told_and_hold(filled):
-    (one,) = explain(filled, SearchRequest(("retry",), language="py", kind="code"))
+    (one,) = explain_ranks(filled, SearchRequest(("retry",), language="py", kind="code"))
     assert dict(one.filters) == {"kind": "code", "language": "python"}
     assert [hit.hit.source for hit in one.hits] == ["app.py"]
     assert "filter: language = python" in explanation_text(one)
 
 
 def test_the_text_shows_what_each_score_sums(filled):
-    (one,) = explain(filled, SearchRequest(("retry waits",)))
+    (one,) = explain_ranks(filled, SearchRequest(("retry waits",)))
     text = explanation_text(one)
     assert text.startswith("## retry waits\nwords: retry waits\n")
     assert "1. guide.md | Guide | lines 1-3" in text
@@ -42,6 +42,6 @@ def test_the_text_shows_what_each_score_sums(filled):
 
 
 def test_the_data_has_no_texts(filled):
-    (one,) = to_json(explain(filled, SearchRequest(("retry",))))["explanations"]
+    (one,) = build_explanations(explain_ranks(filled, SearchRequest(("retry",))))["explanations"]
     assert set(one["hits"][0]["hit"]) == {"source", "title", "start_line", "end_line", "score"}
     assert one["words"] == ("retry",)

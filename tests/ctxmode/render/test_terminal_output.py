@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxmode.render.live_output import LiveOutput
 from ctxmode.render.terminal_output import (
     RUNNER_VARIABLES,
+    LiveOutput,
     OutputScreen,
     disarm,
     for_review,

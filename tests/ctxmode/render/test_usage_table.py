@@ -6,7 +6,7 @@ import pytest
 
 from ctxmode.operations.figures import ToolFigures
 from ctxmode.operations.usage import Counts
-from ctxmode.render.usage_table import bar, show, usage_text
+from ctxmode.render.health import bar, show_usage, usage_text
 
 
 def test_the_text_names_the_formula_and_the_estimator():
@@ -33,7 +33,7 @@ def test_answers_longer_than_what_was_produced_are_told_as_more(counts, told, to
 
 
 def test_the_table_shows_no_share_below_zero(capsys):
-    show(ToolFigures({"ctx_search": Counts(1, 0, 10, 330)}, {}))
+    show_usage(ToolFigures({"ctx_search": Counts(1, 0, 10, 330)}, {}))
     shown = capsys.readouterr().out
     assert "320 B more" in shown
     assert "%" not in shown
@@ -41,7 +41,7 @@ def test_the_table_shows_no_share_below_zero(capsys):
 
 def test_what_is_listed_adds_up_to_the_total_that_is_shown(capsys):
     tools = {"a": Counts(1, 0, 1500, 100), "b": Counts(2, 0, 1571, 99), "c": Counts(1, 0, 10, 330)}
-    show(ToolFigures(tools, {}))
+    show_usage(ToolFigures(tools, {}))
     shown = capsys.readouterr().out
     rows = [line.split() for line in shown.splitlines() if " B " in line]
     produced = [int(row[2].replace(",", "")) for row in rows]
@@ -51,7 +51,7 @@ def test_what_is_listed_adds_up_to_the_total_that_is_shown(capsys):
 
 
 def test_small_calls_have_no_column_of_bars(capsys):
-    show(ToolFigures({"a": Counts(1, 0, 1000, 100)}, {}))
+    show_usage(ToolFigures({"a": Counts(1, 0, 1000, 100)}, {}))
     shown = capsys.readouterr().out
     assert "returned of what was produced" not in shown
     assert "90%" in shown

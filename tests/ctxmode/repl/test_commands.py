@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ctxmode.commands.repl import COMMANDS, help_text, is_command, parse, save
 from ctxmode.errors import UsageError
-from ctxmode.repl import COMMANDS, help_text, is_command, parse, save
 
 
 @pytest.mark.parametrize("text", [".help", ".load a b.py", ".quit ", ".save"])

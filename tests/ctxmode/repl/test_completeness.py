@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from ctxmode.repl import build_pipe_reader, is_complete
+from ctxmode.commands.repl import build_pipe_reader, is_complete
 from runtimes import LANGUAGES, language
 
 COMPLETE = {
