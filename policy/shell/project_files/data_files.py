@@ -21,10 +21,7 @@ _HEADER = r"@?([\w-]+)((?:\s+[^:]*+)?):(?!=)(.*)"
 
 
 def read_data(project: ProjectFiles, name: str, text: str) -> dict[str, Any]:
-    """Return the table that a file of this name holds; empty, and reported, if it has none.
-
-    A runner's own parser may accept what this one refuses: what it would run is then unknown.
-    """
+    """Return the table in a file; empty, and reported, if the parser refuses it: others may not."""
     if not text:
         return {}
     # Each reader is imported when a file needs it: a hook waits for imports.
