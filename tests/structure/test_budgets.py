@@ -29,11 +29,11 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "modules": Budget(567, 500),
+    "modules": Budget(568, 500),
     "record types": Budget(435, 350),
-    "lines": Budget(117_758, 100_000),
+    "lines": Budget(117_773, 100_000),
     "lines of base": Budget(3_444),
-    "lines of ctxmode": Budget(33_303),
+    "lines of ctxmode": Budget(33_318),
     "lines of executor": Budget(26_494),
     "lines of fleet": Budget(5_464, 5_500),
     "lines of memory": Budget(17_146),

@@ -7,11 +7,11 @@ from functools import partial
 
 import trio
 
-from ctxmode.commands import changes as kept_changes
 from ctxmode.errors import UsageError
 from ctxmode.mcp import reply
 from ctxmode.mcp.reply import Reply, background_reply, count_produced_bytes, run_reply
 from ctxmode.mcp.tool import CallContext, Given, seconds
+from ctxmode.operations import changes as kept_changes
 from ctxmode.operations.batch import BatchCommand, BatchRequest, run_batch
 from ctxmode.render import results
 from executor import Request
