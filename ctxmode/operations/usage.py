@@ -242,7 +242,7 @@ class RunRecord(NamedTuple):
 
 
 _COLUMNS = ", ".join(RunRecord._fields)
-_ADD = f"INSERT INTO run ({_COLUMNS}) VALUES ({', '.join('?' * len(RunRecord._fields))})"
+_ADD_RUN = f"INSERT INTO run ({_COLUMNS}) VALUES ({', '.join('?' * len(RunRecord._fields))})"
 
 
 def make_run_record(request: Request, result: Result, output_id: str | None) -> RunRecord:
@@ -275,7 +275,7 @@ def make_run_record(request: Request, result: Result, output_id: str | None) -> 
 
 def add_run(db: sqlite3.Connection, run: RunRecord) -> int:
     """Add a row, and sometimes delete the oldest; return its number."""
-    number = db.execute(_ADD, run).lastrowid or 0
+    number = db.execute(_ADD_RUN, run).lastrowid or 0
     if number % PRUNED_EVERY == 0:
         db.execute("DELETE FROM run WHERE id <= ?", (number - ROWS_MAX,))
     return number

@@ -8,18 +8,21 @@ module, so it imports none.
 
 from __future__ import annotations
 
+import os
 from functools import cache
-from pathlib import Path
-from typing import Any, Final
+from glob import glob
 
-FOLDER: Final = Path(__file__).parent
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FOLDER = os.path.dirname(__file__)  # a hook has no time for pathlib
 
 
 @cache
 def list_files(pattern: str) -> tuple[str, ...]:
     """List the files of all languages whose names match a glob, as `read_file` reads them."""
-    found = FOLDER.glob(f"*/{pattern}")
-    return tuple(sorted(f"{path.parent.name}/{path.name}" for path in found))
+    return tuple(sorted(glob(f"*/{pattern}", root_dir=FOLDER)))
 
 
 def list_languages(file: str) -> tuple[str, ...]:
@@ -34,7 +37,8 @@ def read_file(path: str) -> str:
     Raises:
         OSError: the file cannot be read.
     """
-    return (FOLDER / path).read_text("utf-8")
+    with open(os.path.join(FOLDER, path), encoding="utf-8") as file:
+        return file.read()
 
 
 @cache

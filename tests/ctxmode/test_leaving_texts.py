@@ -26,10 +26,9 @@ from ctxmode.hosts.hooks import verdicts
 from ctxmode.hosts.hooks.hook_types import Ruling
 from ctxmode.insight import site
 from ctxmode.mcp import client as consent
-from ctxmode.mcp import conversation, server
+from ctxmode.mcp import conversation
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.protocol import ProtocolError
-from ctxmode.mcp.tool import Reply
 from ctxmode.operations import audit, project_maps, usage
 from ctxmode.render.redaction import redact_answer
 from executor.model import Refusal
@@ -130,7 +129,7 @@ def insight_page(text: str, _: Path) -> str:
 
 def shown_diff(text: str, _: Path) -> str:
     diff = "".join(f"+{line}\n" for line in text.split("\n"))
-    return server._redact(Reply(f"@@ -0,0 +1,9 @@\n{diff}", {})).text
+    return redact_answer(f"@@ -0,0 +1,9 @@\n{diff}", {})[0]
 
 
 def capture(text: str, folder: Path) -> str:

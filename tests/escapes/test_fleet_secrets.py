@@ -126,10 +126,10 @@ def plant(one: Plant, project: Path) -> ProjectSearch:
 def dump(snapshot: Snapshot, worker: Path) -> bytes:
     """All that a worker has of a snapshot: cache, names, links and files as they are laid out."""
     cache = BlobCache(worker / "cache")
-    while missing := find_missing(snapshot.tree.root, cache):
+    while missing := find_missing(snapshot.root, cache):
         for digest in missing:
             cache.add(digest, snapshot.read(digest))
-    lay_out(snapshot.tree.root, cache, worker / "project")
+    lay_out(snapshot.root, cache, worker / "project")
     found = []
     for path in sorted(worker.rglob("*")):
         found.append(os.fsencode(path))

@@ -158,7 +158,7 @@ async def compare_answers(
     assert (result.worker, result.stdout.text.strip()) == (WORKER, str(expected))
     if with_failure:
         failed = await compare(front, Request(language, FAIL[language], timeout_s=60), project)
-        assert (failed.worker, failed.exit_code) == (WORKER, 7)
+        assert (failed.worker, failed.exit_code) == (WORKER, 3)
 
 
 @pytest.mark.parametrize("language", FEW)

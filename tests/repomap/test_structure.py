@@ -54,6 +54,8 @@ SAMPLES = [
     ("lua", "--[[ Adds. ]]\nfunction add(a) return a end\nM.f = function() end\n",
      "add function, M.f function", "", "Adds."),
     ("make", "# Builds.\nall: main.o\n\tcc -o x\n", "all definition", "", "Builds."),
+    ("nim", "# Adds.\nimport std/os\nfrom util import f\nproc add*(a, b: int): int = a + b\n"
+     "type Shop = object\n  n: int\n", "add function, Shop type", "std/os util", "Adds."),
     ("objc", '#import "a.h"\n#import <b/c.h>\n@implementation Foo\n- (void)bar { }\n@end\n',
      "Foo class, Foo.bar method", "a.h b/c.h", ""),
     ("ocaml", "(* Doubles. *)\nlet double x = x * 2\ntype t = A | B\nmodule M = struct\nend\n",

@@ -10,7 +10,8 @@ import runtimes
 from executor import LocalEngine, Request, Result, Settings, Status, open_engine
 from images.groups import GROUPS
 from tests.executor.containers.conftest import why_not
-from tests.executor.test_languages import COUNT_LINES, FAIL, TEXT, UNICODE
+from tests.executor.test_languages import COUNT_LINES, FAIL, SHOWS_TEXT
+from tests.samples import UNICODE
 
 pytestmark = pytest.mark.xdist_group("containers")
 
@@ -43,10 +44,10 @@ async def _of(executor: LocalEngine, row: runtimes.Language) -> list[str]:
     if (hello.status, hello.stdout.text) != (Status.OK, row.hello_output):
         wrong.append(f"hello {hello.status} {hello.stderr.text or hello.message}")
     failed = await run(FAIL[row.name])
-    if (failed.exit_code, failed.phase) != (7, "run") or "why" not in failed.stderr.text:
+    if (failed.exit_code, failed.phase) != (3, "run") or "to stderr" not in failed.stderr.text:
         wrong.append(f"failure {failed.status} {failed.exit_code} {failed.stderr.text}")
-    text = await run(UNICODE[row.name])
-    if text.stdout.text != f"{TEXT}\n":
+    text = await run(SHOWS_TEXT[row.name])
+    if text.stdout.text != f"{UNICODE}\n":
         wrong.append(f"text {text.stdout.text!r} {text.stderr.text}")
     counted = await run(COUNT_LINES[row.name], bind_file="data.txt")
     if counted.stdout.text.split() != ["500"]:
