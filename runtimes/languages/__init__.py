@@ -11,10 +11,7 @@ from __future__ import annotations
 import os
 from functools import cache
 from glob import glob
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 FOLDER = os.path.dirname(__file__)  # a hook has no time for pathlib
 

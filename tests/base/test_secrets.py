@@ -22,10 +22,10 @@ from base.secrets import (
     detector,
     find_secrets,
     is_secret_path,
-    placeholders,
     readings,
     redact,
     secret_names,
+    tokens,
 )
 from base.secrets.readings import Expression, Reading
 from base.secrets.secret_names import is_secret_name
@@ -216,7 +216,7 @@ def test_long_hostile_text_is_soon_read():
 
 def expressions() -> list[tuple[str, str]]:
     found = []
-    for module in (assignments, blocks, placeholders, secret_names):
+    for module in (assignments, blocks, tokens, secret_names):
         for name, value in vars(module).items():
             if isinstance(value, Expression):
                 found.append((f"{module.__name__}.{name}", value.compiled.pattern.decode()))

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from ctxmode import __version__, cli, command_line, exit_codes, parsing, repl
+from ctxmode import __version__, cli, command_line, exit_codes, parsing
+from ctxmode.commands import repl
 from ctxmode.commands.table import FORMER, SECTIONS, VERBS, find_verb, list_verbs
 from ctxmode.errors import ContextModeError, UsageError, unwrap
 

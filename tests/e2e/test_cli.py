@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from runtimes import LANGUAGES
 from tests.e2e.conftest import PROBES
 
 
@@ -365,7 +366,7 @@ def test_doctor_names_every_language_and_layer_and_exits_by_what_is_critical(pla
     done = place.run("doctor", "--json")
     data = json.loads(done.stdout)
     assert done.returncode == (1 if data["critical"] else 0)
-    assert len(data["languages"]) == 16
+    assert len(data["languages"]) == len(LANGUAGES)
     for health in data["languages"].values():
         assert {"runnable", "path", "version", "start_ms", "reason", "hint"} <= set(health)
         assert health["runnable"] or (health["reason"] and health["hint"])

@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, ListRootsResult, Root
 
 from ctxmode.mcp.tools import list_offered
+from runtimes import LANGUAGES
 from tests.ctxmode.web.site import answer, serving
 from tests.e2e.conversing import ALL_S_MAX, connected, text
 
@@ -161,7 +162,7 @@ async def test_content_and_folders_become_searchable(place):
 async def test_doctor_tells_languages_and_isolation(place):
     async with connected(place) as client:
         result = await client.call_tool("ctx_doctor", {})
-    assert len(result.structured_content["languages"]) == 16
+    assert len(result.structured_content["languages"]) == len(LANGUAGES)
     assert result.structured_content["isolation"]["tier"] in ("A", "B")
     assert "python: " in text(result)
 

@@ -8,15 +8,8 @@ _NIM = Toolchain(
     name="nim",
     executables={"nim": ("nim",), "cc": ("gcc",)},
     compile=(
-        *(
-            "{nim}",
-            "c",
-            "--threads:on",
-            "--hints:off",
-            "--warnings:off",
-            "--colors:off",
-            "--skipUserCfg:on",
-        ),
+        *("{nim}", "c", "--threads:on", "--hints:off", "--warnings:off", "--colors:off"),
+        "--skipUserCfg:on",
         # Errors name lines, and a program is fast enough, as of C.
         *("--passC:-O1", "--nimcache:{scratch}/.nim", "--out:{out}", "{bind}", "{source}"),
     ),
