@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import os
 import resource
 import struct
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,6 +26,7 @@ from executor.cells.description import CellParts
 from executor.containers import box as container
 from executor.containers.box import Container
 from executor.containers.create import ContainerSpec
+from executor.containers.host import EXECUTOR, MAPPING, EngineHost
 from executor.containers.place import ContainerPlace
 from executor.engine.box import Layout, Order
 from executor.engine.seccomp import build_judged as judged_calls
@@ -195,6 +198,19 @@ def edited(packed: bytes, kind: str, edits: tuple[Edit, ...]) -> bytes:
     return unpacked.pack()
 
 
+def bind_writably(host: EngineHost) -> str:
+    """Return where the project can be written by the containers' user, which is never so here."""
+    if not host.as_root:
+        return str(host.project)
+    live = str(host.base / "live")
+    if not os.path.ismount(live):
+        asked = {"user": host.user, "binds": [(str(host.project), live, False)], "optional": []}
+        command = [sys.executable, "-I", "-S", "-c", MAPPING, str(EXECUTOR)]
+        given = json.dumps(asked).encode()
+        subprocess.run(command, input=given, check=True, timeout=60, env={}, cwd="/")
+    return live
+
+
 class WeakPlace:
     """Containers of which less is asked. They never come to wait in the pool."""
 
@@ -211,7 +227,7 @@ class WeakPlace:
         if {copy_on_write, protection}.isdisjoint(self._edits) or self._place.host is None:
             return spec
         shown = () if protection in self._edits else spec.read_only
-        live = ((self._place.host.live, spec.project),)
+        live = ((bind_writably(self._place.host), spec.project),)
         return replace(spec, overlay=False, read_only=shown, writable=live)
 
     def _cell(self, *args: Any) -> bytes:
