@@ -31,7 +31,7 @@ class Budget(NamedTuple):
 BUDGETS = {
     "modules": Budget(568, 500),
     "record types": Budget(435, 350),
-    "lines": Budget(117_767, 100_000),
+    "lines": Budget(117_768, 100_000),
     "lines of base": Budget(3_444),
     "lines of ctxmode": Budget(33_318),
     "lines of executor": Budget(26_494),
@@ -40,7 +40,7 @@ BUDGETS = {
     "lines of repomap": Budget(3_937),
     "lines of policy": Budget(12_235),
     "lines of kb": Budget(9_620),
-    "lines of runtimes": Budget(4_985),
+    "lines of runtimes": Budget(4_986),
     "lines of images": Budget(1_124),
     "lines of benchmarks": Budget(3_863),
     "functions that `run python -c 'print(1)'` passes": Budget(406, 150, True),

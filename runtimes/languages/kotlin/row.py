@@ -61,6 +61,7 @@ _LIBRARIES = "{kotlinc.folder}/../lib"
 _KOTLINC = Toolchain(
     name="kotlinc",
     executables={"kotlinc": ("kotlinc",), "java": ("java",)},
+    version=("-version",),
     compile=(
         *("{java}", *_LEAN, "-cp", f"{_LIBRARIES}/kotlin-preloader.jar"),
         *("org.jetbrains.kotlin.preloading.Preloader", "-cp", f"{_LIBRARIES}/kotlin-compiler.jar"),
