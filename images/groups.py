@@ -39,8 +39,8 @@ class Group:
 def _group(name: str, title: str) -> Group:
     """Return the group of the languages whose `install.toml` names this image."""
     names = list_languages("install.toml")
-    images = {language: read_table(f"{language}/install.toml")["image"] for language in names}
-    return Group(name, title, tuple(one for one, image in images.items() if image == name))
+    tables = ((one, read_table(f"{one}/install.toml")) for one in names)
+    return Group(name, title, tuple(one for one, table in tables if table["image"] == name))
 
 
 GROUPS: Final = (

@@ -206,8 +206,8 @@ async def ask_consent(verdict: Mapping[str, Any]) -> bool | None:
 
 async def _execute(app: App, request: Request, caller: Caller, live: bool, folder: Path) -> Answer:
     project = app.config.project
-    here = Path.cwd().resolve()
-    if request.cwd is None and here.is_relative_to(project):  # else in the project's own folder
+    # Without one it runs in this folder, or, from outside of the project, in the project's own.
+    if request.cwd is None and (here := Path.cwd().resolve()).is_relative_to(project):
         request = replace(request, cwd=str(here))
     # The name of the output in `kept outputs`, if it is stored.
     name = Path(request.path).name if request.path else first_line(request.code or "")

@@ -24,7 +24,7 @@ def wrap(code: str) -> ProgramText:
     blanked = toplevel.blank(code, toplevel.JAVA)
     if _MAIN.search(blanked):
         return ProgramText(code)
-    end = _find_head(blanked) + toplevel.after_leading(blanked[_find_head(blanked) :], _IMPORT)
+    end = (head := _find_head(blanked)) + toplevel.after_leading(blanked[head:], _IMPORT)
     opening = "; " if end else ""
     text = f"{code[:end]}{opening}fun main(args: Array<String>) {{ {code[end:]}\n}}\n"
     return ProgramText(text, wrapped=True)
