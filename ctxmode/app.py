@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, nullcontext, suppress
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
@@ -30,6 +31,7 @@ from kb.eviction import queue_folder
 if TYPE_CHECKING:
     import kb
     import policy
+    import runtimes
     from ctxmode.doctor.diagnosis import Diagnosis
     from ctxmode.operations.library import Library
     from ctxmode.operations.searching import SearchAnswer, SearchRequest
@@ -134,6 +136,16 @@ class App:
             completed = await self._engine.run(request, on_output=on_output, caller=caller)
             answer = await self._keep.answer(completed, request, name=name, always=always_keep)
         return await _record(self.config, self._recorder, request, answer)
+
+    def for_one_command(self) -> App:
+        """Return this project for one command, whose runs are not listed."""
+        alone = copy(self)
+        alone._recorder = None
+        return alone
+
+    def finds_same(self, row: runtimes.Language) -> bool:
+        """Return whether a language is found where it was when the project was opened."""
+        return self._engine.finds_same(row)
 
     async def check(self, request: Request, name: str) -> None:
         """Raise the UsageError that `execute` would raise for a request, with `name` in front."""

@@ -7,8 +7,9 @@ import json
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import unwrap
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from executor import Request
 
 T = TypeVar("T")
+
+opened: ContextVar[Callable[..., object] | None] = ContextVar("opened", default=None)
+"""Runs an action with a project that is open already; set where a command works in a server."""
+
 
 
 def with_app(
@@ -43,16 +48,23 @@ def with_app_of(
     config: Config, action: Callable[[App], Awaitable[T]], sole: Request | None = None
 ) -> T:
     """Run as `with_app`, for a known configuration."""
+    if act := opened.get():
+        return cast("T", act(config, action, sole))
     from ctxmode.app import open_app  # noqa: PLC0415
 
-    async def act() -> T:
+    async def act_alone() -> T:
         async with open_app(config, sole=sole) as app:
-            tell(before := app.notices)
-            done = await action(app)
-            tell(notice for notice in app.notices if notice not in before)
-            return done
+            return await act_with(app, action)
 
-    return run_in_trio(act)
+    return run_in_trio(act_alone)
+
+
+async def act_with(app: App, action: Callable[[App], Awaitable[T]]) -> T:
+    """Run one action with an open App, and print the notices."""
+    tell(before := app.notices)
+    done = await action(app)
+    tell(notice for notice in app.notices if notice not in before)
+    return done
 
 
 def tell(notices: Iterable[str]) -> None:

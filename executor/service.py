@@ -333,6 +333,10 @@ class LocalEngine:
                 nursery.start_soon(report, row)
         return {row.name: reports[row.name] for row in runtimes.LANGUAGES}
 
+    def finds_same(self, row: runtimes.Language) -> bool:
+        """Return whether a language is found where it was when this engine was opened."""
+        return self._toolchains.finds_same(row, self.project, self._terms.home)
+
     async def language(self, name: str) -> LanguageReport:
         """Report one language, as `languages` does."""
         return await self._toolchains.report(runtimes.language(name))

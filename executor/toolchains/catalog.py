@@ -234,6 +234,15 @@ class Toolchains:
             start_ms=start_ms,
         )
 
+    def finds_same(self, language: runtimes.Language, project: Path, home: Path) -> bool:
+        """Return whether a language is found on this machine where it was found before. Those of an
+        image stay where they are."""
+        if self._runner.placement.can.back_end != "cell":
+            return True
+        search_path = os.environ.get("PATH", os.defpath).split(":")
+        found = runtimes.discover(language, search_path, project, home, os.environ)
+        return found == self._found.get(language.name)
+
     def version(self, candidate: runtimes.Candidate) -> str | None:
         """Return a proven toolchain's own version."""
         return self._answers[_key(candidate)][2]
