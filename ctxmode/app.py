@@ -6,6 +6,7 @@ The command line and the MCP server both use `App`, and no room below it.
 from __future__ import annotations
 
 import sys
+import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from copy import copy
@@ -81,6 +82,7 @@ class App:
         self._rules = rules
         self._refused = refused
         self._recorder = recorder
+        self._owner = ""
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -132,16 +134,24 @@ class App:
     ) -> Answer:
         """Run one program; cancelling ends all its processes. Large output is stored under `name`,
         with `always_keep` all output."""
+        request = replace(request, owner=request.owner or self._owner)
         with translate_errors():
             completed = await self._engine.run(request, on_output=on_output, caller=caller)
             answer = await self._keep.answer(completed, request, name=name, always=always_keep)
         return await _record(self.config, self._recorder, request, answer)
 
-    def for_one_command(self) -> App:
-        """Return this project for one command, whose runs are not listed."""
+    def for_command(self, *, is_listed: bool) -> App:
+        """Return this project for one command, whose runs wait for no others."""
         alone = copy(self)
-        alone._recorder = None
+        alone._recorder = self._recorder if is_listed else None
+        alone._owner = uuid.uuid4().hex
         return alone
+
+    async def end_owner(self, owner: str) -> None:
+        """End the sessions and background programs of a client that is gone."""
+        with translate_errors():
+            await self._backgrounds.end_owner(owner)
+            await self._engine.end_owner(owner)
 
     def finds_same(self, row: runtimes.Language) -> bool:
         """Return whether a language is found where it was when the project was opened."""

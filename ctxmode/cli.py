@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; no exception leaves it. Without `argv` this
     process runs only the command and ends after it."""
-    if argv is not None or sys.argv[1:2] not in (["hook"], ["run"]):
+    if argv is not None or sys.argv[1:2] not in (["hook"], ["run"], ["serve"]):
         return _run_here(argv)
     if sys.argv[1] == "hook":
         from ctxmode.hosts.hooks import capture_skips  # noqa: PLC0415 - hooks start with every turn

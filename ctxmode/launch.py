@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import trio
 
     from ctxmode.app import App
+    from ctxmode.mcp.server import Offer
     from executor import Request
 
 T = TypeVar("T")
@@ -28,6 +29,8 @@ T = TypeVar("T")
 opened: ContextVar[Callable[..., object] | None] = ContextVar("opened", default=None)
 """Runs an action with a project that is open already; set where a command works in a server."""
 
+served: ContextVar[Callable[[Config, Offer], None] | None] = ContextVar("served", default=None)
+"""Serves the command's client next to others; set as `opened` is."""
 
 
 def with_app(

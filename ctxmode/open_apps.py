@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from executor import Request
 
 OPEN_MAX = 16
-"""Maximum number of open projects; each has its own sandbox and database."""
+"""Maximum number of open projects of one server; each has its own sandbox and database."""
 
 
 @dataclass(slots=True, eq=False)
@@ -49,7 +51,8 @@ class OpenApps:
         """Set up without opening any; on exit close all, which ends their runs."""
         async with trio.open_nursery() as nursery:
             apps = cls(nursery, idle_s)
-            nursery.start_soon(apps._close_idle)
+            if idle_s < math.inf:
+                nursery.start_soon(apps._close_idle)
             try:
                 yield apps
             finally:
@@ -57,7 +60,7 @@ class OpenApps:
 
     @asynccontextmanager
     async def lease(self, config: Config, request: Request | None) -> AsyncIterator[App]:
-        """Lend a project to one command, for a request if it has one. A project whose settings or
+        """Lend a project, for one request or until the block ends. A project whose settings or
         toolchains have changed since is opened anew. Raise ContextModeError if it can't be."""
         async with self._opening.setdefault(config, trio.Lock()):
             held = self._open.get(config)
@@ -73,7 +76,7 @@ class OpenApps:
                 self._open[config] = held
             held.users += 1
         try:
-            yield held.app.for_one_command()
+            yield held.app
         finally:
             held.users -= 1
             held.used_at = trio.current_time()
@@ -91,6 +94,8 @@ class OpenApps:
         try:
             with trio.CancelScope() as scope:
                 async with open_app(config) as app:
+                    for notice in app.notices:
+                        logging.getLogger(__name__).warning("%s", notice)
                     task_status.started(_OpenApp(app, state, scope, 0, trio.current_time()))
                     is_open = True
                     await trio.sleep_forever()
@@ -111,7 +116,7 @@ class OpenApps:
         if len(self._open) >= OPEN_MAX:
             if not unused:
                 raise UsageError(
-                    f"{OPEN_MAX} projects are in use at the same time", "Wait until a run ends."
+                    f"this server already has {OPEN_MAX} open projects", "Start another server."
                 )
             self._retire(min(unused, key=lambda config: self._open[config].used_at))
 

@@ -125,6 +125,11 @@ class Request:
     stage: bool = False  # its changes of the project are held for review
     packages: tuple[str, ...] = ()  # names in its language, or a project's file that lists them
 
+    @property
+    def waits_with(self) -> str | None:
+        """Return the client whose other runs it waits for; None in the background."""
+        return None if self.background else self.owner
+
     def to_json(self) -> dict[str, Any]:
         """Return a form that JSON supports and `from_json` restores exactly."""
         out = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -271,6 +271,10 @@ class LocalEngine:
         """
         return await self._sessions.interrupt(_session_name(session, owner))
 
+    async def end_owner(self, owner: str) -> None:
+        """End the sessions of a client that is gone."""
+        await self._sessions.end_owner(owner)
+
     async def _run_in_session(self, call: Execution, session: str) -> Completed:
         """Run a call of the session that the request names."""
         judged, packages = call.checked, None

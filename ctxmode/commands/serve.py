@@ -11,9 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from base.environment import client_environ
 from base.wording import list_choices
 from ctxmode import command_line, exit_codes, launch
 from ctxmode.config.engine_settings import load_profiles
+from ctxmode.config.file_names import SERVERS_FOLDER
 from ctxmode.config.locations import Config, load_config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
 
@@ -48,13 +50,16 @@ def run_verb(args: argparse.Namespace) -> int:
 
     tools = _choose_tools(args.tools, config, args.names or ())
     with _hold_presence(config):
-        launch.run_in_trio(partial(serve_stdio, config, tools))
+        if serve_beside := launch.served.get():
+            serve_beside(config, tools)
+        else:
+            launch.run_in_trio(partial(serve_stdio, config, tools))
     return exit_codes.OK
 
 
 def _host_folder() -> Path | None:
     """Return Claude Code's working folder, which may differ from ours; None if it is missing."""
-    given = os.environ.get("CLAUDE_PROJECT_DIR", "")
+    given = client_environ.get().get("CLAUDE_PROJECT_DIR", "")
     folder = Path(given)
     return folder if folder.is_absolute() and folder.is_dir() else None
 
@@ -67,7 +72,7 @@ def _hold_presence(config: Config) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(ContextModeError, OSError):  # each call reports it
             prepare_storage(config)
-            stack.enter_context(join(config.state_dir / "instances"))
+            stack.enter_context(join(config.state_dir / SERVERS_FOLDER))
         yield
 
 

@@ -34,6 +34,9 @@ PROJECT_FILE = ".ctxmode/config.toml"
 STORES_FOLDER = "projects"
 """The folder of all stores, in the storage folder."""
 
+SERVERS_FOLDER = "servers"
+"""The folder of the locks that servers of agents hold, in the folder of state."""
+
 SESSIONS_SUFFIX = ".sessions.sqlite3"
 FACTS_SUFFIX = ".memory.sqlite3"
 MAP_SUFFIX = ".repomap.sqlite3"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +18,13 @@ import trio
 
 from base.secrets import redact
 from ctxmode import crash_report
-from ctxmode.app import App, open_app
+from ctxmode.app import App
 from ctxmode.config.file_names import PROJECT_MARKS
 from ctxmode.config.locations import Config, refuse_folder, require_project
-from ctxmode.errors import ContextModeError, UsageError, unwrap
+from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp.conversation import Conversation, Levels
 from ctxmode.mcp.protocol import STATELESS_REVISIONS, ProtocolError
+from ctxmode.open_apps import OpenApps
 from ctxmode.render.results import with_lines
 
 if TYPE_CHECKING:
@@ -30,9 +32,6 @@ if TYPE_CHECKING:
 
 # Projects are opened by calls, so that `initialize` is answered before any sandbox is tried. If
 # opening a project fails, the next call tries again.
-
-OPEN_MAX = 16
-"""Maximum number of open projects of one server; each has its own sandbox and database."""
 
 WORKING_ENTRIES_MAX = 100_000
 """Maximum number of entries of a folder that is a project only because a server was started
@@ -42,11 +41,12 @@ there."""
 class Projects:
     """The open projects of a server, made only by `open_projects`."""
 
-    def __init__(self, config: Config, nursery: trio.Nursery) -> None:
+    def __init__(self, config: Config, nursery: trio.Nursery, apps: OpenApps) -> None:
         self.config = config
         self.nursery = nursery
         """For background tasks; it ends with the server."""
         self.levels = Levels()
+        self._apps = apps
         self._open: dict[Path, App] = {}
         self._opening: dict[Path, trio.Lock] = {}
         # The working folder of a client over stdio; None if it was not asked yet.
@@ -69,10 +69,6 @@ class Projects:
             if folder not in self._open:
                 if folder == self.config.project and not is_named:
                     await trio.to_thread.run_sync(check_working_folder, self.config)
-                if len(self._open) >= OPEN_MAX:
-                    raise UsageError(
-                        f"this server already has {OPEN_MAX} open projects", "Start another server."
-                    )
                 opened = await self.nursery.start(self._hold, replace(self.config, project=folder))
                 if isinstance(opened, Exception):
                     raise opened
@@ -83,19 +79,17 @@ class Projects:
         self, config: Config, task_status: trio.TaskStatus[App | ContextModeError]
     ) -> None:
         """Keep a project open until the server ends, in a separate task."""
-        opened = False
         try:
-            async with open_app(config) as app:
-                for notice in app.notices:
-                    logging.getLogger(__name__).warning("%s", notice)
+            async with self._apps.lease(config, None) as app:
                 task_status.started(app)
-                opened = True
                 await trio.sleep_forever()
-        except Exception as raised:
-            error = unwrap(raised)
-            if opened or not isinstance(error, ContextModeError):
-                raise
+        except ContextModeError as error:
             task_status.started(error)
+
+    async def end_owner(self, owner: str) -> None:
+        """End what a client that is gone has left in the open projects."""
+        for app in self._open.values():
+            await app.end_owner(owner)
 
 
 def check_working_folder(config: Config) -> None:
@@ -131,11 +125,15 @@ def _has_over(folder: Path, entries_max: int) -> bool:
 
 
 @asynccontextmanager
-async def open_projects(config: Config) -> AsyncIterator[Projects]:
-    """Set up a server's projects without opening any; on exit close all, which ends their runs."""
-    async with trio.open_nursery() as nursery:
+async def open_projects(config: Config, apps: OpenApps | None = None) -> AsyncIterator[Projects]:
+    """Set up a server's projects without opening any; on exit return them to `apps`, or close all,
+    which ends their runs."""
+    async with (
+        OpenApps.open(math.inf) if apps is None else nullcontext(apps) as holder,
+        trio.open_nursery() as nursery,
+    ):
         try:
-            yield Projects(config, nursery)
+            yield Projects(config, nursery, holder)
         finally:
             nursery.cancel_scope.cancel()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import importlib
 import os
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -38,31 +39,50 @@ from ctxmode.mcp.protocol import (
 
 if TYPE_CHECKING:
     from ctxmode.mcp.server import Offer, Server
+    from ctxmode.open_apps import OpenApps
 
 WRITE_DEADLINE_S = 60.0
 CANCEL_S_MAX = 1.0
+END_S_MAX = 10.0
 
 
 async def serve_stdio(config: Config, tools: Offer) -> None:
     """Serve one client until stdin ends, or stdout has no reader any more."""
     with _take_descriptors() as (source, sink):
-        try:
-            async with trio.open_nursery() as nursery:
-                connection = Connection(sink, tools, nursery)
-                nursery.start_soon(_open_server, config, tools, connection)
-                nursery.start_soon(connection.read, protocol.LineReader(source, LINE_BYTES_MAX))
-        except* (BrokenPipeError, trio.TooSlowError):
-            pass
+        await serve_client(config, tools, (source, sink))
 
 
-async def _open_server(config: Config, tools: Offer, connection: Connection) -> None:
+async def serve_client(
+    config: Config, tools: Offer, ends: tuple[int, int], apps: OpenApps | None = None
+) -> None:
+    """Serve one client at two descriptors. If the server has other clients, their open projects are
+    in `apps`."""
+    source, sink = ends
+    owner = uuid.uuid4().hex[:12] if apps else ""
+    try:
+        async with trio.open_nursery() as nursery:
+            connection = Connection(sink, tools, nursery, owner)
+            nursery.start_soon(_open_server, config, tools, connection, apps)
+            nursery.start_soon(connection.read, protocol.LineReader(source, LINE_BYTES_MAX))
+    except* (BrokenPipeError, trio.TooSlowError):
+        pass
+
+
+async def _open_server(
+    config: Config, tools: Offer, connection: Connection, apps: OpenApps | None
+) -> None:
     await trio.to_thread.run_sync(load_what_calls_need)
     from ctxmode.mcp.client import open_projects  # noqa: PLC0415 - already loaded
     from ctxmode.mcp.server import Server  # noqa: PLC0415
 
-    async with open_projects(config) as projects:
+    async with open_projects(config, apps) as projects:
         connection.open(Server(projects, tools.callable))
-        await trio.sleep_forever()
+        try:
+            await trio.sleep_forever()
+        finally:
+            if apps:
+                with trio.move_on_after(END_S_MAX, shield=True):
+                    await projects.end_owner(connection.owner)
 
 
 def load_what_calls_need() -> None:
@@ -96,9 +116,13 @@ def _take_descriptor(fd: int, instead: str | int) -> int:
 
 
 class Connection:
-    """The only client of a server over stdio, with its running requests."""
+    """A client over stdio, with its running requests. Its owner is empty if it is the only one of
+    its server."""
 
-    def __init__(self, sink: int, tools: Iterable[str], nursery: trio.Nursery) -> None:
+    def __init__(
+        self, sink: int, tools: Iterable[str], nursery: trio.Nursery, owner: str = ""
+    ) -> None:
+        self.owner = owner
         self._sink = sink
         self._tools = tools
         self._nursery = nursery
@@ -246,9 +270,12 @@ class _Exchange:
     connection: Connection
     envelope: Envelope
     meta: Mapping[str, Any]
-    owner: str = ""
     holder: str = ""
     project: Path | None = None
+
+    @property
+    def owner(self) -> str:
+        return self.connection.owner
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         if self.envelope.revision in protocol.STATELESS_REVISIONS:

@@ -6,11 +6,10 @@ instance cannot do, or does not answer in time, the command does by itself.
 
 from __future__ import annotations
 
+import _socket  # `socket` takes 5 ms to load
 import os
 import sys
 import time
-
-import _socket  # `socket` takes 5 ms to load
 
 from base.digests import sha256
 from base.frames import take_frame
@@ -30,6 +29,9 @@ RUNNERS = ("CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
 START_EVERY_S = 60.0
 LOST = "the shared instance ended during this run, so its result is unknown"
 LOST_REMEDY = "Check what the program has changed, and run it again."
+_ALONE = {"-i", "--http", "worker", "cluster"}
+"""Words of commands that the instance is not for; a program's argument may be one, too."""
+
 _LISTENER = """\
 import sys
 sys.path[:] = sys.argv[3:]
@@ -99,10 +101,11 @@ def have_done(arguments: Sequence[str]) -> int | None:
     input that was read for it stays readable."""
     if not is_wanted(os.environ):
         return None
-    if arguments[0] == "run":
+    if arguments[0] != "hook":
         # The instance could not stop reading what a user types.
         is_typed = "-" in arguments and os.isatty(0)
-        return None if is_typed or "-i" in arguments[1:2] else run(arguments)
+        is_other = not _ALONE.isdisjoint(arguments) or any(map(_is_budget, arguments))
+        return None if is_typed or is_other else run(arguments)
     try:
         event = sys.stdin.buffer.read()
     except (AttributeError, OSError, ValueError):  # it is closed
@@ -173,7 +176,16 @@ def start() -> None:
             return
     except OSError:
         pass  # never started
-    null = [(os.POSIX_SPAWN_OPEN, one, "/tmp/inst.log" if one==2 else os.devnull, os.O_RDWR|os.O_CREAT, 0o600) for one in (0, 1, 2)]
+    null = [
+        (
+            os.POSIX_SPAWN_OPEN,
+            one,
+            "/tmp/inst.log" if one == 2 else os.devnull,
+            os.O_RDWR | os.O_CREAT,
+            0o600,
+        )
+        for one in (0, 1, 2)
+    ]
     path = map(os.path.abspath, sys.path)
     words = [sys.executable, "-I", "-S", "-c", _LISTENER, folder, name, *path]
     locale = {"LC_ALL": "C.UTF-8"}  # of the instance itself
@@ -184,6 +196,11 @@ def start() -> None:
         os.posix_spawn(sys.executable, words, {**os.environ, **locale}, file_actions=null)
     except (OSError, ValueError):
         return  # commands work without it
+
+
+def _is_budget(word: str) -> bool:
+    """Return whether a word limits the answer, which takes the process's own output."""
+    return word.partition("=")[0] == "--budget"
 
 
 def _pack_request(arguments: Sequence[str], given: bytes) -> bytes:

@@ -37,12 +37,15 @@ SERVERS_MAX = 8
 LOADED = (
     "ctxmode.commands.hook",
     "ctxmode.commands.run",
+    "ctxmode.commands.serve",
     "ctxmode.hosts.hooks.run",
     "ctxmode.hosts.hooks.verdicts",
     "ctxmode.hosts.hooks.session_hooks",
     "ctxmode.hosts.instructions",
     "base.secrets",
     "kb.eviction",
+    "ctxmode.mcp.stdio",
+    "ctxmode.mcp.tools.runs",
     "ctxmode.operations.audit",
     "ctxmode.operations.stores",
     "ctxmode.operations.usage",
@@ -288,4 +291,3 @@ def main(folder: str, name: str) -> None:
 
             signal.signal(signal.SIGTERM, end)
             listener.serve()
-

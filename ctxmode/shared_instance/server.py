@@ -19,11 +19,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
 import trio
 
+from base.environment import client_environ
 from base.frames import take_frame
 from ctxmode import command_line, launch
 from ctxmode.errors import ContextModeError
@@ -33,13 +35,20 @@ from ctxmode.shared_instance import messages
 if TYPE_CHECKING:
     from ctxmode.app import App
     from ctxmode.config.locations import Config
+    from ctxmode.mcp.server import Offer
     from executor import Request
 
 T = TypeVar("T")
 
-UNREAD = frozenset({"_", "OLDPWD", "PWD", "SHLVL"})
-"""Variables of shells that differ between commands, and that nothing here reads. A profile cannot
-pass them on either: `serve` removes them."""
+UNREAD = frozenset(
+    {
+        *("_", "OLDPWD", "PWD", "SHLVL", "CLAUDE_PROJECT_DIR", "XDG_SESSION_ID"),
+        *("SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "STY", "TERM_SESSION_ID", "TMUX", "TMUX_PANE"),
+        *("KITTY_WINDOW_ID", "WINDOWID", "WT_SESSION"),
+    }
+)
+"""Variables that differ between commands of one user, and that nothing here reads from the process:
+`client_environ` has a command's own. `serve` removes them."""
 
 HAND_OVER_S_MAX = 1.0
 AT_ONCE = 64
@@ -187,8 +196,12 @@ class _Command:
             raise OSError(ctypes.get_errno(), "unshare")
         os.chdir(asked.folder)
         os.umask(asked.mask)
-        _streams.set(streams)
+        client_environ.set(asked.environ)
         launch.opened.set(self._act)
+        launch.served.set(partial(self._serve, ends=(streams["stdin"], streams["stdout"])))
+        if asked.arguments[0] == "serve":
+            streams = streams | {"stdout": streams["stderr"]}  # the protocol's own
+        _streams.set(streams)
         return command_line.main(asked.arguments)
 
     def _act(
@@ -201,10 +214,28 @@ class _Command:
     ) -> T:
         with self._scope:
             async with self._apps.lease(config, sole) as app:
-                return await launch.act_with(app, action)
+                alone = app.for_command(is_listed=sole is None)
+                return await launch.act_with(alone, action)
+        raise self._build_end()
+
+    def _serve(self, config: Config, tools: Offer, *, ends: tuple[IO[str], IO[str]]) -> None:
+        trio.from_thread.run(self._serve_in_trio, config, tools, ends)
+
+    async def _serve_in_trio(
+        self, config: Config, tools: Offer, ends: tuple[IO[str], IO[str]]
+    ) -> None:
+        from ctxmode.mcp.stdio import serve_client  # noqa: PLC0415 - only who serves needs it
+
+        with self._scope:
+            await serve_client(config, tools, (ends[0].fileno(), ends[1].fileno()), self._apps)
+        if self._scope.cancelled_caught:
+            raise self._build_end()
+
+    def _build_end(self) -> BaseException:
+        """Return what the signal raises in a command that works by itself."""
         if self._signal == signal.SIGINT:
-            raise KeyboardInterrupt
-        raise SystemExit(128 + self._signal)
+            return KeyboardInterrupt()
+        return SystemExit(128 + self._signal)
 
 
 def serve(requests: socket.socket, idle_s: float) -> None:

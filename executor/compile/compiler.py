@@ -224,7 +224,7 @@ class Compiler:
             return await self._runner.run(
                 lambda layout: _compile_job(plan, execution, layout, folder.name),
                 profile=COMPILING,
-                waits=not checked.request.background,
+                owner=checked.request.waits_with,
                 observe=execution.observe,
             )
 

@@ -164,7 +164,7 @@ class Phases:
                 completed = await self.runner.run(
                     lambda layout: self._job(phase, candidate, layout, profile, substitute),
                     profile=profile,
-                    waits=False,
+                    owner=None,
                 )
             except OSError as error:
                 raise _no_room(error, error.filename or "the server's folder") from error

@@ -71,7 +71,7 @@ class BoxReader:
     async def _read(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
         make = partial(self._job, scratch, script, arguments)
         try:
-            completed = await self.runner.run(make, profile=READING, waits=False)
+            completed = await self.runner.run(make, profile=READING, owner=None)
         except (RequestError, SandboxUnavailableError, OSError) as error:
             raise GitError(f"it cannot be read in a sandbox: {error}") from error
         completed.delete_spools()

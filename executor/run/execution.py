@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import runtimes
+from base.environment import client_environ
 from executor import network
 from executor.engine.box import SYSTEM_PATH, Layout, Order
 from executor.engine.engine import Completed, Observe, OnOutput
@@ -116,7 +116,8 @@ def first_line(text: str) -> str:
 
 def grant_environment(profile: Profile) -> dict[str, str]:
     """Return the variables that a profile passes through, and those of the proxy."""
-    passed = {name: os.environ[name] for name in profile.env if name in os.environ}
+    environ = client_environ.get()
+    passed = {name: environ[name] for name in profile.env if name in environ}
     if profile.project is ProjectAccess.COMMIT:
         passed |= NO_REFRESH
     if not profile.network.rules:
@@ -171,7 +172,7 @@ class Execution:
             self.job,
             self.on_output,
             profile=self.checked.profile,
-            waits=not self.checked.request.background,
+            owner=self.checked.request.waits_with,
             observe=self.observe,
         )
 

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 import trio
 
@@ -55,7 +56,8 @@ class Runner:
         self.door = door
         self.spools = spool_folder
         self.inline_bytes = inline_bytes
-        self.slots = trio.CapacityLimiter(concurrency)
+        self._concurrency = concurrency
+        self._turns = WeakValueDictionary[str, trio.CapacityLimiter]()
         self._numbers = count(1)  # of runs
         self.running: dict[int, ListedRun] = {}
 
@@ -65,17 +67,18 @@ class Runner:
         on_output: OnOutput | None = None,
         *,
         profile: Profile = ANALYZE,
-        waits: bool = True,
+        owner: str | None = "",
         observe: Observe | None = None,
     ) -> Completed:
-        """Run one job, in its turn if it `waits`. Cancelling ends everything it started.
+        """Run one job, in its turn among those of its `owner`; without one, at once. Cancelling
+        ends everything it started.
 
         Raises:
             RequestError: the profile is not possible for this project here.
             SandboxUnavailableError: the server has lost its temporary folder.
             OSError: its output cannot be spooled.
         """
-        async with self.slots if waits else contextlib.nullcontext():
+        async with contextlib.nullcontext() if owner is None else self.turn(owner):
             with self.progress(profile, on_output) as progress:
                 if observe:
                     observe(progress)
@@ -85,6 +88,15 @@ class Runner:
                 layout = await self.layout(profile, record)
                 result = await self._run(make_job(layout), progress, layout, record)
         return progress.complete(result)
+
+    def turn(self, owner: str) -> trio.CapacityLimiter:
+        """Return what the runs of one client wait for: no client delays another."""
+        return self._turns.setdefault(owner, trio.CapacityLimiter(self._concurrency))
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether a client's next run would have to wait."""
+        return any(turn.available_tokens < 1 for turn in self._turns.values())
 
     async def record(self, profile: Profile, *, whole: bool = True) -> Record | None:
         """Record the project now, if its changes are to be committed: see `CommitService`.

@@ -82,7 +82,8 @@ class Backgrounds(Generic[T]):
             RequestError: it cannot be run as requested, or too many run already.
             OSError: its output cannot be spooled.
         """
-        if sum(not entry.done.is_set() for entry in self._entries.values()) >= RUNNING_MAX:
+        own = [entry for entry in self._entries.values() if entry.request.owner == request.owner]
+        if sum(not entry.done.is_set() for entry in own) >= RUNNING_MAX:
             raise RequestError(
                 f"{RUNNING_MAX} programs run in the background, which is the limit",
                 "Stop one of them, or wait for its end.",
@@ -98,7 +99,7 @@ class Backgrounds(Generic[T]):
         if entry.failure:
             del self._entries[entry.id]
             raise entry.failure
-        self._forget_oldest()
+        self._forget_oldest(request.owner)
         return _answer(entry)
 
     async def look(self, handle: str, wait_s: float = 0, owner: str = "") -> Background[T]:
@@ -156,10 +157,17 @@ class Backgrounds(Generic[T]):
             raise RequestError(f"no background run {handle!r}", f"Known runs: {known}.")
         return entry
 
-    def _forget_oldest(self) -> None:
-        ended = [entry.id for entry in self._entries.values() if entry.done.is_set()]
-        for handle in ended[:-ENDED_MAX]:
-            del self._entries[handle]
+    async def end_owner(self, owner: str) -> None:
+        """End and forget all runs of a client that is gone."""
+        for handle, entry in list(self._entries.items()):
+            if entry.request.owner == owner:
+                await self.stop(handle, owner)
+                del self._entries[handle]
+
+    def _forget_oldest(self, owner: str) -> None:
+        own = [entry for entry in self._entries.values() if entry.request.owner == owner]
+        for entry in [entry for entry in own if entry.done.is_set()][:-ENDED_MAX]:
+            del self._entries[entry.id]
 
 
 def _lasting(request: Request) -> Request:

@@ -75,14 +75,14 @@ class Sessions:
         if call.checked.request.fresh:
             await self._end(name, "")
         while True:
-            await self._make_room(name)
+            await self._make_room(name, call.checked.request.owner)
             from executor.sessions.session import Session  # noqa: PLC0415 - most servers have none
 
             made = Session(self._runner, self._binds, call.checked, packages)
             session = self._open.setdefault(name, made)
             async with session.lock:
                 await self._have_packages(name, session)  # which needs no turn
-                async with self._runner.slots:
+                async with self._runner.turn(call.checked.request.owner):
                     if not session.over and await session.is_outdated():
                         why = "the project's secret files have changed"
                         await self._dispose(name, session, why)
@@ -135,17 +135,25 @@ class Sessions:
             self._endings[name] = f"{reason}{session.losses}"
         await session.close()
 
-    async def _make_room(self, name: str) -> None:
-        """Make room for a new session: end the one that was used longest ago if necessary.
+    async def end_owner(self, owner: str) -> None:
+        """End all sessions of a client that is gone."""
+        for name in self._list_owned(owner):
+            await self._end(name, "")
+
+    def _list_owned(self, owner: str) -> list[str]:
+        return [name for name in self.names if self._open[name].owner == owner]
+
+    async def _make_room(self, name: str, owner: str) -> None:
+        """Make room for a client's new session: end the one that it used longest ago if necessary.
 
         Raises:
             RequestError: all of them are busy.
         """
-        while name not in self._open and len(self._open) >= self._limits.count:
-            idle = [other for other in self.names if not self._open[other].lock.locked()]
+        while name not in self._open and len(own := self._list_owned(owner)) >= self._limits.count:
+            idle = [other for other in own if not self._open[other].lock.locked()]
             if not idle:
                 raise RequestError(
-                    f"{len(self._open)} sessions are busy, which is the limit",
+                    f"{len(own)} sessions are busy, which is the limit",
                     "Wait for a call to end, or use one of them.",
                 )
             await self._end(idle[0], f"more than {self._limits.count} sessions were in use")

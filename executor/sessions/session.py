@@ -58,6 +58,7 @@ class Session:
         self.lock = trio.Lock()
         self.over = ""
         self.opened_at = self.used_at = trio.current_time()
+        self.owner = first.request.owner
         self.profile = first.profile
         self.gate = network.ProxyGate(first.profile.network)
         self.scope = trio.CancelScope()  # of the part that serves it from outside

@@ -20,6 +20,7 @@ from ctxmode.hosts.hooks.hook_types import (
     read_json,
 )
 from ctxmode.hosts.registry import find_adapter, has_trait, list_events
+from ctxmode.shared_instance.client import find_storage
 from policy.deadline import HOOK_SECONDS, pause_limit, results_of
 
 TYPE_CHECKING = False
@@ -84,7 +85,9 @@ def is_callable(host: str, data: str, ground: Ground) -> bool:
 
 def _is_any_alive(data: str) -> bool:
     """Return whether any server of this user holds its lock."""
-    folder = os.path.join(data, "state", "instances")
+    from ctxmode.config.file_names import SERVERS_FOLDER  # noqa: PLC0415 - only for a redirect
+
+    folder = os.path.join(data, "state", SERVERS_FOLDER)
     try:
         names = os.listdir(folder)
     except OSError:
@@ -201,7 +204,7 @@ def _read_hook(
 
     if purpose in ("turn", "act") and not has_trait(host, "recorded_by_hooks"):
         return None
-    return Event(host, purpose, event, project, home, data_dir(environ), environ)
+    return Event(host, purpose, event, project, home, find_storage(environ), environ)
 
 
 def _is_captured(project: str, environ: Mapping[str, str]) -> bool:
@@ -209,7 +212,7 @@ def _is_captured(project: str, environ: Mapping[str, str]) -> bool:
         return False  # the usual case
     from ctxmode.config.file_names import is_captured  # noqa: PLC0415 - only if there are drafts
 
-    return is_captured(project, data_dir(environ), environ)
+    return is_captured(project, find_storage(environ), environ)
 
 
 def _folder(variables: tuple[str, ...], said: str, environ: Mapping[str, str]) -> str:
@@ -245,7 +248,7 @@ def _judge(  # noqa: PLR0913 - inputs of a judgement
 ) -> tuple[Answer, Log]:
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
     project = _project(call.cwd, home, environ)
-    data = data_dir(environ)
+    data = find_storage(environ)
     ground = Ground(project, home, environ)
 
     said, verdicts = ruling(call, ground, partial(is_callable, host, data, ground))
@@ -278,15 +281,6 @@ def _project(cwd: str, home: str, environ: Mapping[str, str]) -> str:
     given = environ.get("CONTEXT_MODE_PROJECT_DIR") or environ.get("CLAUDE_PROJECT_DIR")
     here = os.path.realpath(given or cwd or os.getcwd())
     return here if given else find_project(here, home)
-
-
-def data_dir(environ: Mapping[str, str]) -> str:
-    """Return the storage folder, as in `ctxmode.config.locations` but without its library: the data
-    folder of the XDG Base Directory Specification."""
-    if given := environ.get("CONTEXT_MODE_DIR"):
-        return given
-    base = environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
-    return os.path.join(base, "ctxmode")
 
 
 def _run_both(first: Log, second: Log) -> None:
