@@ -26,7 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     code = client.have_done(sys.argv[1:])
     if code is None:
         code = _run_here(None)
-        client.start()
+        if sys.argv[1] != "serve":
+            client.start()
     if sys.argv[1] == "hook":
         os._exit(code)  # a host waits: unloading modules takes a twentieth of its time
     return code

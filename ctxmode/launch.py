@@ -29,7 +29,7 @@ T = TypeVar("T")
 opened: ContextVar[Callable[..., object] | None] = ContextVar("opened", default=None)
 """Runs an action with a project that is open already; set where a command works in a server."""
 
-served: ContextVar[Callable[[Config, Offer], None] | None] = ContextVar("served", default=None)
+served: ContextVar[Callable[[Config, Offer], object] | None] = ContextVar("served", default=None)
 """Serves the command's client next to others; set as `opened` is."""
 
 

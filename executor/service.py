@@ -114,7 +114,7 @@ class LocalEngine:
     @property
     def is_busy(self) -> bool:
         """Return whether a run would have to wait for others."""
-        return self._runner.slots.available_tokens < 1
+        return self._runner.is_busy
 
     def list_run(self, run: ListedRun) -> AbstractContextManager[int]:
         """List a run of another machine as active until the block ends; yield its number."""

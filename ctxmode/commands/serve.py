@@ -18,6 +18,7 @@ from ctxmode.config.engine_settings import load_profiles
 from ctxmode.config.file_names import SERVERS_FOLDER
 from ctxmode.config.locations import Config, load_config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.shared_instance import client
 
 if TYPE_CHECKING:
     from ctxmode.mcp.server import Offer
@@ -53,7 +54,9 @@ def run_verb(args: argparse.Namespace) -> int:
         if serve_beside := launch.served.get():
             serve_beside(config, tools)
         else:
-            launch.run_in_trio(partial(serve_stdio, config, tools))
+            serve_one = partial(serve_stdio, config, tools, client.journal)
+            if launch.run_in_trio(serve_one):
+                client.go_on()
     return exit_codes.OK
 
 

@@ -169,6 +169,11 @@ class LineReader:
         self._bytes_max = bytes_max
         self._held = bytearray()
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether it holds no part of a line."""
+        return not self._held
+
     async def line(self) -> bytes:
         """Read the next line with its end, which the last line may lack; empty at the end of the
         file. A longer line is cut after `bytes_max` + 1 bytes."""

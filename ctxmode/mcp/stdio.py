@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import importlib
+import json
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,6 +37,7 @@ from ctxmode.mcp.protocol import (
     pack_error,
     parse,
 )
+from ctxmode.shared_instance import client
 
 if TYPE_CHECKING:
     from ctxmode.mcp.server import Offer, Server
@@ -44,28 +46,81 @@ if TYPE_CHECKING:
 WRITE_DEADLINE_S = 60.0
 CANCEL_S_MAX = 1.0
 END_S_MAX = 10.0
+HAND_OVER_EVERY_S = 0.5
+HAND_OVER_S_MAX = 30.0
+HAND_BACK_EVERY_S = 0.05
+HAND_BACK_S_MAX = 25.0
+LOST = "the server was lost during this call, so its result is unknown; call again"
 
 
-async def serve_stdio(config: Config, tools: Offer) -> None:
-    """Serve one client until stdin ends, or stdout has no reader any more."""
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a server has that serves several clients: their open projects, and its end."""
+
+    apps: OpenApps
+    ending: trio.Event
+
+
+async def serve_stdio(config: Config, tools: Offer, journal: int | None = None) -> bool:
+    """Serve one client until stdin ends, or stdout has no reader any more. With a `journal`, return
+    True once the shared instance can go on with it."""
     with _take_descriptors() as (source, sink):
-        await serve_client(config, tools, (source, sink))
+        is_handed_over = await serve_client(config, tools, (source, sink), journal)
+        if is_handed_over:
+            os.dup2(source, 0)
+            os.dup2(sink, 1)
+    return is_handed_over
 
 
 async def serve_client(
-    config: Config, tools: Offer, ends: tuple[int, int], apps: OpenApps | None = None
-) -> None:
-    """Serve one client at two descriptors. If the server has other clients, their open projects are
-    in `apps`."""
-    source, sink = ends
-    owner = uuid.uuid4().hex[:12] if apps else ""
+    config: Config,
+    tools: Offer,
+    ends: tuple[int, int],
+    journal: int | None,
+    beside: Beside | None = None,
+) -> bool:
+    """Serve one client at two descriptors, as `serve_stdio` does, perhaps `beside` others. Then
+    return True if its own process must go on with it, because this one ends."""
+    reader = protocol.LineReader(ends[0], LINE_BYTES_MAX)
+    connection = None
     try:
         async with trio.open_nursery() as nursery:
-            connection = Connection(sink, tools, nursery, owner)
+            owner = uuid.uuid4().hex[:12] if beside else ""
+            connection = Connection(ends[1], tools, nursery, owner, journal)
+            await connection.resume()
+            apps = beside.apps if beside else None
             nursery.start_soon(_open_server, config, tools, connection, apps)
-            nursery.start_soon(connection.read, protocol.LineReader(source, LINE_BYTES_MAX))
+            nursery.start_soon(connection.read, reader)
+            if beside:
+                nursery.start_soon(_hand_back, connection, reader, beside.ending)
+            elif journal is not None:
+                nursery.start_soon(_hand_over, connection, reader)
     except* (BrokenPipeError, trio.TooSlowError):
         pass
+    return connection is not None and connection.is_handed_over
+
+
+async def _hand_over(connection: Connection, reader: protocol.LineReader) -> None:
+    """End this server once the shared instance can go on with its client, unless that has called a
+    tool: the project that is open then stays."""
+    with trio.move_on_after(HAND_OVER_S_MAX):
+        await trio.sleep(HAND_OVER_EVERY_S)  # the first answers come before
+        client.start()  # for other servers, if not for this one
+        while not connection.has_called:
+            await trio.sleep(HAND_OVER_EVERY_S)
+            if connection.is_idle and reader.is_empty and client.is_reachable():
+                connection.hand_over()
+
+
+async def _hand_back(
+    connection: Connection, reader: protocol.LineReader, ending: trio.Event
+) -> None:
+    """End when the process ends, at the latest after a time, and after the running calls."""
+    await ending.wait()
+    with trio.move_on_after(HAND_BACK_S_MAX):
+        while not (connection.is_idle and reader.is_empty):  # noqa: ASYNC110 - at the end, once
+            await trio.sleep(HAND_BACK_EVERY_S)
+    connection.hand_over()
 
 
 async def _open_server(
@@ -120,9 +175,19 @@ class Connection:
     its server."""
 
     def __init__(
-        self, sink: int, tools: Iterable[str], nursery: trio.Nursery, owner: str = ""
+        self,
+        sink: int,
+        tools: Iterable[str],
+        nursery: trio.Nursery,
+        owner: str = "",
+        journal: int | None = None,
     ) -> None:
         self.owner = owner
+        self.has_called = False
+        self.is_handed_over = False
+        self._journal = journal
+        self._greeting: Mapping[str, Any] | None = None
+        self._noted = 0  # bytes of the last note
         self._sink = sink
         self._tools = tools
         self._nursery = nursery
@@ -138,6 +203,37 @@ class Connection:
         """Start answering requests that need a project."""
         self._server = server
         self._opened.set()
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether the client has greeted, and waits for no answer."""
+        return self._greeting is not None and not self._requests
+
+    def hand_over(self) -> None:
+        """End, so that another server can go on with the client."""
+        self.is_handed_over = True
+        self._nursery.cancel_scope.cancel()
+
+    async def resume(self) -> None:
+        """Go on where another server was lost: its greeting holds, and its calls failed."""
+        if self._journal is None or not (text := os.pread(self._journal, LINE_BYTES_MAX, 0)):
+            return
+        known, self._noted = json.loads(text), len(text)
+        if known["greeting"] is not None:
+            self._greeting = known["greeting"]
+            self._handshake = protocol.read_handshake(known["greeting"])
+        for request_id in known["running"]:
+            lost = ProtocolError(protocol.INTERNAL_ERROR, LOST)
+            await self.write(pack_error(request_id, lost))
+        self._note()
+
+    def _note(self) -> None:
+        """Note in the journal what a server that takes over must know."""
+        if self._journal is not None:
+            known = {"greeting": self._greeting, "running": list(self._requests)}
+            text = json.dumps(known).encode()
+            os.pwrite(self._journal, text.ljust(self._noted), 0)
+            self._noted = len(text)
 
     async def read(self, reader: protocol.LineReader) -> None:
         """Handle messages until the input ends, which ends the server."""
@@ -183,12 +279,16 @@ class Connection:
             refusal = ProtocolError(protocol.INVALID_REQUEST, problem)
             await self.write(pack_error(request.id, refusal))
         else:
+            self.has_called = self.has_called or request.method == "tools/call"
             self._requests[request.id] = trio.CancelScope()
+            self._note()
             self._nursery.start_soon(self._carry_out, request, envelope)
 
     def _envelope_of(self, request: Request) -> Envelope:
         if request.method == "initialize":
             self._handshake = protocol.read_handshake(request.params)
+            self._greeting = request.params
+            self._note()
             return self._handshake
         own = protocol.read_envelope(request.params)
         if own is not None:
@@ -217,6 +317,7 @@ class Connection:
             await self.write(pack_error(request.id, error))
         finally:
             del self._requests[request.id]
+            self._note()
 
     async def _answer(
         self, request: Request, envelope: Envelope, result: Mapping[str, Any]

@@ -26,7 +26,7 @@ OFF = "CONTEXT_MODE_INSTANCE_SHARED"
 RUNNERS = ("CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
 """Variables of CI runners: a job there leaves no process behind."""
 
-START_EVERY_S = 60.0
+START_EVERY_S = 10.0
 LOST = "the shared instance ended during this run, so its result is unknown"
 LOST_REMEDY = "Check what the program has changed, and run it again."
 _ALONE = {"-i", "--http", "worker", "cluster"}
@@ -38,6 +38,19 @@ sys.path[:] = sys.argv[3:]
 from ctxmode.shared_instance import listener
 listener.main(*sys.argv[1:3])
 """
+_GO_ON = """\
+import sys
+end = sys.argv.index("")
+sys.path[:] = sys.argv[2:end]
+from ctxmode.shared_instance import client
+client.journal = int(sys.argv[1])
+sys.argv[1:] = sys.argv[end + 1:]
+from ctxmode.cli import main
+sys.exit(main())
+"""
+journal: int | None = None
+"""A file in memory in which a server notes what another needs to go on with its client."""
+
 _SIGNALS = (1, 2, 15)  # SIGHUP, SIGINT, SIGTERM; the module that names them takes a millisecond
 _FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -59,9 +72,14 @@ def find_folder(environ: Mapping[str, str]) -> str:
 def name_instance() -> str:
     """Return the name of the instance with this code: its version, and a digest of what it is
     loaded from."""
-    numbers = [(one.st_dev, one.st_ino) for one in map(os.stat, (_FOLDER, sys.prefix))]
-    loaded = repr((sys.hexversion, numbers, sys.path)).encode("utf-8", "surrogateescape")
-    return f"{__version__}-{sha256(loaded).hexdigest()[:16]}"
+    numbers = [(one.st_dev, one.st_ino) for one in map(os.stat, (_FOLDER, sys.executable))]
+    loaded = repr((sys.hexversion, sys.executable, numbers, _list_path()))
+    return f"{__version__}-{sha256(os.fsencode(loaded)).hexdigest()[:16]}"
+
+
+def _list_path() -> list[str]:
+    """List the folders of modules, from which the instance loads, too."""
+    return [os.path.abspath(folder) for folder in sys.path]
 
 
 def is_wanted(environ: Mapping[str, str]) -> bool:
@@ -101,11 +119,16 @@ def have_done(arguments: Sequence[str]) -> int | None:
     input that was read for it stays readable."""
     if not is_wanted(os.environ):
         return None
+    global journal  # noqa: PLW0603 - of this process, which is one server
     if arguments[0] != "hook":
         # The instance could not stop reading what a user types.
         is_typed = "-" in arguments and os.isatty(0)
         is_other = not _ALONE.isdisjoint(arguments) or any(map(_is_budget, arguments))
-        return None if is_typed or is_other else run(arguments)
+        if is_typed or is_other:
+            return None
+        if arguments[0] == "serve":
+            journal = journal or os.memfd_create("context-mode serve")
+        return run(arguments)
     try:
         event = sys.stdin.buffer.read()
     except (AttributeError, OSError, ValueError):  # it is closed
@@ -116,6 +139,22 @@ def have_done(arguments: Sequence[str]) -> int | None:
 
         sys.stdin = TextIOWrapper(BytesIO(event))
     return code
+
+
+def is_reachable() -> bool:
+    """Return whether there is an instance that answers."""
+    stream = connect()
+    if stream is not None:
+        stream.close()
+    return stream is not None
+
+
+def go_on() -> None:
+    """Replace this process, which served a client, by one that hands it to the instance."""
+    assert journal is not None
+    os.set_inheritable(journal, True)
+    words = [sys.executable, "-I", "-S", "-c", _GO_ON, str(journal), *_list_path()]
+    os.execv(sys.executable, [*words, "", *sys.argv[1:]])  # noqa: S606 - of this program
 
 
 def answer_hook(arguments: Sequence[str], event: bytes) -> int | None:
@@ -148,7 +187,8 @@ def run(arguments: Sequence[str]) -> int | None:
     data = bytearray()
     try:
         stream.settimeout(messages.ANSWER_S_MAX)
-        descriptors = b"".join(one.to_bytes(4, sys.byteorder) for one in (0, 1, 2))
+        given = (0, 1, 2) if journal is None else (0, 1, 2, journal)
+        descriptors = b"".join(one.to_bytes(4, sys.byteorder) for one in given)
         request = memoryview(_pack_request(arguments, b""))
         rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)
         stream.sendall(request[stream.sendmsg([request], [rights]) :])
@@ -162,6 +202,8 @@ def run(arguments: Sequence[str]) -> int | None:
     try:
         return _wait(stream, data)
     except (OSError, ValueError, EOFError):
+        if journal is not None:
+            return None  # the client of this server is served here from now on
         _write(2, f"context-mode: {LOST}\n  {LOST_REMEDY}\n".encode())
         return 125  # NO_SANDBOX in `ctxmode.exit_codes`
 
@@ -176,18 +218,8 @@ def start() -> None:
             return
     except OSError:
         pass  # never started
-    null = [
-        (
-            os.POSIX_SPAWN_OPEN,
-            one,
-            "/tmp/inst.log" if one == 2 else os.devnull,
-            os.O_RDWR | os.O_CREAT,
-            0o600,
-        )
-        for one in (0, 1, 2)
-    ]
-    path = map(os.path.abspath, sys.path)
-    words = [sys.executable, "-I", "-S", "-c", _LISTENER, folder, name, *path]
+    null = [(os.POSIX_SPAWN_OPEN, one, os.devnull, os.O_RDWR, 0) for one in (0, 1, 2)]
+    words = [sys.executable, "-I", "-S", "-c", _LISTENER, folder, name, *_list_path()]
     locale = {"LC_ALL": "C.UTF-8"}  # of the instance itself
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -222,7 +254,7 @@ def _receive(stream: _socket.socket, data: bytearray) -> list[bytes]:
 
 def _wait(stream: _socket.socket, data: bytearray) -> int:
     """Wait for the end of a run, passing signals on. A run has its own time limits."""
-    import _signal  # noqa: PLC0415 - built in; `signal` takes a millisecond
+    import _signal  # type: ignore[import-not-found]  # noqa: PLC0415 - `signal` takes a millisecond
 
     def pass_on(number: int, _: object) -> None:
         stream.sendall(messages.pack(messages.SIGNAL, b"%d" % number))

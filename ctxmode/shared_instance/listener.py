@@ -29,6 +29,9 @@ IDLE_S = 600.0
 REQUEST_S_MAX = 5.0
 """Time limit for a request to arrive."""
 
+OFF_S = 600.0
+"""Time until a changed setting can start an instance."""
+
 CODE_EVERY_S = 1.0
 WAITING_MAX = 64
 SERVERS_MAX = 8
@@ -79,8 +82,9 @@ class _Waiting:
 class Listener:
     """The requests that arrive at a socket, and the forks that work on them."""
 
-    def __init__(self, socket_: socket.socket) -> None:
+    def __init__(self, socket_: socket.socket, path: str) -> None:
         self._socket = socket_
+        self._path = path
         self._poll = select.epoll()
         self._poll.register(socket_, select.EPOLLIN)
         self._waiting: dict[int, _Waiting] = {}
@@ -89,6 +93,7 @@ class Listener:
         self._code = peers.stamp_code()
         self._used_at = self._looked_at = time.monotonic()
         self.is_ending = False
+        self.is_asked_to_end = False
 
     def serve(self) -> None:
         """Serve until nobody has asked for IDLE_S, the program's files have changed, or a signal
@@ -107,7 +112,7 @@ class Listener:
             self.is_ending = self.is_ending or is_idle
         self._socket.close()
         for one in self._servers.values():
-            one.end()
+            one.end(is_asked=self.is_asked_to_end)
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -121,16 +126,17 @@ class Listener:
             self._poll.register(stream, select.EPOLLIN)
 
     def _is_current(self) -> bool:
-        """Return whether the program's files are those that this process has loaded; looks at most
-        once in CODE_EVERY_S."""
+        """Return whether the program's files are those that this process has loaded, and commands
+        find its socket; looks at most once in CODE_EVERY_S."""
         if (now := time.monotonic()) > self._looked_at + CODE_EVERY_S:
             self._looked_at = now
-            self.is_ending = self.is_ending or peers.stamp_code() != self._code
+            is_found = os.path.exists(self._path)
+            self.is_ending = self.is_ending or not is_found or peers.stamp_code() != self._code
         return not self.is_ending
 
     def _receive(self, waiting: _Waiting) -> None:
         try:
-            chunk, given, _, _ = socket.recv_fds(waiting.stream, messages.RECEIVE_BYTES, 3)
+            chunk, given, _, _ = socket.recv_fds(waiting.stream, messages.RECEIVE_BYTES, 4)
         except BlockingIOError:
             return
         except OSError:
@@ -160,7 +166,7 @@ class Listener:
         if is_alike and asked.arguments[:1] == ["hook"]:
             if os.fork() == 0:
                 self._answer_hook(waiting.stream, asked)
-        elif is_alike and len(waiting.descriptors) == 3:
+        elif is_alike and len(waiting.descriptors) >= 3:
             self._hand_over(waiting, asked, frame)
         else:
             waiting.stream.send(messages.pack(messages.REFUSED))
@@ -251,7 +257,8 @@ def _bind(folder: str, name: str) -> Iterator[socket.socket | None]:
         try:
             yield bound
         finally:
-            os.unlink(f"{folder}/{name}.sock")
+            with suppress(FileNotFoundError):
+                os.unlink(f"{folder}/{name}.sock")
 
 
 def _load() -> None:
@@ -280,14 +287,16 @@ def main(folder: str, name: str) -> None:
     os.closerange(3, 256)  # of the command that started this
     os.umask(0o077)
     if not server.is_enabled():
+        until = time.time() + OFF_S  # no command starts another
+        os.utime(f"{folder}/{name}.started", (until, until))
         return
     with _bind(folder, name) as bound:
         if bound is not None:
             os.chdir("/")
-            listener = Listener(bound)
+            listener = Listener(bound, f"{folder}/{name}.sock")
 
             def end(*_: object) -> None:
-                listener.is_ending = True
+                listener.is_ending = listener.is_asked_to_end = True
 
             signal.signal(signal.SIGTERM, end)
             listener.serve()

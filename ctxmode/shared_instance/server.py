@@ -1,5 +1,5 @@
-"""The fork of the shared instance for one environment: it keeps projects open, and runs the `run`
-commands of all processes with that environment.
+"""The fork of the shared instance for one environment: it keeps projects open, and does the work of
+all `run` and `serve` commands with that environment.
 
 A command's own code works in a thread, whose streams and working folder are the command's. Its
 project is open already: see `ctxmode.launch`.
@@ -14,10 +14,8 @@ import signal
 import socket
 import struct
 import sys
-import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,7 +28,7 @@ from base.frames import take_frame
 from ctxmode import command_line, launch
 from ctxmode.errors import ContextModeError
 from ctxmode.open_apps import OpenApps
-from ctxmode.shared_instance import messages
+from ctxmode.shared_instance import messages, streams
 
 if TYPE_CHECKING:
     from ctxmode.app import App
@@ -51,10 +49,13 @@ UNREAD = frozenset(
 `client_environ` has a command's own. `serve` removes them."""
 
 HAND_OVER_S_MAX = 1.0
-AT_ONCE = 64
-DRAIN_S_MAX = 30.0
-"""Time for active runs to end after the instance was asked to end, or is gone."""
+DESCRIPTORS_MAX = 5
+"""A command's connection, three streams, and the journal of a server."""
 
+DRAIN_S_MAX = 30.0
+"""Time for active runs to end after the instance was asked to end."""
+
+THREADS_MAX = 256
 CLONE_FS = 0x200
 
 Key: TypeAlias = tuple[int, frozenset[tuple[str, str]]]
@@ -74,10 +75,12 @@ class Handle:
         data = messages.pack(frame)
         self.requests.sendall(data[socket.send_fds(self.requests, [data], descriptors) :])
 
-    def end(self) -> None:
-        """Ask for its end, after the active runs."""
-        with suppress(OSError):
-            os.kill(self.process, signal.SIGTERM)
+    def end(self, *, is_asked: bool) -> None:
+        """Send no more requests. If the user asked for the end, it ends after its active runs, else
+        when its last client has gone."""
+        if is_asked:
+            with suppress(OSError):
+                os.kill(self.process, signal.SIGTERM)
         self.requests.close()
 
 
@@ -110,86 +113,57 @@ def answer_hook(asked: messages.CommandLine) -> tuple[bytes, bytes, bytes]:
     return b"%d" % code, out.getvalue(), error.getvalue()
 
 
-# The streams of the command whose code runs in this context. `sys.stdout` and the others lead there.
-_streams: ContextVar[dict[str, IO[str]] | None] = ContextVar("_streams", default=None)
-
-
-class _ContextStream:
-    """A standard stream: that of the command of this context, or of the process."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._own = getattr(sys, name)
-
-    def __getattr__(self, attribute: str) -> object:
-        streams = _streams.get()
-        return getattr(streams[self._name] if streams else self._own, attribute)
-
-
-@contextmanager
-def _open_streams(descriptors: list[int], errors: str) -> Iterator[dict[str, IO[str]]]:
-    """Open the streams of a command, as the interpreter opens its own, and close them."""
-    with ExitStack() as stack:
-        streams: dict[str, IO[str]] = {}
-        for name, descriptor in zip(("stdin", "stdout", "stderr"), descriptors, strict=True):
-            mode = "r" if name == "stdin" else "w"
-            handling = "backslashreplace" if name == "stderr" else errors
-            opened = open(descriptor, mode, encoding="utf-8", errors=handling)  # noqa: SIM115
-            if name == "stderr" or (mode == "w" and opened.isatty()):
-                opened.reconfigure(line_buffering=True)
-            streams[name] = opened
-            stack.push(lambda *_, opened=opened: _close(opened))
-        yield streams
-
-
-def _close(stream: IO[str]) -> None:
-    with suppress(OSError, ValueError):  # its reader is gone
-        stream.close()
+class _HandedBackError(Exception):
+    """The command's process serves its client itself from now on."""
 
 
 class _Command:
     """A command of another process, while it is worked on here."""
 
-    def __init__(self, stream: trio.SocketStream, apps: OpenApps) -> None:
+    def __init__(self, stream: trio.SocketStream, apps: OpenApps, ending: trio.Event) -> None:
         self._stream = stream
         self._apps = apps
+        self._ending = ending
         self._scope = trio.CancelScope()
-        self._signal = 0
+        self._signal = signal.SIGTERM
 
     async def carry_out(self, asked: messages.CommandLine, descriptors: list[int]) -> None:
         """Carry out a command that still waits for it, and send its exit code."""
+        journal = descriptors[3] if len(descriptors) > 3 else None
         data = bytearray()
-        with _open_streams(descriptors, asked.errors) as streams:
+        with streams.open_streams(descriptors[:3], asked.errors) as opened:
             await self._stream.send_all(messages.pack(messages.TAKEN))
-            with trio.fail_after(messages.GREETING_S_MAX * 5):
-                while (frame := take_frame(data)) is None:
+            with trio.fail_after(messages.ANSWER_S_MAX):
+                while take_frame(data) is None:
                     if not (chunk := await self._stream.receive_some()):
                         return  # it has given up, and works by itself
                     data += chunk
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._obey, data)
-                code = await trio.to_thread.run_sync(self._work, asked, streams)
-                nursery.cancel_scope.cancel()
-        with suppress(trio.BrokenResourceError):
-            await self._stream.send_all(messages.pack(messages.DONE, b"%d" % code))
+                try:
+                    code = await trio.to_thread.run_sync(self._work, asked, opened, journal)
+                finally:
+                    nursery.cancel_scope.cancel()
+        await self._stream.send_all(messages.pack(messages.DONE, b"%d" % code))
 
     async def _obey(self, data: bytearray) -> None:
         """Cancel the command at a signal, or if its process is gone."""
         while True:
             while frame := take_frame(data):
-                self._signal = int(messages.unpack(frame)[1])
+                self._signal = signal.Signals(int(messages.unpack(frame)[1]))
                 self._scope.cancel()
             try:
                 chunk = await self._stream.receive_some()
             except trio.BrokenResourceError:
                 chunk = b""
             if not chunk:
-                self._signal = signal.SIGHUP
                 self._scope.cancel()
                 return
             data += chunk
 
-    def _work(self, asked: messages.CommandLine, streams: dict[str, IO[str]]) -> int:
+    def _work(
+        self, asked: messages.CommandLine, opened: dict[str, IO[str]], journal: int | None
+    ) -> int:
         """Run the command's code in this thread."""
         # A thread with its own working folder and umask: see unshare(2).
         if ctypes.CDLL(None, use_errno=True).unshare(CLONE_FS) != 0:
@@ -198,10 +172,11 @@ class _Command:
         os.umask(asked.mask)
         client_environ.set(asked.environ)
         launch.opened.set(self._act)
-        launch.served.set(partial(self._serve, ends=(streams["stdin"], streams["stdout"])))
+        ends = opened["stdin"].fileno(), opened["stdout"].fileno()
+        launch.served.set(partial(self._serve, ends=ends, journal=journal))
         if asked.arguments[0] == "serve":
-            streams = streams | {"stdout": streams["stderr"]}  # the protocol's own
-        _streams.set(streams)
+            opened = opened | {"stdout": opened["stderr"]}  # the protocol's own
+        streams.current.set(opened)
         return command_line.main(asked.arguments)
 
     def _act(
@@ -218,16 +193,21 @@ class _Command:
                 return await launch.act_with(alone, action)
         raise self._build_end()
 
-    def _serve(self, config: Config, tools: Offer, *, ends: tuple[IO[str], IO[str]]) -> None:
-        trio.from_thread.run(self._serve_in_trio, config, tools, ends)
+    def _serve(
+        self, config: Config, tools: Offer, *, ends: tuple[int, int], journal: int | None
+    ) -> None:
+        serve = partial(self._serve_in_trio, config, tools, ends, journal)
+        trio.from_thread.run(serve)
 
     async def _serve_in_trio(
-        self, config: Config, tools: Offer, ends: tuple[IO[str], IO[str]]
+        self, config: Config, tools: Offer, ends: tuple[int, int], journal: int | None
     ) -> None:
-        from ctxmode.mcp.stdio import serve_client  # noqa: PLC0415 - only who serves needs it
+        from ctxmode.mcp.stdio import Beside, serve_client  # noqa: PLC0415 - only servers need it
 
         with self._scope:
-            await serve_client(config, tools, (ends[0].fileno(), ends[1].fileno()), self._apps)
+            beside = Beside(self._apps, self._ending)
+            if await serve_client(config, tools, ends, journal, beside):
+                raise _HandedBackError
         if self._scope.cancelled_caught:
             raise self._build_end()
 
@@ -238,61 +218,84 @@ class _Command:
         return SystemExit(128 + self._signal)
 
 
+class _Server:
+    """The commands of one environment."""
+
+    def __init__(self, requests: socket.socket, idle_s: float, apps: OpenApps) -> None:
+        self._requests = trio.socket.from_stdlib_socket(requests)
+        self._idle_s = idle_s
+        self._apps = apps
+        self._used_at = trio.current_time()
+        self._ending = trio.Event()
+        self._receiving = trio.CancelScope()
+
+    async def serve(self) -> None:
+        """Serve until nobody has asked for `idle_s`, the listener is gone, or a signal asks for the
+        end; then until all commands have ended."""
+        async with trio.open_nursery() as outside:
+            async with trio.open_nursery() as commands:
+                outside.start_soon(self._end_at_signal, commands.cancel_scope)
+                with self._receiving:
+                    await self._take_requests(commands)
+            outside.cancel_scope.cancel()
+
+    async def _take_requests(self, commands: trio.Nursery) -> None:
+        while True:
+            with trio.move_on_after(self._idle_s):
+                received = await _receive(self._requests)
+                if received is None:
+                    return
+                commands.start_soon(self._carry_out, *received)
+            until = self._used_at + self._idle_s
+            if not commands.child_tasks and trio.current_time() > until:
+                return
+
+    async def _carry_out(self, frame: bytes, descriptors: list[int]) -> None:
+        expected = (OSError, trio.TooSlowError, trio.BrokenResourceError, _HandedBackError)
+        self._used_at = trio.current_time()
+        try:
+            connection = socket.socket(fileno=descriptors.pop(0))
+            async with trio.SocketStream(trio.socket.from_stdlib_socket(connection)) as stream:
+                command = _Command(stream, self._apps, self._ending)
+                with suppress(*expected):
+                    await command.carry_out(messages.CommandLine(frame), descriptors)
+        except Exception as error:  # a defect, which costs this command alone
+            from ctxmode import crash_report  # noqa: PLC0415 - only a defect pays for it
+
+            crash_report.report(error)
+        finally:
+            self._used_at = trio.current_time()
+
+    async def _end_at_signal(self, commands: trio.CancelScope) -> None:
+        with trio.open_signal_receiver(signal.SIGTERM) as signals:
+            async for _ in signals:
+                self._ending.set()
+                self._receiving.cancel()
+                commands.deadline = trio.current_time() + DRAIN_S_MAX
+
+
 def serve(requests: socket.socket, idle_s: float) -> None:
     """Serve the commands that the listener hands over, until nobody has sent one for `idle_s`, or
     the listener is gone."""
     for name in UNREAD:
         os.environ.pop(name, None)
     os.chdir("/")
-    for name in ("stdin", "stdout", "stderr"):
-        setattr(sys, name, _ContextStream(name))
+    streams.install()
     trio.run(_serve, requests, idle_s)
 
 
 async def _serve(requests: socket.socket, idle_s: float) -> None:
-    used_at, commands = time.monotonic(), set()
-    stream = trio.socket.from_stdlib_socket(requests)
-
-    async def carry_out(frame: bytes, descriptors: list[int]) -> None:
-        nonlocal used_at
-        with suppress(OSError, ValueError, trio.TooSlowError, trio.BrokenResourceError):
-            connection = socket.socket(fileno=descriptors[0])
-            async with trio.SocketStream(trio.socket.from_stdlib_socket(connection)) as ours:
-                asked = messages.CommandLine(frame)
-                await _Command(ours, apps).carry_out(asked, descriptors[1:])
-        used_at = time.monotonic()
-        commands.discard(descriptors[0])
-
-    async with OpenApps.open(idle_s) as apps, trio.open_nursery() as nursery:
-        nursery.start_soon(_end_at_signal, nursery.cancel_scope)
-        while True:
-            with trio.move_on_after(idle_s) as waited:
-                received = await _receive(stream)
-                if received is None:
-                    break
-                commands.add(received[1][0])
-                nursery.start_soon(carry_out, *received)
-            if waited.cancelled_caught and not commands and time.monotonic() > used_at + idle_s:
-                break
-        with trio.move_on_after(DRAIN_S_MAX):
-            while commands:
-                await trio.sleep(0.05)
-        nursery.cancel_scope.cancel()
-
-
-async def _end_at_signal(scope: trio.CancelScope) -> None:
-    """End at SIGTERM, once the active runs have ended."""
-    with trio.open_signal_receiver(signal.SIGTERM) as signals:
-        async for _ in signals:
-            scope.cancel()
+    trio.to_thread.current_default_thread_limiter().total_tokens = THREADS_MAX
+    async with OpenApps.open(idle_s) as apps:
+        await _Server(requests, idle_s, apps).serve()
 
 
 async def _receive(stream: trio.socket.SocketType) -> tuple[bytes, list[int]] | None:
     """Receive a request with its connection and streams; None if the listener is gone."""
-    data, descriptors = bytearray(), []
+    data, descriptors = bytearray(), list[int]()
     while (frame := take_frame(data)) is None:
         chunk, given, *_ = await stream.recvmsg(
-            messages.RECEIVE_BYTES, socket.CMSG_SPACE(4 * 4), socket.MSG_CMSG_CLOEXEC
+            messages.RECEIVE_BYTES, socket.CMSG_SPACE(DESCRIPTORS_MAX * 4), socket.MSG_CMSG_CLOEXEC
         )
         for level, kind, content in given:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
