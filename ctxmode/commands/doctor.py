@@ -31,6 +31,7 @@ from ctxmode.render.health import (
     brief_reason,
     by_clients,
     cluster_lines,
+    describe_instances,
     describe_prewarmed,
     facts_lines,
     holdings_lines,
@@ -188,6 +189,7 @@ def show_diagnosis(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
         *facts_lines(diagnosis.facts),
         *pages_lines(diagnosis.pages),
         *holdings_lines(diagnosis.holdings),
+        *describe_instances(diagnosis.instances),
         *describe_prewarmed(diagnosis.prewarmed),
     )
     for line in lines:

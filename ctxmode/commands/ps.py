@@ -24,6 +24,7 @@ from ctxmode.errors import ContextModeError, UsageError, unknown_id
 from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from ctxmode.render.highlight import one_line, size
 from ctxmode.render.terminal import console
+from ctxmode.shared_instance.status import end_instances
 from executor.instance import control
 
 REFRESH_S = 1.0
@@ -57,10 +58,21 @@ def watch_programs(
 
 
 def stop_program(
-    asker: Asker, identity: Annotated[str, Arg("a running program's ID, or a part of it", "ID")]
+    asker: Asker,
+    identity: Annotated[str, Arg("a running program's ID, or a part of it", "ID")] = "",
+    *,
+    instance: Annotated[bool, Arg("end the shared instance, after its active runs")] = False,
 ) -> Answer:
     """Stop a running program. Raise UsageError if no program matches, or several do, and
     ContextModeError if it has already ended."""
+    if instance == bool(identity):
+        raise UsageError(
+            "name a program or --instance", "Use: context-mode ps stop ID, or --instance."
+        )
+    if instance:
+        ended = end_instances(asker.config.state_dir)
+        text = f"ended the shared instance, process {', '.join(map(str, ended))}"
+        return Answer({"ended": ended}, text if ended else "no shared instance runs")
     stopped = launch.run_in_trio(partial(_stop, _find_instances(asker), identity))
     text = f"stopped {stopped.id} ({one_line(stopped.label)})"
     return Answer({"id": stopped.id, "label": stopped.label}, text)

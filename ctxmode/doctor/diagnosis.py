@@ -25,6 +25,7 @@ from ctxmode.operations.page_repository import find_repository
 from ctxmode.operations.pages import is_captured
 from ctxmode.operations.quotas import Holdings, read_holdings
 from ctxmode.render.terminal_output import OnProgress, ignore_progress
+from ctxmode.shared_instance.status import list_processes
 from executor import (
     Isolation,
     LanguageReport,
@@ -167,6 +168,7 @@ class Diagnosis:
     notices: tuple[str, ...] = ()  # about the store and configuration files
     prewarmed: tuple[PrewarmReport, ...] = ()  # by the user's servers
     holdings: Holdings | None = None  # disk space in use
+    instances: tuple[int, ...] = ()  # processes of shared instances
     pages: Mapping[str, Any] | None = None  # result of `check_pages`
     facts: Mapping[str, Any] | None = None  # result of `check_facts`
     packages: tuple[ClientsHealth, ...] = ()
@@ -201,6 +203,7 @@ class Diagnosis:
             "facts": self.facts,
             "cluster": None if self.cluster is None else asdict(self.cluster),
             "on_disk": None if self.holdings is None else asdict(self.holdings),
+            "shared_instances": list(self.instances),
         }
 
 
@@ -235,6 +238,7 @@ async def diagnose(
         container_engine=await examine(),
         prewarmed=await list_prewarmed(config),
         holdings=await trio.to_thread.run_sync(read_holdings, config),
+        instances=tuple(list_processes(config.state_dir)),
         pages=check_pages(config),
         facts=await trio.to_thread.run_sync(check_facts, config),
     )

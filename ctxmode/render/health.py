@@ -41,6 +41,7 @@ def doctor_text(diagnosis: Diagnosis) -> str:
         *pages_lines(diagnosis.pages),
         *holdings_lines(diagnosis.holdings),
         *describe_prewarmed(diagnosis.prewarmed),
+        *describe_instances(diagnosis.instances),
         *(f"notice: {notice}" for notice in diagnosis.notices),
         f"critical parts that do not work: {', '.join(diagnosis.critical) or 'none'}",
     ]
@@ -157,6 +158,11 @@ def describe_prewarmed(kept: Iterable[PrewarmReport]) -> list[str]:
             f"{one.hits + one.misses} runs (server {one.instance}){trouble}"
         )
     return lines
+
+
+def describe_instances(processes: Sequence[int]) -> list[str]:
+    """Write which processes answer hooks and run programs for all commands; no line without one."""
+    return [f"shared instance: process {process}" for process in processes]
 
 
 BAR_COLUMNS = 30

@@ -24,6 +24,7 @@ class Place:
     home: Path
     data: Path
     command: tuple[str, ...] = COMMAND
+    shared: str = "off"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -33,6 +34,7 @@ class Place:
             "HOME": str(self.home),
             "CONTEXT_MODE_DIR": str(self.data),
             "CONTEXT_MODE_PROJECT_DIR": str(self.project),
+            "CONTEXT_MODE_INSTANCE_SHARED": self.shared,
         }
 
     def run(
@@ -85,4 +87,18 @@ def place(tmp_path, probes):
     place = Place(project, home, tmp_path / "data")
     (place.data / PROBES).parent.mkdir(parents=True)
     shutil.copy(probes, place.data / PROBES)
-    return place
+    if os.environ.get("TRY_SHARED"):
+        import time, signal
+        place = Place(project, home, tmp_path / "data", COMMAND, "auto")
+        place.run("run", "--help")
+        folder = place.data / "state" / "shared"
+        for _ in range(200):
+            if list(folder.glob("*.sock")): break
+            time.sleep(0.05)
+        yield place
+        for lock in folder.glob("*.lock"):
+            if (text := lock.read_text()):
+                try: os.kill(int(text), signal.SIGTERM)
+                except OSError: pass
+        return
+    yield place
