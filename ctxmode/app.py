@@ -157,6 +157,15 @@ class App:
         """Return whether a language is found where it was when the project was opened."""
         return self._engine.finds_same(row)
 
+    async def warm_up(self) -> None:
+        """Run a shell that does nothing: the first call then finds it proven, and one prewarmed. An
+        error is left for that call to report."""
+        from executor import Request  # noqa: PLC0415 - a single run does without
+
+        with suppress(ContextModeError), translate_errors():
+            completed = await self._engine.run(Request("shell", code=":"))
+            completed.delete_spools()
+
     async def check(self, request: Request, name: str) -> None:
         """Raise the UsageError that `execute` would raise for a request, with `name` in front."""
         try:

@@ -23,6 +23,7 @@ import trio
 
 from ctxmode import command_line
 from ctxmode.config.locations import Config
+from ctxmode.errors import ContextModeError
 from ctxmode.mcp import protocol
 from ctxmode.mcp import server as listing
 from ctxmode.mcp.protocol import (
@@ -40,6 +41,7 @@ from ctxmode.mcp.protocol import (
 from ctxmode.shared_instance import client
 
 if TYPE_CHECKING:
+    from ctxmode.mcp.client import Projects
     from ctxmode.mcp.server import Offer, Server
     from ctxmode.open_apps import OpenApps
 
@@ -132,6 +134,7 @@ async def _open_server(
 
     async with open_projects(config, apps) as projects:
         connection.open(Server(projects, tools.callable))
+        projects.nursery.start_soon(connection.open_ahead, projects)
         try:
             await trio.sleep_forever()
         finally:
@@ -188,12 +191,14 @@ class Connection:
         self._journal = journal
         self._greeting: Mapping[str, Any] | None = None
         self._noted = 0  # bytes of the last note
+        self._is_waiting = False  # for the next line
         self._sink = sink
         self._tools = tools
         self._nursery = nursery
         self._writing = trio.Lock()
         self._server: Server | None = None
         self._opened = trio.Event()
+        self._greeted = trio.Event()
         self._handshake: Envelope | None = None
         self._requests: dict[Id | None, trio.CancelScope] = {}
         self._questions: dict[Id, trio.MemorySendChannel[Response]] = {}
@@ -207,7 +212,18 @@ class Connection:
     @property
     def is_idle(self) -> bool:
         """Return whether the client has greeted, and waits for no answer."""
-        return self._greeting is not None and not self._requests
+        return self._is_waiting and self._greeting is not None and not self._requests
+
+    async def open_ahead(self, projects: Projects) -> None:
+        """Open the client's project once it has greeted, and run a shell there. Its first call
+        reports whatever fails."""
+        from ctxmode.mcp.client import Client  # noqa: PLC0415 - already loaded
+
+        await self._greeted.wait()
+        if self._handshake is not None:
+            with suppress(ContextModeError):
+                app = await Client(_Exchange(self, self._handshake, {}), projects).app()
+                await app.warm_up()
 
     def hand_over(self) -> None:
         """End, so that another server can go on with the client."""
@@ -222,6 +238,7 @@ class Connection:
         if known["greeting"] is not None:
             self._greeting = known["greeting"]
             self._handshake = protocol.read_handshake(known["greeting"])
+            self._greeted.set()
         for request_id in known["running"]:
             lost = ProtocolError(protocol.INTERNAL_ERROR, LOST)
             await self.write(pack_error(request_id, lost))
@@ -237,7 +254,12 @@ class Connection:
 
     async def read(self, reader: protocol.LineReader) -> None:
         """Handle messages until the input ends, which ends the server."""
-        while line := await reader.line():
+        while True:
+            self._is_waiting = True
+            line = await reader.line()
+            self._is_waiting = False
+            if not line:
+                break
             if not line.strip():
                 continue
             try:
@@ -256,7 +278,9 @@ class Connection:
         self._nursery.cancel_scope.cancel()
 
     def _take_notification(self, message: Request) -> None:
-        if message.method == "notifications/cancelled":
+        if message.method == "notifications/initialized":
+            self._greeted.set()
+        elif message.method == "notifications/cancelled":
             request_id = message.params.get("requestId")
             if isinstance(request_id, str | int) and (scope := self._requests.get(request_id)):
                 scope.cancel()
