@@ -6,7 +6,6 @@ The command line and the MCP server both use `App`, and no room below it.
 from __future__ import annotations
 
 import sys
-import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from copy import copy
@@ -24,7 +23,7 @@ from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations.audit import log_verdict
 from ctxmode.operations.engines import open_engines
 from ctxmode.render.terminal_output import OnProgress, ignore_progress
-from executor import open_backgrounds
+from executor import name_local, open_backgrounds
 from executor.run import Answer, Keep
 from kb.eviction import queue_folder
 
@@ -144,14 +143,20 @@ class App:
         """Return this project for one command, whose runs wait for no others."""
         alone = copy(self)
         alone._recorder = self._recorder if is_listed else None
-        alone._owner = uuid.uuid4().hex
+        alone._owner = name_local()
         return alone
 
     async def end_owner(self, owner: str) -> None:
         """End the sessions and background programs of a client that is gone."""
+        await _end_calls(self.config, self.calls, owner)
         with translate_errors():
             await self._backgrounds.end_owner(owner)
             await self._engine.end_owner(owner)
+
+    async def settle(self) -> None:
+        """Index queued output for a short time, as at the end of a single command."""
+        with trio.move_on_after(DRAIN_S_MAX):
+            await self._keep.index_queued()
 
     def finds_same(self, row: runtimes.Language) -> bool:
         """Return whether a language is found where it was when the project was opened."""
@@ -385,13 +390,13 @@ async def _track_sessions(config: Config, keep: Keep, calls: SessionCalls) -> No
         news.stop()
 
 
-async def _end_calls(config: Config, calls: SessionCalls) -> None:
-    """Write the waiting calls, even when cancelled."""
+async def _end_calls(config: Config, calls: SessionCalls, owner: str | None = None) -> None:
+    """Write the waiting calls, even when cancelled, and end the sessions of all or of one owner."""
     if not calls.is_empty:
         from ctxmode.operations.session_tracking import end_calls  # noqa: PLC0415 - as above
 
         with trio.move_on_after(LAST_CALLS_S_MAX, shield=True):
-            await trio.to_thread.run_sync(end_calls, config, calls, abandon_on_cancel=True)
+            await trio.to_thread.run_sync(end_calls, config, calls, owner, abandon_on_cancel=True)
 
 
 async def _index_behind(keep: Keep) -> None:

@@ -18,6 +18,7 @@ from .model import SandboxUnavailableError as SandboxUnavailableError
 from .model import Status as Status
 from .model import Stream as Stream
 from .model import UnknownRuntimeError as UnknownRuntimeError
+from .model import name_local as name_local
 from .model import readable as readable
 from .request import ANALYZE as ANALYZE
 from .request import PROFILES as PROFILES

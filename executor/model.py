@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -98,6 +99,15 @@ class Limits:
                 raise ValueError(f"limit {limit.name} must be finite: every run has a ceiling")
 
 
+LOCAL = "local-"
+"""Start of the owners that are commands and servers of the user of this machine."""
+
+
+def name_local() -> str:
+    """Return a new owner for one of them."""
+    return f"{LOCAL}{secrets.token_hex(6)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One program to run. Exactly one of `code` and `path` is given."""
@@ -129,6 +139,11 @@ class Request:
     def waits_with(self) -> str | None:
         """Return the client whose other runs it waits for; None in the background."""
         return None if self.background else self.owner
+
+    @property
+    def keeps_with(self) -> str:
+        """Return the client whose earlier outputs it supersedes; those of one user share them."""
+        return "" if self.owner.startswith(LOCAL) else self.owner
 
     def to_json(self) -> dict[str, Any]:
         """Return a form that JSON supports and `from_json` restores exactly."""

@@ -87,11 +87,12 @@ UNREADABLE = "Name a readable file, or - for stdin."
 def run_verb(args: argparse.Namespace) -> int:
     request = build_request(args)
     live = not args.json and args.intent is None
-    folder = Path.cwd() / args.artifacts_dir
+    here = Path.cwd().resolve()
     caller = (
         Caller(consent=ask_consent) if args.json else Caller(consent=ask_consent, preparing=waiting)
     )
-    execute = partial(_execute, request=request, caller=caller, live=live, folder=folder)
+    folder = here / args.artifacts_dir
+    execute = partial(_execute, request=request, caller=caller, live=live, places=(here, folder))
     answer = with_app(args, execute, sole=request)
     if args.json:
         print_json(answer.to_json())
@@ -204,10 +205,14 @@ async def ask_consent(verdict: Mapping[str, Any]) -> bool | None:
     return answer.strip().lower() in ("y", "yes")
 
 
-async def _execute(app: App, request: Request, caller: Caller, live: bool, folder: Path) -> Answer:
-    project = app.config.project
+async def _execute(
+    app: App, request: Request, caller: Caller, live: bool, places: tuple[Path, Path]
+) -> Answer:
+    """Run the program; `places` are the working folder and the folder of artifacts. This may be
+    another process than the command's, which works elsewhere."""
+    project, (here, folder) = app.config.project, places
     # Without one it runs in this folder, or, from outside of the project, in the project's own.
-    if request.cwd is None and (here := Path.cwd().resolve()).is_relative_to(project):
+    if request.cwd is None and here.is_relative_to(project):
         request = replace(request, cwd=str(here))
     # The name of the output in `kept outputs`, if it is stored.
     name = Path(request.path).name if request.path else first_line(request.code or "")

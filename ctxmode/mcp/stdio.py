@@ -11,7 +11,6 @@ import fcntl
 import importlib
 import json
 import os
-import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -87,7 +86,7 @@ async def serve_client(
     connection = None
     try:
         async with trio.open_nursery() as nursery:
-            owner = uuid.uuid4().hex[:12] if beside else ""
+            owner = _name_owner() if beside else ""
             connection = Connection(ends[1], tools, nursery, owner, journal)
             await connection.resume()
             apps = beside.apps if beside else None
@@ -100,6 +99,12 @@ async def serve_client(
     except* (BrokenPipeError, trio.TooSlowError):
         pass
     return connection is not None and connection.is_handed_over
+
+
+def _name_owner() -> str:
+    from executor import name_local  # noqa: PLC0415 - loaded by those who serve several
+
+    return name_local()
 
 
 async def _hand_over(connection: Connection, reader: protocol.LineReader) -> None:

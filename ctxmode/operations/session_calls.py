@@ -94,13 +94,16 @@ class SessionCalls:
         with self._lock:  # keep calls that were added since
             self.waiting[:] = [one for one in self.waiting if one.number not in written]
 
-    def end(self, sessions: SessionStore) -> None:
-        """Write the queued calls, and record that their sessions ended with the server. Raise
-        MemoryRoomError if they cannot be written."""
+    def end(self, sessions: SessionStore, owner: str | None = None) -> None:
+        """Write the queued calls, and record that their sessions ended with the server, or those of
+        one client that is gone. Raise MemoryRoomError if they cannot be written."""
         from memory.sessions import SessionRecord  # noqa: PLC0415
 
         self.write(sessions)
-        for agent, session_id in sorted(self._written):
+        of_owner = None if owner is None else self._name_session(owner)
+        ending = {one for one in self._written if of_owner in (None, one[1])}
+        self._written -= ending
+        for agent, session_id in sorted(ending):
             ended = SessionRecord(session_id, ended_at=time.time(), end_reason=ENDED)
             sessions.record(agent, [ended], is_new=False)
 

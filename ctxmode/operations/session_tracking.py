@@ -68,9 +68,9 @@ def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[st
     return roots
 
 
-def end_calls(config: Config, calls: SessionCalls) -> None:
-    """Write queued calls, and record that their sessions ended with the server. Ignore errors,
-    because no caller is left to receive them."""
+def end_calls(config: Config, calls: SessionCalls, owner: str | None = None) -> None:
+    """Write queued calls, and record that their sessions ended: all with the server, or those of
+    one client. Ignore errors, because no caller is left to receive them."""
     with suppress(OSError, ContextModeError, MemoryRoomError):
         recording = load_recording(str(config.project), str(config.config_home), os.environ)
         if not recording.events:
@@ -83,7 +83,7 @@ def end_calls(config: Config, calls: SessionCalls) -> None:
             wait_s=LAST_WAIT_S,
         ) as sessions:
             if not sessions.database.is_read_only:
-                calls.end(sessions)
+                calls.end(sessions, owner)
 
 
 def load_bounds(config: Config, path: Path) -> tuple[float, int]:

@@ -190,7 +190,9 @@ class _Command:
         with self._scope:
             async with self._apps.lease(config, sole) as app:
                 alone = app.for_command(is_listed=sole is None)
-                return await launch.act_with(alone, action)
+                done = await launch.act_with(alone, action)
+                await alone.settle()
+                return done
         raise self._build_end()
 
     def _serve(

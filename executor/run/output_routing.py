@@ -287,7 +287,7 @@ def _identity(request: Request) -> str:
         hashlib.sha256(request.stdin or b"").hexdigest(),
         request.profile,
         request.session,
-        request.owner,
+        request.keeps_with,
     )
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
