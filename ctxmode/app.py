@@ -5,7 +5,6 @@ The command line and the MCP server both use `App`, and no room below it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from copy import copy
@@ -15,6 +14,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
+from ctxmode.background_tasks import (
+    end_calls,
+    index_behind,
+    keep_to_quota,
+    report_defect,
+    track_sessions,
+)
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.config.rules import keep_current
@@ -48,12 +54,8 @@ T = TypeVar("T")
 QUOTA_OF_ALL_EVERY_S = 10.0
 """Interval in which a server checks the file sizes of all projects' stores."""
 
-SESSIONS_FIRST_S = 2.0  # not during the first calls
 DRAIN_S_MAX = 0.5
 """Time to index queued output while closing; the next process indexes the rest."""
-
-LAST_CALLS_S_MAX = 1.5
-"""Time for an ending server to write calls: hosts kill it two seconds after closing stdin."""
 
 
 class App:
@@ -148,7 +150,7 @@ class App:
 
     async def end_owner(self, owner: str) -> None:
         """End the sessions and background programs of a client that is gone."""
-        await _end_calls(self.config, self.calls, owner)
+        await end_calls(self.config, self.calls, owner)
         with translate_errors():
             await self._backgrounds.end_owner(owner)
             await self._engine.end_owner(owner)
@@ -287,7 +289,7 @@ async def open_app(config: Config, *, sole: Request | None = None) -> AsyncItera
         configured = await trio.to_thread.run_sync(load_settings, *folders)
         settings, refused = await trio.to_thread.run_sync(engine_settings, config, configured)
         url = config.cluster or str(configured.values["cluster.url"])
-        settings = replace(settings, sole=sole, report=_report)
+        settings = replace(settings, sole=sole, report=report_defect)
         keep = Keep(partial(_open_store, config), queue_folder(config.database))
         if sole is None:
             await trio.to_thread.run_sync(lambda: keep.store)
@@ -300,22 +302,22 @@ async def open_app(config: Config, *, sole: Request | None = None) -> AsyncItera
                 open_backgrounds(engine, keep_answer) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
-                nursery.start_soon(_index_behind, keep)
+                nursery.start_soon(index_behind, keep)
                 given = config, engine, keep, backgrounds, rules, refused
                 with closing(App(*given, recorder=recorder, fleet=fleet)) as app:
                     if sole is None:
-                        nursery.start_soon(_keep_to_quota, config, QUOTA_OF_ALL_EVERY_S)
-                        nursery.start_soon(_track_sessions, config, keep, app.calls)
+                        nursery.start_soon(keep_to_quota, config, QUOTA_OF_ALL_EVERY_S)
+                        nursery.start_soon(track_sessions, config, keep, app.calls)
                     try:
                         yield app
                     finally:
                         nursery.cancel_scope.cancel()
                         if sole is None:
-                            await _end_calls(config, app.calls)
+                            await end_calls(config, app.calls)
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()
             if keep.is_open:
-                await _keep_to_quota(config)
+                await keep_to_quota(config)
     finally:
         keep.close()
 
@@ -354,60 +356,3 @@ async def _keep_answer(
     """Store all output of a background run, since its handle expires soon."""
     answer = await keep.answer(completed, request, always=True)
     return await _record(config, recorder, request, answer)
-
-
-async def _keep_to_quota(config: Config, every_s: float = 0) -> None:
-    """Enforce the quota of all projects once, or every few seconds."""
-    from ctxmode.operations.quotas import step_to_quota_of_all  # noqa: PLC0415 - after the answer
-
-    await step_to_quota_of_all(config)
-    while every_s:
-        await trio.sleep(every_s)
-        await step_to_quota_of_all(config)
-
-
-async def _track_sessions(config: Config, keep: Keep, calls: SessionCalls) -> None:
-    """Track agents' sessions when transcripts grow, and every few seconds. `sessions status`
-    reports failures, and the next step tries again. A defect is reported and ends only this."""
-    await trio.sleep(SESSIONS_FIRST_S)
-    from ctxmode.operations.session_tracking import track_step  # noqa: PLC0415 - after the first answer
-    from ctxmode.operations.session_watch import News, read_poll_s  # noqa: PLC0415
-    from kb import StoreError  # noqa: PLC0415
-    from memory.errors import MemoryRoomError  # noqa: PLC0415
-
-    news = News()
-    track = partial(trio.to_thread.run_sync, limiter=keep.writing, abandon_on_cancel=True)
-    try:
-        while True:
-            roots: tuple[str, ...] = ()
-            with suppress(OSError, ContextModeError, MemoryRoomError, StoreError):
-                roots = await track(track_step, config, keep.store, calls)
-            poll_s = await trio.to_thread.run_sync(read_poll_s, config)
-            await trio.to_thread.run_sync(news.wait, roots, poll_s, abandon_on_cancel=True)
-    except Exception as error:
-        sys.stderr.write(_report(error))
-    finally:
-        news.stop()
-
-
-async def _end_calls(config: Config, calls: SessionCalls, owner: str | None = None) -> None:
-    """Write the waiting calls, even when cancelled, and end the sessions of all or of one owner."""
-    if not calls.is_empty:
-        from ctxmode.operations.session_tracking import end_calls  # noqa: PLC0415 - as above
-
-        with trio.move_on_after(LAST_CALLS_S_MAX, shield=True):
-            await trio.to_thread.run_sync(end_calls, config, calls, owner, abandon_on_cancel=True)
-
-
-async def _index_behind(keep: Keep) -> None:
-    """Index queued output. A defect is reported and stops indexing, not the runs."""
-    try:
-        await keep.index_behind()
-    except Exception as error:
-        sys.stderr.write(_report(error))
-
-
-def _report(error: BaseException) -> str:
-    from ctxmode import crash_report  # noqa: PLC0415 - only a defect pays for it
-
-    return crash_report.report(error)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import importlib
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -25,7 +24,9 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
 from ctxmode.mcp import protocol
 from ctxmode.mcp import server as listing
+from ctxmode.mcp.handing_over import Beside, Journal, hand_back, hand_over
 from ctxmode.mcp.protocol import (
+    INTERNAL_ERROR,
     LINE_BYTES_MAX,
     Envelope,
     Id,
@@ -37,7 +38,6 @@ from ctxmode.mcp.protocol import (
     pack_error,
     parse,
 )
-from ctxmode.shared_instance import client
 
 if TYPE_CHECKING:
     from ctxmode.mcp.client import Projects
@@ -47,19 +47,7 @@ if TYPE_CHECKING:
 WRITE_DEADLINE_S = 60.0
 CANCEL_S_MAX = 1.0
 END_S_MAX = 10.0
-HAND_OVER_EVERY_S = 0.5
-HAND_OVER_S_MAX = 30.0
-HAND_BACK_EVERY_S = 0.05
-HAND_BACK_S_MAX = 25.0
 LOST = "the server was lost during this call, so its result is unknown; call again"
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """What a server has that serves several clients: their open projects, and its end."""
-
-    apps: OpenApps
-    ending: trio.Event
 
 
 async def serve_stdio(config: Config, tools: Offer, journal: int | None = None) -> bool:
@@ -82,52 +70,23 @@ async def serve_client(
 ) -> bool:
     """Serve one client at two descriptors, as `serve_stdio` does, perhaps `beside` others. Then
     return True if its own process must go on with it, because this one ends."""
-    reader = protocol.LineReader(ends[0], LINE_BYTES_MAX)
     connection = None
     try:
         async with trio.open_nursery() as nursery:
-            owner = _name_owner() if beside else ""
-            connection = Connection(ends[1], tools, nursery, owner, journal)
+            notes = None if journal is None else Journal(journal)
+            owner = beside.owner if beside else ""
+            connection = Connection(ends[1], tools, nursery, owner, notes)
             await connection.resume()
             apps = beside.apps if beside else None
             nursery.start_soon(_open_server, config, tools, connection, apps)
-            nursery.start_soon(connection.read, reader)
+            nursery.start_soon(connection.read, protocol.LineReader(ends[0], LINE_BYTES_MAX))
             if beside:
-                nursery.start_soon(_hand_back, connection, reader, beside.ending)
+                nursery.start_soon(hand_back, connection, beside.ending)
             elif journal is not None:
-                nursery.start_soon(_hand_over, connection, reader)
+                nursery.start_soon(hand_over, connection)
     except* (BrokenPipeError, trio.TooSlowError):
         pass
     return connection is not None and connection.is_handed_over
-
-
-def _name_owner() -> str:
-    from executor import name_local  # noqa: PLC0415 - loaded by those who serve several
-
-    return name_local()
-
-
-async def _hand_over(connection: Connection, reader: protocol.LineReader) -> None:
-    """End this server once the shared instance can go on with its client, unless that has called a
-    tool: the project that is open then stays."""
-    with trio.move_on_after(HAND_OVER_S_MAX):
-        await trio.sleep(HAND_OVER_EVERY_S)  # the first answers come before
-        client.start()  # for other servers, if not for this one
-        while not connection.has_called:
-            await trio.sleep(HAND_OVER_EVERY_S)
-            if connection.is_idle and reader.is_empty and client.is_reachable():
-                connection.hand_over()
-
-
-async def _hand_back(
-    connection: Connection, reader: protocol.LineReader, ending: trio.Event
-) -> None:
-    """End when the process ends, at the latest after a time, and after the running calls."""
-    await ending.wait()
-    with trio.move_on_after(HAND_BACK_S_MAX):
-        while not (connection.is_idle and reader.is_empty):  # noqa: ASYNC110 - at the end, once
-            await trio.sleep(HAND_BACK_EVERY_S)
-    connection.hand_over()
 
 
 async def _open_server(
@@ -188,15 +147,15 @@ class Connection:
         tools: Iterable[str],
         nursery: trio.Nursery,
         owner: str = "",
-        journal: int | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.owner = owner
         self.has_called = False
         self.is_handed_over = False
         self._journal = journal
         self._greeting: Mapping[str, Any] | None = None
-        self._noted = 0  # bytes of the last note
         self._is_waiting = False  # for the next line
+        self._reader: protocol.LineReader | None = None
         self._sink = sink
         self._tools = tools
         self._nursery = nursery
@@ -216,8 +175,9 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether the client has greeted, and waits for no answer."""
-        return self._is_waiting and self._greeting is not None and not self._requests
+        """Return whether the client has greeted and waits for no answer, and no line has begun."""
+        is_between = self._is_waiting and self._reader is not None and self._reader.is_empty
+        return is_between and self._greeting is not None and not self._requests
 
     async def open_ahead(self, projects: Projects) -> None:
         """Open the client's project once it has greeted, and run a shell there. Its first call
@@ -237,28 +197,22 @@ class Connection:
 
     async def resume(self) -> None:
         """Go on where another server was lost: its greeting holds, and its calls failed."""
-        if self._journal is None or not (text := os.pread(self._journal, LINE_BYTES_MAX, 0)):
-            return
-        known, self._noted = json.loads(text), len(text)
-        if known["greeting"] is not None:
-            self._greeting = known["greeting"]
-            self._handshake = protocol.read_handshake(known["greeting"])
+        greeting, running = self._journal.read() if self._journal else (None, [])
+        if greeting is not None:
+            self._greeting = greeting
+            self._handshake = protocol.read_handshake(greeting)
             self._greeted.set()
-        for request_id in known["running"]:
-            lost = ProtocolError(protocol.INTERNAL_ERROR, LOST)
-            await self.write(pack_error(request_id, lost))
+        for request_id in running:
+            await self.write(pack_error(request_id, ProtocolError(INTERNAL_ERROR, LOST)))
         self._note()
 
     def _note(self) -> None:
-        """Note in the journal what a server that takes over must know."""
-        if self._journal is not None:
-            known = {"greeting": self._greeting, "running": list(self._requests)}
-            text = json.dumps(known).encode()
-            os.pwrite(self._journal, text.ljust(self._noted), 0)
-            self._noted = len(text)
+        if self._journal:
+            self._journal.note(self._greeting, list(self._requests))
 
     async def read(self, reader: protocol.LineReader) -> None:
         """Handle messages until the input ends, which ends the server."""
+        self._reader = reader
         while True:
             self._is_waiting = True
             line = await reader.line()

@@ -113,10 +113,6 @@ def answer_hook(asked: messages.CommandLine) -> tuple[bytes, bytes, bytes]:
     return b"%d" % code, out.getvalue(), error.getvalue()
 
 
-class _HandedBackError(Exception):
-    """The command's process serves its client itself from now on."""
-
-
 class _Command:
     """A command of another process, while it is worked on here."""
 
@@ -126,6 +122,7 @@ class _Command:
         self._ending = ending
         self._scope = trio.CancelScope()
         self._signal = signal.SIGTERM
+        self._is_handed_back = False  # the command's process serves its client from now on
 
     async def carry_out(self, asked: messages.CommandLine, descriptors: list[int]) -> None:
         """Carry out a command that still waits for it, and send its exit code."""
@@ -144,7 +141,8 @@ class _Command:
                     code = await trio.to_thread.run_sync(self._work, asked, opened, journal)
                 finally:
                     nursery.cancel_scope.cancel()
-        await self._stream.send_all(messages.pack(messages.DONE, b"%d" % code))
+        if not self._is_handed_back:
+            await self._stream.send_all(messages.pack(messages.DONE, b"%d" % code))
 
     async def _obey(self, data: bytearray) -> None:
         """Cancel the command at a signal, or if its process is gone."""
@@ -204,12 +202,13 @@ class _Command:
     async def _serve_in_trio(
         self, config: Config, tools: Offer, ends: tuple[int, int], journal: int | None
     ) -> None:
-        from ctxmode.mcp.stdio import Beside, serve_client  # noqa: PLC0415 - only servers need it
+        from ctxmode.mcp.handing_over import Beside  # noqa: PLC0415 - only servers need these
+        from ctxmode.mcp.stdio import serve_client  # noqa: PLC0415
+        from executor import name_local  # noqa: PLC0415
 
         with self._scope:
-            beside = Beside(self._apps, self._ending)
-            if await serve_client(config, tools, ends, journal, beside):
-                raise _HandedBackError
+            beside = Beside(self._apps, name_local(), self._ending)
+            self._is_handed_back = await serve_client(config, tools, ends, journal, beside)
         if self._scope.cancelled_caught:
             raise self._build_end()
 
@@ -253,7 +252,7 @@ class _Server:
                 return
 
     async def _carry_out(self, frame: bytes, descriptors: list[int]) -> None:
-        expected = (OSError, trio.TooSlowError, trio.BrokenResourceError, _HandedBackError)
+        expected = (OSError, trio.TooSlowError, trio.BrokenResourceError)
         self._used_at = trio.current_time()
         try:
             connection = socket.socket(fileno=descriptors.pop(0))

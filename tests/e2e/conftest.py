@@ -24,7 +24,7 @@ class Place:
     home: Path
     data: Path
     command: tuple[str, ...] = COMMAND
-    shared: str = "off"
+    shared: str = "off"  # whether commands use the shared instance: `shared_instances` opens one
 
     @property
     def environment(self) -> dict[str, str]:
@@ -87,18 +87,4 @@ def place(tmp_path, probes):
     place = Place(project, home, tmp_path / "data")
     (place.data / PROBES).parent.mkdir(parents=True)
     shutil.copy(probes, place.data / PROBES)
-    if os.environ.get("TRY_SHARED"):
-        import time, signal
-        place = Place(project, home, tmp_path / "data", COMMAND, "auto")
-        place.run("run", "--help")
-        folder = place.data / "state" / "shared"
-        for _ in range(200):
-            if list(folder.glob("*.sock")): break
-            time.sleep(0.05)
-        yield place
-        for lock in folder.glob("*.lock"):
-            if (text := lock.read_text()):
-                try: os.kill(int(text), signal.SIGTERM)
-                except OSError: pass
-        return
-    yield place
+    return place

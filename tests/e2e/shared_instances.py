@@ -1,6 +1,7 @@
 """The shared instance of one place, for tests that use it."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,11 @@ from ctxmode.shared_instance.status import list_processes
 from tests.e2e.conftest import Place
 
 START_S_MAX = 60.0
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
 _START = "from ctxmode.shared_instance import client; client.start()"
 
 
@@ -50,3 +56,52 @@ def open_instance(place: Place) -> Iterator[tuple[Place, int]]:
         for one in (process, *servers):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(one, signal.SIGKILL)
+
+
+class Agent:
+    """A client of a server over stdio, which it starts; it asks one question after another."""
+
+    def __init__(self, place: Place) -> None:
+        self._process = subprocess.Popen(
+            [*place.command, "serve"],
+            cwd=place.project,
+            env=place.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self._number = 0
+
+    def __enter__(self) -> "Agent":
+        self._ask("initialize", HELLO)
+        self._tell({"method": "notifications/initialized"})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(60)
+
+    def _tell(self, message) -> None:
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def _ask(self, method, params):
+        self._number += 1
+        self._tell({"id": self._number, "method": method, "params": params})
+        while True:
+            answer = json.loads(self._process.stdout.readline())
+            if answer.get("id") == self._number:
+                return answer
+
+    def call(self, tool, **arguments) -> str:
+        """The text of a call's answer, or of its error."""
+        answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
+        if "error" in answer:
+            return answer["error"]["message"]
+        return "\n".join(part["text"] for part in answer["result"]["content"])
+
+    def run(self, code, **arguments) -> str:
+        """What a Python program prints, or all of an answer that is not one line."""
+        text = self.call("ctx_execute", language="python", code=code, **arguments)
+        first, _, rest = text.partition("\n[ok, ")
+        return first if rest else text
