@@ -24,7 +24,7 @@ from ctxmode.errors import ContextModeError, UsageError, unknown_id
 from ctxmode.operations.operation import Answer, Arg, Asker, Operation
 from ctxmode.render.highlight import one_line, size
 from ctxmode.render.terminal import console
-from ctxmode.shared_instance.status import end_instances
+from ctxmode.shared_instance.processes import end_instances
 from executor.instance import control
 
 REFRESH_S = 1.0

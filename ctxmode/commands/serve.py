@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from base.environment import client_environ
 from base.wording import list_choices
 from ctxmode import command_line, exit_codes, launch
 from ctxmode.config.engine_settings import load_profiles
@@ -19,6 +18,7 @@ from ctxmode.config.file_names import SERVERS_FOLDER
 from ctxmode.config.locations import Config, load_config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.shared_instance import client
+from executor.run import client_environ
 
 if TYPE_CHECKING:
     from ctxmode.mcp.server import Offer

@@ -25,7 +25,7 @@ from ctxmode.operations.page_repository import find_repository
 from ctxmode.operations.pages import is_captured
 from ctxmode.operations.quotas import Holdings, read_holdings
 from ctxmode.render.terminal_output import OnProgress, ignore_progress
-from ctxmode.shared_instance.status import list_processes
+from ctxmode.shared_instance.processes import list_processes
 from executor import (
     Isolation,
     LanguageReport,

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from base.frames import take_frame
-from ctxmode.shared_instance import messages, peers, server
+from ctxmode.shared_instance import messages, processes, server
 
 IDLE_S = 600.0
 """An instance that nobody has used for so long ends."""
@@ -89,8 +89,8 @@ class Listener:
         self._poll.register(socket_, select.EPOLLIN)
         self._waiting: dict[int, _Waiting] = {}
         self._servers: dict[server.Key, server.Handle] = {}
-        self._own = peers.describe(os.getpid())
-        self._code = peers.stamp_code()
+        self._own = processes.describe(os.getpid())
+        self._code = processes.stamp_code()
         self._used_at = self._looked_at = time.monotonic()
         self.is_ending = False
         self.is_asked_to_end = False
@@ -131,7 +131,7 @@ class Listener:
         if (now := time.monotonic()) > self._looked_at + CODE_EVERY_S:
             self._looked_at = now
             is_found = os.path.exists(self._path)
-            self.is_ending = self.is_ending or not is_found or peers.stamp_code() != self._code
+            self.is_ending = self.is_ending or not is_found or processes.stamp_code() != self._code
         return not self.is_ending
 
     def _receive(self, waiting: _Waiting) -> None:
@@ -162,7 +162,7 @@ class Listener:
     def _take(self, waiting: _Waiting, frame: bytes) -> None:
         asked = messages.CommandLine(frame)
         waiting.stream.setblocking(True)
-        is_alike = peers.describe(peers.find_process(waiting.stream)) == self._own
+        is_alike = processes.describe(processes.find_process(waiting.stream)) == self._own
         if is_alike and asked.arguments[:1] == ["hook"]:
             if os.fork() == 0:
                 self._answer_hook(waiting.stream, asked)
@@ -176,7 +176,7 @@ class Listener:
         try:
             self._close_all(stream)
             gc.disable()
-            peers.become(asked)
+            processes.become(asked)
             stream.sendall(messages.pack(messages.DONE, *server.answer_hook(asked)))
         finally:
             os._exit(0)
@@ -216,7 +216,7 @@ class Listener:
                 self._close_all(theirs)
                 for waiting in self._waiting.values():
                     waiting.close()
-                peers.become(asked)
+                processes.become(asked)
                 server.serve(theirs, IDLE_S)
                 code = 0
             finally:

@@ -14,8 +14,9 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,12 +24,12 @@ from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar
 
 import trio
 
-from base.environment import client_environ
 from base.frames import take_frame
 from ctxmode import command_line, launch
 from ctxmode.errors import ContextModeError
 from ctxmode.open_apps import OpenApps
-from ctxmode.shared_instance import messages, streams
+from ctxmode.shared_instance import messages
+from executor.run import client_environ
 
 if TYPE_CHECKING:
     from ctxmode.app import App
@@ -113,6 +114,50 @@ def answer_hook(asked: messages.CommandLine) -> tuple[bytes, bytes, bytes]:
     return b"%d" % code, out.getvalue(), error.getvalue()
 
 
+STREAMS = ("stdin", "stdout", "stderr")
+
+# Those of the command whose code runs in this context: `sys.stdout` and the others lead to them.
+_current: ContextVar[dict[str, IO[str]] | None] = ContextVar("_current", default=None)
+
+
+class _ContextStream:
+    """A standard stream: that of the command of this context, or of the process."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._own = getattr(sys, name)
+
+    def __getattr__(self, attribute: str) -> object:
+        streams = _current.get()
+        return getattr(streams[self._name] if streams else self._own, attribute)
+
+
+def _install_streams() -> None:
+    """Have the standard streams of this process lead to those of each context."""
+    for name in STREAMS:
+        setattr(sys, name, _ContextStream(name))
+
+
+@contextmanager
+def _open_streams(descriptors: list[int], errors: str) -> Iterator[dict[str, IO[str]]]:
+    """Open the streams of a command as the interpreter opens its own, and close them."""
+    with ExitStack() as stack:
+        streams: dict[str, IO[str]] = {}
+        for name, descriptor in zip(STREAMS, descriptors, strict=True):
+            mode = "r" if name == "stdin" else "w"
+            handling = "backslashreplace" if name == "stderr" else errors
+            by_line = 1 if name == "stderr" or os.isatty(descriptor) else -1
+            opened = open(descriptor, mode, by_line, encoding="utf-8", errors=handling)  # noqa: SIM115
+            stack.callback(_close, opened)
+            streams[name] = opened
+        yield streams
+
+
+def _close(stream: IO[str]) -> None:
+    with suppress(OSError, ValueError):  # its reader is gone
+        stream.close()
+
+
 class _Command:
     """A command of another process, while it is worked on here."""
 
@@ -128,7 +173,7 @@ class _Command:
         """Carry out a command that still waits for it, and send its exit code."""
         journal = descriptors[3] if len(descriptors) > 3 else None
         data = bytearray()
-        with streams.open_streams(descriptors[:3], asked.errors) as opened:
+        with _open_streams(descriptors[:3], asked.errors) as opened:
             await self._stream.send_all(messages.pack(messages.TAKEN))
             with trio.fail_after(messages.ANSWER_S_MAX):
                 while take_frame(data) is None:
@@ -174,7 +219,7 @@ class _Command:
         launch.served.set(partial(self._serve, ends=ends, journal=journal))
         if asked.arguments[0] == "serve":
             opened = opened | {"stdout": opened["stderr"]}  # the protocol's own
-        streams.current.set(opened)
+        _current.set(opened)
         return command_line.main(asked.arguments)
 
     def _act(
@@ -281,7 +326,7 @@ def serve(requests: socket.socket, idle_s: float) -> None:
     for name in UNREAD:
         os.environ.pop(name, None)
     os.chdir("/")
-    streams.install()
+    _install_streams()
     trio.run(_serve, requests, idle_s)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
 import runtimes
-from base.environment import client_environ
 from executor import network
 from executor.engine.box import SYSTEM_PATH, Layout, Order
 from executor.engine.engine import Completed, Observe, OnOutput
@@ -112,6 +113,10 @@ def make_order(
 def first_line(text: str) -> str:
     """Return the first line that is not empty, cut to the width of a table."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")[:60]
+
+
+client_environ: ContextVar[Mapping[str, str]] = ContextVar("client_environ", default=os.environ)
+"""The environment of the command that is worked on; set where a server works for its process."""
 
 
 def grant_environment(profile: Profile) -> dict[str, str]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ctxmode.shared_instance.status import list_processes
+from ctxmode.shared_instance.processes import list_processes
 from tests.e2e.conftest import Place
 
 START_S_MAX = 60.0

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ctxmode.shared_instance.status import list_processes
+from ctxmode.shared_instance.processes import list_processes
 from tests.e2e.shared_instances import Agent, list_servers, open_instance, wait_until
 
 DENY = '[permissions]\ndeny = ["Bash(rm *)"]\n'
