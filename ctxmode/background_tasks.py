@@ -1,4 +1,4 @@
-"""Work of an open project behind its answers: indexing, quotas, and the record of sessions."""
+"""Work of an open project after its answers: indexing, quotas, and the record of sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAST_CALLS_S_MAX = 1.5
 
 
 async def keep_to_quota(config: Config, every_s: float = 0) -> None:
-    """Enforce the quota of all projects once, or every few seconds."""
+    """Enforce the common quota of projects once, or every few seconds."""
     from ctxmode.operations.quotas import step_to_quota_of_all  # noqa: PLC0415 - after the answer
 
     await step_to_quota_of_all(config)

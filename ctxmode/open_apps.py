@@ -61,7 +61,7 @@ class OpenApps:
     @asynccontextmanager
     async def lease(self, config: Config, request: Request | None) -> AsyncIterator[App]:
         """Lend a project, for one request or until the block ends. A project whose settings or
-        toolchains have changed since is opened anew. Raise ContextModeError if it can't be."""
+        toolchains have changed since is opened again. Raise ContextModeError if it can't be."""
         async with self._opening.setdefault(config, trio.Lock()):
             held = self._open.get(config)
             state = await trio.to_thread.run_sync(_read_state, config)
@@ -130,7 +130,7 @@ class OpenApps:
 
 
 def _read_state(config: Config) -> object:
-    """Return what tells whether the settings have changed, or another folder is the project."""
+    """Return a value that changes with the settings, and if another folder is the project."""
     files = (config.config_home / USER_FILE, config.project / PROJECT_FILE)
     project = os.stat(config.project) if config.project.is_dir() else None
     return (project and (project.st_dev, project.st_ino), *map(_stamp, files))

@@ -24,7 +24,7 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
 from ctxmode.mcp import protocol
 from ctxmode.mcp import server as listing
-from ctxmode.mcp.handing_over import Beside, Journal, hand_back, hand_over
+from ctxmode.mcp.handover import Beside, Journal, hand_back, hand_over
 from ctxmode.mcp.protocol import (
     INTERNAL_ERROR,
     LINE_BYTES_MAX,
@@ -52,7 +52,7 @@ LOST = "the server was lost during this call, so its result is unknown; call aga
 
 async def serve_stdio(config: Config, tools: Offer, journal: int | None = None) -> bool:
     """Serve one client until stdin ends, or stdout has no reader any more. With a `journal`, return
-    True once the shared instance can go on with it."""
+    True once the shared instance can serve it."""
     with _take_descriptors() as (source, sink):
         is_handed_over = await serve_client(config, tools, (source, sink), journal)
         if is_handed_over:
@@ -69,7 +69,7 @@ async def serve_client(
     beside: Beside | None = None,
 ) -> bool:
     """Serve one client at two descriptors, as `serve_stdio` does, perhaps `beside` others. Then
-    return True if its own process must go on with it, because this one ends."""
+    return True if the client's process must serve it, because this one ends."""
     connection = None
     try:
         async with trio.open_nursery() as nursery:
@@ -175,7 +175,7 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether the client has greeted and waits for no answer, and no line has begun."""
+        """Return whether the client has greeted and awaits no answer; no part of a line was read."""
         is_between = self._is_waiting and self._reader is not None and self._reader.is_empty
         return is_between and self._greeting is not None and not self._requests
 
@@ -191,12 +191,12 @@ class Connection:
                 await app.warm_up()
 
     def hand_over(self) -> None:
-        """End, so that another server can go on with the client."""
+        """End, so that another server can serve the client."""
         self.is_handed_over = True
         self._nursery.cancel_scope.cancel()
 
     async def resume(self) -> None:
-        """Go on where another server was lost: its greeting holds, and its calls failed."""
+        """Continue after another server was lost: its greeting is valid, and its calls failed."""
         greeting, running = self._journal.read() if self._journal else (None, [])
         if greeting is not None:
             self._greeting = greeting

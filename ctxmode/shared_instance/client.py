@@ -49,7 +49,7 @@ from ctxmode.cli import main
 sys.exit(main())
 """
 journal: int | None = None
-"""A file in memory in which a server notes what another needs to go on with its client."""
+"""A file in memory in which a server notes the data that another needs to serve its client."""
 
 _SIGNALS = (1, 2, 15)  # SIGHUP, SIGINT, SIGTERM; the module that names them takes a millisecond
 _FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -70,8 +70,8 @@ def find_folder(environ: Mapping[str, str]) -> str:
 
 
 def name_instance() -> str:
-    """Return the name of the instance with this code: its version, and a digest of what it is
-    loaded from."""
+    """Return the name of the instance with this code: its version, and a digest of the places of
+    its modules."""
     numbers = [(one.st_dev, one.st_ino) for one in map(os.stat, (_FOLDER, sys.executable))]
     loaded = repr((sys.hexversion, sys.executable, numbers, _list_path()))
     return f"{__version__}-{sha256(os.fsencode(loaded)).hexdigest()[:16]}"
@@ -92,7 +92,7 @@ def is_wanted(environ: Mapping[str, str]) -> bool:
 
 
 def connect() -> _socket.socket | None:
-    """Connect to the instance of this user; None if there is none, or it does not greet in time."""
+    """Connect to the instance of this user; None without an instance that greets in time."""
     try:
         folder = os.open(find_folder(os.environ), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
@@ -115,7 +115,7 @@ def connect() -> _socket.socket | None:
 
 
 def have_done(arguments: Sequence[str]) -> int | None:
-    """Have the instance do a command; return its exit code, or None if this process must do it. The
+    """Hand a command to the instance; return its exit code, or None if this process must do it. The
     input that was read for it stays readable."""
     if not is_wanted(os.environ):
         return None
@@ -158,8 +158,8 @@ def go_on() -> None:
 
 
 def answer_hook(arguments: Sequence[str], event: bytes) -> int | None:
-    """Have a hook's event answered, and print the answer; return the exit code, or None if this
-    process must answer. Nothing is printed before the whole answer is here."""
+    """Hand a hook's event to the instance, and print the answer; return the exit code, or None if
+    this process must answer. Nothing is printed before the answer is complete."""
     stream = connect()
     if stream is None:
         return None
@@ -179,8 +179,8 @@ def answer_hook(arguments: Sequence[str], event: bytes) -> int | None:
 
 
 def run(arguments: Sequence[str]) -> int | None:
-    """Have a command run with this process's streams; return its exit code, or None if this process
-    must run it. Signals are passed on."""
+    """Hand a command to the instance, with this process's streams; return its exit code, or None if
+    this process must run it. Signals are passed on."""
     stream = connect()
     if stream is None:
         return None

@@ -61,7 +61,7 @@ def become(asked: CommandLine) -> None:
 
 
 def stamp_code() -> object:
-    """Return what tells whether the program's files have changed since they were loaded."""
+    """Return a value that differs if the program's files have changed since they were loaded."""
     files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
     stamps = []
     for file in sorted(filter(None, files)):
@@ -83,7 +83,7 @@ def list_processes(state_dir: Path) -> list[int]:
 
 def end_instances(state_dir: Path) -> list[int]:
     """Ask all instances to end, and wait until they take no more requests; return their processes.
-    Active runs go on to their end, and servers of agents by themselves."""
+    Active runs continue to their end, and servers of agents by themselves."""
     found = list(_list_held(state_dir))
     for _, process in found:
         with suppress(ProcessLookupError):

@@ -133,7 +133,7 @@ class _ContextStream:
 
 
 def _install_streams() -> None:
-    """Have the standard streams of this process lead to those of each context."""
+    """Replace the standard streams of this process by those of each context."""
     for name in STREAMS:
         setattr(sys, name, _ContextStream(name))
 
@@ -247,7 +247,7 @@ class _Command:
     async def _serve_in_trio(
         self, config: Config, tools: Offer, ends: tuple[int, int], journal: int | None
     ) -> None:
-        from ctxmode.mcp.handing_over import Beside  # noqa: PLC0415 - only servers need these
+        from ctxmode.mcp.handover import Beside  # noqa: PLC0415 - only servers need these
         from ctxmode.mcp.stdio import serve_client  # noqa: PLC0415
         from executor import name_local  # noqa: PLC0415
 

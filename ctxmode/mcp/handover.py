@@ -1,7 +1,7 @@
 """A client over stdio that goes from one server to another: to the shared instance, or back.
 
 A server notes in a file in memory, which belongs to the client's own process, what another needs.
-So a client also goes on if its server was killed.
+So a client also continues if its server was killed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ HAND_BACK_S_MAX = 25.0
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What a server has that serves several clients: their open projects, this client's owner, and
-    its own end."""
+    """Resources of a server with several clients: their open projects, the name of this client, and
+    the end of the process."""
 
     apps: OpenApps
     owner: str
@@ -46,7 +46,7 @@ class Journal:
         self._bytes = 0
 
     def read(self) -> tuple[Mapping[str, Any] | None, list[Id]]:
-        """Read what the server before noted; nothing if there was none."""
+        """Read the last server's note; an empty one without such a server."""
         text = os.pread(self._descriptor, NOTE_BYTES_MAX, 0)
         self._bytes = len(text)
         known = json.loads(text) if text else {"greeting": None, "running": []}
@@ -60,8 +60,8 @@ class Journal:
 
 
 async def hand_over(connection: Connection) -> None:
-    """End this server once the shared instance can go on with its client, unless that has called a
-    tool: the project that is open then stays."""
+    """End this server once the shared instance can serve its client, unless that has called a tool:
+    the project that is open then stays."""
     with trio.move_on_after(HAND_OVER_S_MAX):
         await trio.sleep(HAND_OVER_EVERY_S)  # the first answers come before
         client.start()  # for other servers, if not for this one
