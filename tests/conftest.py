@@ -127,6 +127,8 @@ def _no_real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in {"CONTEXT_MODE_DIR", *(variable for _, variable, _ in MOVED)}:
         if not name.startswith("XDG_"):
             monkeypatch.delenv(name, raising=False)
+    # Tests of the shared instance end theirs; others leave no process behind.
+    monkeypatch.setenv("CONTEXT_MODE_INSTANCE_SHARED", "off")
     monkeypatch.delenv("COLUMNS", raising=False)  # tables are as wide as they are in a pipe
 
 

@@ -175,7 +175,7 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether the client has greeted and awaits no answer; no part of a line was read."""
+        """Return whether the client has greeted, and neither an answer nor a line is pending."""
         is_between = self._is_waiting and self._reader is not None and self._reader.is_empty
         return is_between and self._greeting is not None and not self._requests
 

@@ -82,11 +82,14 @@ class _Waiting:
 class Listener:
     """The requests that arrive at a socket, and the forks that work on them."""
 
-    def __init__(self, socket_: socket.socket, path: str) -> None:
+    def __init__(self, socket_: socket.socket, lock: int, path: str) -> None:
         self._socket = socket_
+        self._lock = lock
         self._path = path
+        self._woken, self._waking = socket.socketpair()
         self._poll = select.epoll()
         self._poll.register(socket_, select.EPOLLIN)
+        self._poll.register(self._woken, select.EPOLLIN)
         self._waiting: dict[int, _Waiting] = {}
         self._servers: dict[server.Key, server.Handle] = {}
         self._own = processes.describe(os.getpid())
@@ -98,10 +101,13 @@ class Listener:
     def serve(self) -> None:
         """Serve until nobody has asked for IDLE_S, the program's files have changed, or a signal
         asks for the end."""
+        self._wake_at_signals()
         while not self.is_ending:
-            for descriptor, _ in self._poll.poll(1.0):
+            for descriptor, _ in self._poll.poll(REQUEST_S_MAX):
                 if descriptor == self._socket.fileno():
                     self._accept()
+                elif descriptor == self._woken.fileno():
+                    self._woken.recv(messages.RECEIVE_BYTES)
                 elif waiting := self._waiting.get(descriptor):
                     self._receive(waiting)
             self._reap()
@@ -109,10 +115,22 @@ class Listener:
             for waiting in [one for one in self._waiting.values() if one.until < now]:
                 self._drop(waiting)
             is_idle = not self._servers and now > self._used_at + IDLE_S
-            self.is_ending = self.is_ending or is_idle
+            self.is_ending = self.is_ending or is_idle or not os.path.exists(self._path)
         self._socket.close()
         for one in self._servers.values():
             one.end(is_asked=self.is_asked_to_end)
+
+    def _wake_at_signals(self) -> None:
+        """Wake at the end of a fork, and end at SIGTERM."""
+
+        def end(*_: object) -> None:
+            self.is_ending = self.is_asked_to_end = True
+
+        for side in (self._woken, self._waking):
+            side.setblocking(False)
+        signal.set_wakeup_fd(self._waking.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, end)
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -126,12 +144,11 @@ class Listener:
             self._poll.register(stream, select.EPOLLIN)
 
     def _is_current(self) -> bool:
-        """Return whether the program's files are those that this process has loaded, and commands
-        find its socket; looks at most once in CODE_EVERY_S."""
+        """Return whether the program's files are those that this process has loaded; looks at most
+        once in CODE_EVERY_S."""
         if (now := time.monotonic()) > self._looked_at + CODE_EVERY_S:
             self._looked_at = now
-            is_found = os.path.exists(self._path)
-            self.is_ending = self.is_ending or not is_found or processes.stamp_code() != self._code
+            self.is_ending = self.is_ending or processes.stamp_code() != self._code
         return not self.is_ending
 
     def _receive(self, waiting: _Waiting) -> None:
@@ -182,9 +199,13 @@ class Listener:
             os._exit(0)
 
     def _close_all(self, kept: socket.socket) -> None:
-        """Close what belongs to others, in a fork."""
+        """Close what belongs to others, in a fork; above all the lock, which it would hold."""
+        signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.close(self._lock)
+        self._woken.close()
+        self._waking.close()
         for waiting in self._waiting.values():
             if waiting.stream is not kept:
                 waiting.close()
@@ -235,7 +256,7 @@ class Listener:
 
 
 @contextmanager
-def _bind(folder: str, name: str) -> Iterator[socket.socket | None]:
+def _bind(folder: str, name: str) -> Iterator[Listener | None]:
     """Bind the socket of this code's instance; None if another instance has it."""
     os.chdir(folder)  # a socket's path must be short
     lock = os.open(f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -255,7 +276,7 @@ def _bind(folder: str, name: str) -> Iterator[socket.socket | None]:
         bound.listen(WAITING_MAX)
         bound.setblocking(False)
         try:
-            yield bound
+            yield Listener(bound, lock, f"{folder}/{name}.sock")
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(f"{folder}/{name}.sock")
@@ -290,13 +311,7 @@ def main(folder: str, name: str) -> None:
         until = time.time() + OFF_S  # no command starts another
         os.utime(f"{folder}/{name}.started", (until, until))
         return
-    with _bind(folder, name) as bound:
-        if bound is not None:
+    with _bind(folder, name) as listener:
+        if listener is not None:
             os.chdir("/")
-            listener = Listener(bound, f"{folder}/{name}.sock")
-
-            def end(*_: object) -> None:
-                listener.is_ending = listener.is_asked_to_end = True
-
-            signal.signal(signal.SIGTERM, end)
             listener.serve()

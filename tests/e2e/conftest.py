@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = (sys.executable, "-m", "ctxmode")
+COMMAND = (sys.executable, "-P", "-m", "ctxmode")
 DEADLINE_S = 120
 PROBES = "state/probes.json"
 PROBES_S_MAX = 600

@@ -19,7 +19,13 @@ HELLO = {
     "capabilities": {},
     "clientInfo": {"name": "test", "version": "1"},
 }
-_START = "from ctxmode.shared_instance import client; client.start()"
+_START = """
+import time
+from ctxmode.shared_instance import client
+while not client.is_reachable():
+    client.start()
+    time.sleep(0.05)
+"""
 
 
 def wait_until(is_true, s_max=START_S_MAX) -> None:
@@ -40,13 +46,10 @@ def list_servers(process: int) -> list[int]:
 def open_instance(place: Place) -> Iterator[tuple[Place, int]]:
     """Start the instance of a place; give the place whose commands use it, and the process."""
     using = replace(place, shared="auto")
-    start = [sys.executable, *place.command[1:-1], "-c", _START]
-    if place.command[1:2] == ("-m",):
-        start = [sys.executable, "-c", _START]
-    subprocess.run(start, env=using.environment, cwd=using.project, check=True, timeout=60)
-    state = place.data / "state"
-    wait_until(lambda: list((state / "shared").glob("*.sock")))
-    (process,) = list_processes(state)
+    start = [sys.executable, "-P", "-c", _START]
+    environment = using.environment
+    subprocess.run(start, env=environment, cwd=using.project, check=True, timeout=START_S_MAX)
+    (process,) = list_processes(place.data / "state")
     servers: list[int] = []
     try:
         yield using, process

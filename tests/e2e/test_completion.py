@@ -67,6 +67,7 @@ def place_environment(place: Path) -> dict[str, str]:
         "HOME": str(place),
         "XDG_CONFIG_HOME": str(place / "config"),
         "CONTEXT_MODE_DIR": str(place / "data"),
+        "CONTEXT_MODE_INSTANCE_SHARED": "off",
         "PYTHONPATH": os.pathsep.join(sys.path),
         "TERM": "xterm",
     }

@@ -218,6 +218,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     project = home / "project"
     (project / ".git").mkdir(parents=True)
     environ = {"HOME": str(home), "CONTEXT_MODE_DIR": str(tmp_path / "data")}
+    environ["CONTEXT_MODE_INSTANCE_SHARED"] = "off"
     return load_config(str(project), environ=environ)
 
 

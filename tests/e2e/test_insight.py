@@ -66,6 +66,7 @@ def served(tmp_path_factory):
         "HOME": str(config.home),
         "XDG_CONFIG_HOME": str(config.config_home),
         "CONTEXT_MODE_DIR": str(config.data_dir),
+        "CONTEXT_MODE_INSTANCE_SHARED": "off",
         "CONTEXT_MODE_PROJECT_DIR": str(config.project),
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }

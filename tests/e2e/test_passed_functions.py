@@ -32,6 +32,7 @@ def run_probe(place: Path, *arguments: str, calls: object = ()) -> str:
         "PYTHONPATH": str(ROOT),
         "HOME": str(place),
         "CONTEXT_MODE_DIR": str(place / "data"),
+        "CONTEXT_MODE_INSTANCE_SHARED": "off",
         "CONTEXT_MODE_PROJECT_DIR": str(project),
     }
     project.mkdir(exist_ok=True)

@@ -8,11 +8,13 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from ctxmode.shared_instance import client
 from ctxmode.shared_instance.processes import list_processes
 from tests.e2e.shared_instances import Agent, list_servers, open_instance, wait_until
 
@@ -68,6 +70,21 @@ def test_a_command_gives_the_same(name, place, shared):
     alone = place.run(*arguments, stdin=given)
     assert plain(using.run(*arguments, stdin=given)) == plain(alone)
     assert list_servers(process)  # it was the instance
+
+
+def test_paths_are_relative_to_the_folder_of_the_command(shared):
+    using, process = shared
+    (using.project / "docs/here.py").write_text("import os; print(os.getcwd())")
+    for arguments in (["run", "here.py"], ["run", "shell", "-c", "pwd"]):
+        done = subprocess.run(
+            [*using.command, *arguments],
+            cwd=using.project / "docs",
+            env=using.environment,
+            capture_output=True,
+            check=False,
+        )
+        assert done.stdout == f"{using.project}/docs\n".encode(), done.stderr
+    assert list_servers(process)
 
 
 @pytest.mark.parametrize("command", ["ls -la", "rm -rf docs", "echo $(rm x)", "("])
@@ -213,6 +230,71 @@ def test_an_agent_goes_on_after_its_server_was_lost(shared):
             "the server was lost during this call, so its result is unknown; call again",
         }
         assert agent.run("print(3)") == "3"
+
+
+def test_an_agent_stays_where_it_is_if_the_listener_alone_is_killed(shared):
+    using, process = shared
+    with Agent(using) as agent:
+        assert agent.run("x = 1; print(x)", session="s") == "1"
+        os.kill(process, signal.SIGKILL)
+        assert agent.run("print(x)", session="s") == "1"
+        with open_instance(using) as (_, later):
+            assert later != process
+            assert agent.run("print(x)", session="s") == "1"
+
+
+CONNECT = """
+import os, socket
+folder = os.open({folder!r}, os.O_PATH | os.O_DIRECTORY)
+name = [name for name in os.listdir({folder!r}) if name.endswith(".sock")][0]
+with socket.socket(socket.AF_UNIX) as asking:
+    asking.connect(f"/proc/self/fd/{{folder}}/{{name}}")
+    print(asking.recv(64).decode())
+"""
+
+
+def test_no_program_of_a_sandbox_reaches_the_instance(shared):
+    using, _ = shared
+    code = CONNECT.format(folder=str(using.data / "state/shared"))
+    reached = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert reached.stdout.startswith(b"context-mode")  # the control: outside it does
+    assert b"context-mode" not in using.run("run", "python", "-c", code).stdout
+
+
+def test_only_processes_of_the_user_are_answered(place, tmp_path, monkeypatch):
+    """A socket that another user made is not used, though it greets."""
+    if os.geteuid() != 0:
+        pytest.skip("not applicable: only root starts a process of another user")
+    folder = place.data / "state/shared"
+    folder.mkdir(parents=True)
+    for above in (folder, *folder.parents):
+        if above.is_relative_to(tmp_path.parent.parent):
+            above.chmod(0o777)
+    monkeypatch.setenv("CONTEXT_MODE_DIR", str(place.data))
+    greet = (
+        "import socket, sys\n"
+        "with socket.socket(socket.AF_UNIX) as own:\n"
+        "    own.bind(sys.argv[1])\n"
+        "    own.listen()\n"
+        "    print(flush=True)\n"
+        "    while True:\n"
+        "        own.accept()[0].send(b'context-mode 1\\n')\n"
+    )
+    for user in (0, 65534):
+        name = f"{client.name_instance()}.sock"
+        with subprocess.Popen(
+            ["/usr/bin/env", "python3", "-c", greet, name],
+            cwd=folder,
+            user=user,
+            stdout=subprocess.PIPE,
+        ) as other:
+            assert other.stdout.readline() == b"\n"
+            stream = client.connect()
+            other.kill()
+        (folder / name).unlink()
+        assert (stream is not None) == (user == 0)
+        if stream is not None:
+            stream.close()
 
 
 def test_the_user_ends_the_instance_and_agents_go_on(shared):

@@ -22,6 +22,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {
         **os.environ,
         "CONTEXT_MODE_DIR": str(tmp_path / "data"),
+        "CONTEXT_MODE_INSTANCE_SHARED": "off",
         "TERM": "xterm",
         "NO_COLOR": "1",
     }

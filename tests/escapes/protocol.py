@@ -67,6 +67,7 @@ async def _the_stream_of_messages_stays_clean(arena: Arena) -> None:
     def talk() -> list[bytes]:
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(CHECKOUT),
                        "HOME": str(arena.home), "CONTEXT_MODE_DIR": str(arena.tmp_path / "data"),
+                       "CONTEXT_MODE_INSTANCE_SHARED": "off",
                        "CONTEXT_MODE_PROJECT_DIR": str(arena.project)}  # fmt: skip
         with subprocess.Popen(
             [sys.executable, "-m", "ctxmode", "serve"], cwd=CHECKOUT, env=environment,

@@ -50,6 +50,7 @@ def play(tmp_path: Path, project: Path):
             **os.environ,
             "HOME": str(tmp_path / "home"),
             "CONTEXT_MODE_DIR": str(tmp_path / "data"),
+            "CONTEXT_MODE_INSTANCE_SHARED": "off",
         }
         done = subprocess.run(
             [BUN, "run", DRIVER.name],
