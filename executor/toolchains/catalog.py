@@ -159,7 +159,6 @@ def _contents(folder: Path) -> dict[str, bytes]:
 PROBE_LIMITS = Limits(wall_s=30, cpu_s=60, output_bytes=64 * 1024)
 # The first start of a toolchain reads it from disk; the later ones are what a user waits for.
 PROBE_RUNS = 2
-CACHE_VERSION = 1
 # Failures that a busy machine can cause are not stored: the next start tries again.
 TOO_LATE = "its hello program did not end within"
 
@@ -376,7 +375,7 @@ def _load(file: Path) -> dict[str, _Answer]:
     """Read the stored answers; if the file cannot be read, probes run again."""
     try:
         data = read_json(file)
-        if data is None or data["version"] != CACHE_VERSION:
+        if data is None or data["proven_on"] != _describe_machine():
             return {}
         answers = data["answers"].items()
         return {key: (one["start_ms"], one["reason"], one["version"]) for key, one in answers}
@@ -392,4 +391,13 @@ def _save(file: Path, answers: Mapping[str, _Answer]) -> None:
         if not reason.startswith(TOO_LATE)
     }
     with contextlib.suppress(OSError):
-        write_json(file, {"version": CACHE_VERSION, "answers": plain})
+        write_json(file, {"proven_on": _describe_machine(), "answers": plain})
+
+
+def _describe_machine() -> list[str | int]:
+    """Return what a proof holds for, besides the candidate's own files: the kernel, since its last
+    start, and this program's version, by the time of its file."""
+    boot = ""
+    with contextlib.suppress(OSError):  # a container may hide it
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    return [os.uname().release, boot, os.stat(__file__).st_mtime_ns]

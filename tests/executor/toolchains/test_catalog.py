@@ -109,6 +109,13 @@ def remember_a_time(cache: Path) -> None:
     cache.write_text(json.dumps(kept))
 
 
+def move_machine(cache: Path, place: int) -> None:
+    """Changes one part of the machine that the proofs hold for."""
+    kept = json.loads(cache.read_text())
+    kept["proven_on"][place] = "another"
+    cache.write_text(json.dumps(kept))
+
+
 def spoil(cache: Path) -> None:
     cache.write_text("{")
 
@@ -118,10 +125,21 @@ def spoil(cache: Path) -> None:
     [
         (lambda toolchains, cache: None, True),
         (lambda toolchains, cache: os.utime(toolchains / "bash", (1, 1)), False),
+        (lambda toolchains, cache: move_machine(cache, 0), False),
+        (lambda toolchains, cache: move_machine(cache, 1), False),
+        (lambda toolchains, cache: move_machine(cache, 2), False),
         (lambda toolchains, cache: spoil(cache), False),
         (lambda toolchains, cache: cache.unlink(), False),
     ],
-    ids=["nothing happened", "the program changed", "the memory is damaged", "it is gone"],
+    ids=[
+        "nothing happened",
+        "the program changed",
+        "another kernel",
+        "the machine has started again",
+        "another version of this program",
+        "the memory is damaged",
+        "it is gone",
+    ],
 )
 async def test_a_second_start_remembers_until_a_file_changes(
     opened, toolchains: Path, tmp_path: Path, between, remembered
