@@ -23,10 +23,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             os._exit(0)
     from ctxmode.shared_instance import client  # noqa: PLC0415 - the other verbs do without
 
-    code = client.have_done(sys.argv[1:])
+    is_wanted = client.is_wanted(os.environ)
+    try:
+        code = client.have_done(sys.argv[1:]) if is_wanted else None
+    except KeyboardInterrupt:  # before the instance has begun
+        os._exit(130)  # INTERRUPTED in `exit_codes`
     if code is None:
         code = _run_here(None)
-        if sys.argv[1] != "serve":
+        if is_wanted and sys.argv[1] != "serve":
             client.start()
     if sys.argv[1] == "hook":
         os._exit(code)  # a host waits: unloading modules takes a twentieth of its time

@@ -7,8 +7,10 @@ import json
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ctxmode.config.locations import Config, load_config
@@ -55,18 +57,17 @@ def with_app_of(
         return cast("T", act(config, action, sole))
     from ctxmode.app import open_app  # noqa: PLC0415
 
-    async def act_alone() -> T:
-        async with open_app(config, sole=sole) as app:
-            return await act_with(app, action)
-
-    return run_in_trio(act_alone)
+    return run_in_trio(partial(act_with, open_app(config, sole=sole), action))
 
 
-async def act_with(app: App, action: Callable[[App], Awaitable[T]]) -> T:
-    """Run one action with an open App, and print the notices."""
-    tell(before := app.notices)
-    done = await action(app)
-    tell(notice for notice in app.notices if notice not in before)
+async def act_with(
+    opening: AbstractAsyncContextManager[App], action: Callable[[App], Awaitable[T]]
+) -> T:
+    """Run one action with an App, and print the notices."""
+    async with opening as app:
+        tell(before := app.notices)
+        done = await action(app)
+        tell(notice for notice in app.notices if notice not in before)
     return done
 
 

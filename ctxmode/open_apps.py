@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
@@ -44,6 +46,7 @@ class OpenApps:
         self._idle_s = idle_s
         self._open: dict[Config, _OpenApp] = {}
         self._opening: dict[Config, trio.Lock] = {}
+        self._context = copy_context()  # that of no command: a project outlives those
 
     @classmethod
     @asynccontextmanager
@@ -70,10 +73,7 @@ class OpenApps:
                 held = None
             if held is None:
                 self._make_room()
-                held = await self._nursery.start(self._hold, config, state)
-                if isinstance(held, Exception):
-                    raise held
-                self._open[config] = held
+                held = await self._open_one(config, state)
             held.users += 1
         try:
             yield held.app
@@ -83,11 +83,21 @@ class OpenApps:
             if self._open.get(config) is not held and not held.users:
                 held.scope.cancel()
 
+    async def _open_one(self, config: Config, state: object) -> _OpenApp:
+        """Open a project, also if the command that needs it is gone before."""
+        send, receive = trio.open_memory_channel[_OpenApp | ContextModeError](1)
+        start = partial(self._nursery.start_soon, self._hold, config, state, send.send_nowait)
+        self._context.copy().run(start)
+        opened = await receive.receive()
+        if isinstance(opened, ContextModeError):
+            raise opened
+        return opened
+
     async def _hold(
         self,
         config: Config,
         state: object,
-        task_status: trio.TaskStatus[_OpenApp | ContextModeError],
+        report: Callable[[_OpenApp | ContextModeError], None],
     ) -> None:
         """Keep a project open until its scope is cancelled, in a separate task."""
         is_open = False
@@ -96,14 +106,15 @@ class OpenApps:
                 async with open_app(config) as app:
                     for notice in app.notices:
                         logging.getLogger(__name__).warning("%s", notice)
-                    task_status.started(_OpenApp(app, state, scope, 0, trio.current_time()))
-                    is_open = True
+                    held = _OpenApp(app, state, scope, 0, trio.current_time())
+                    self._open[config], is_open = held, True
+                    report(held)
                     await trio.sleep_forever()
         except Exception as raised:
             error = unwrap(raised)
             if is_open or not isinstance(error, ContextModeError):
                 raise
-            task_status.started(error)
+            report(error)
 
     def _retire(self, config: Config) -> None:
         """Lend a project to no one else; it closes when its last user ends."""

@@ -136,11 +136,6 @@ class Request:
     packages: tuple[str, ...] = ()  # names in its language, or a project's file that lists them
 
     @property
-    def waits_with(self) -> str | None:
-        """Return the client whose other runs it waits for; None in the background."""
-        return None if self.background else self.owner
-
-    @property
     def keeps_with(self) -> str:
         """Return the client whose earlier outputs it supersedes; those of one user share them."""
         return "" if self.owner.startswith(LOCAL) else self.owner

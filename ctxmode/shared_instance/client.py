@@ -117,8 +117,6 @@ def connect() -> _socket.socket | None:
 def have_done(arguments: Sequence[str]) -> int | None:
     """Hand a command to the instance; return its exit code, or None if this process must do it. The
     input that was read for it stays readable."""
-    if not is_wanted(os.environ):
-        return None
     global journal  # noqa: PLW0603 - of this process, which is one server
     if arguments[0] != "hook":
         # The instance could not stop reading what a user types.
@@ -186,7 +184,7 @@ def run(arguments: Sequence[str]) -> int | None:
         return None
     data = bytearray()
     try:
-        stream.settimeout(messages.ANSWER_S_MAX)
+        stream.settimeout(messages.TAKEN_S_MAX)
         given = (0, 1, 2) if journal is None else (0, 1, 2, journal)
         descriptors = b"".join(one.to_bytes(4, sys.byteorder) for one in given)
         request = memoryview(_pack_request(arguments, b""))
@@ -214,7 +212,7 @@ def start() -> None:
     folder, name = find_folder(os.environ), name_instance()
     mark = os.path.join(folder, f"{name}.started")
     try:
-        if not is_wanted(os.environ) or os.stat(mark).st_mtime + START_EVERY_S > time.time():
+        if os.stat(mark).st_mtime + START_EVERY_S > time.time():
             return
     except OSError:
         pass  # never started
@@ -259,11 +257,13 @@ def _wait(stream: _socket.socket, data: bytearray) -> int:
     def pass_on(number: int, _: object) -> None:
         stream.sendall(messages.pack(messages.SIGNAL, b"%d" % number))
 
-    stream.settimeout(None)
+    stream.settimeout(messages.SILENCE_S_MAX)
     for number in _SIGNALS:
         if _signal.getsignal(number) is not _signal.SIG_IGN:  # nohup ignores one
             _signal.signal(number, pass_on)
-    return int(_receive(stream, data)[1])
+    while (answer := _receive(stream, data))[0] != messages.DONE:
+        pass  # it works
+    return int(answer[1])
 
 
 def _write(descriptor: int, text: bytes) -> None:

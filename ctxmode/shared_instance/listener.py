@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from base.frames import take_frame
+from ctxmode import crash_report
 from ctxmode.shared_instance import messages, processes, server
 
 IDLE_S = 600.0
@@ -240,6 +241,8 @@ class Listener:
                 processes.become(asked)
                 server.serve(theirs, IDLE_S)
                 code = 0
+            except BaseException as error:
+                crash_report.report(error)
             finally:
                 os._exit(code)
         theirs.close()

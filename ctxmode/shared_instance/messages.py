@@ -15,13 +15,21 @@ GREETING_S_MAX = 0.2
 ANSWER_S_MAX = 30.0
 """Longer than any answer of a hook takes: its own limits are shorter."""
 
+TAKEN_S_MAX = 3.0
+BEAT_S = 20.0
+SILENCE_S_MAX = 90.0
+"""An instance that works for a command says so every BEAT_S; after this silence it is lost."""
+
 BYTES_MAX = 64 << 20
 """Size limit of a message. A hook's event may contain a whole file."""
 
 RECEIVE_BYTES = 1 << 18
-TAKEN, REFUSED, DONE, GO, SIGNAL = b"taken", b"refused", b"done", b"go", b"signal"
-"""Kinds of messages after a request: it is accepted, or the command must work by itself; its
-result; the command still waits for it; a signal to the command."""
+TAKEN, REFUSED, BEAT, DONE = b"taken", b"refused", b"beat", b"done"
+"""Kinds of answers to a request: it is accepted; the command must work by itself; the instance
+works; the result."""
+
+GO, SIGNAL = b"go", b"signal"
+"""Kinds of messages to it: the command still waits; it got a signal."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import socket
 import struct
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -171,23 +171,33 @@ class _Command:
 
     async def carry_out(self, asked: messages.CommandLine, descriptors: list[int]) -> None:
         """Carry out a command that still waits for it, and send its exit code."""
+        if not os.access(asked.folder, os.X_OK):
+            await self._stream.send_all(messages.pack(messages.REFUSED))
+            return
         journal = descriptors[3] if len(descriptors) > 3 else None
         data = bytearray()
         with _open_streams(descriptors[:3], asked.errors) as opened:
             await self._stream.send_all(messages.pack(messages.TAKEN))
-            with trio.fail_after(messages.ANSWER_S_MAX):
+            with trio.fail_after(messages.TAKEN_S_MAX):
                 while take_frame(data) is None:
                     if not (chunk := await self._stream.receive_some()):
                         return  # it has given up, and works by itself
                     data += chunk
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._obey, data)
+                nursery.start_soon(self._beat)
                 try:
                     code = await trio.to_thread.run_sync(self._work, asked, opened, journal)
                 finally:
                     nursery.cancel_scope.cancel()
         if not self._is_handed_back:
             await self._stream.send_all(messages.pack(messages.DONE, b"%d" % code))
+
+    async def _beat(self) -> None:
+        while True:
+            await trio.sleep(messages.BEAT_S)
+            with suppress(trio.BrokenResourceError):
+                await self._stream.send_all(messages.pack(messages.BEAT))
 
     async def _obey(self, data: bytearray) -> None:
         """Cancel the command at a signal, or if its process is gone."""
@@ -233,7 +243,7 @@ class _Command:
         with self._scope:
             async with self._apps.lease(config, sole) as app:
                 alone = app.for_command(is_listed=sole is None)
-                done = await launch.act_with(alone, action)
+                done = await launch.act_with(nullcontext(alone), action)
                 await alone.settle()
                 return done
         raise self._build_end()

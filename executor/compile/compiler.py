@@ -224,7 +224,7 @@ class Compiler:
             return await self._runner.run(
                 lambda layout: _compile_job(plan, execution, layout, folder.name),
                 profile=COMPILING,
-                owner=checked.request.waits_with,
+                owner=None if checked.request.background else checked.request.owner,
                 observe=execution.observe,
             )
 

@@ -173,11 +173,12 @@ class Execution:
         Raises:
             RequestError, SandboxUnavailableError, OSError: see `Runner.run`.
         """
+        request = self.checked.request
         return await runner.run(
             self.job,
             self.on_output,
             profile=self.checked.profile,
-            owner=self.checked.request.waits_with,
+            owner=None if request.background else request.owner,
             observe=self.observe,
         )
 

@@ -78,7 +78,7 @@ class Runner:
             SandboxUnavailableError: the server has lost its temporary folder.
             OSError: its output cannot be spooled.
         """
-        async with contextlib.nullcontext() if owner is None else self.turn(owner):
+        async with self.turn(owner):
             with self.progress(profile, on_output) as progress:
                 if observe:
                     observe(progress)
@@ -89,8 +89,10 @@ class Runner:
                 result = await self._run(make_job(layout), progress, layout, record)
         return progress.complete(result)
 
-    def turn(self, owner: str) -> trio.CapacityLimiter:
-        """Return what the runs of one client wait for: no client delays another."""
+    def turn(self, owner: str | None) -> contextlib.AbstractAsyncContextManager[None]:
+        """Return the turn of a client's runs, since no client delays another; without one, none."""
+        if owner is None:
+            return contextlib.nullcontext()
         return self._turns.setdefault(owner, trio.CapacityLimiter(self._concurrency))
 
     @property

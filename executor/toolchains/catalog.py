@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -162,7 +163,7 @@ PROBE_RUNS = 2
 # Failures that a busy machine can cause are not stored: the next start tries again.
 TOO_LATE = "its hello program did not end within"
 
-
+_Machine = list[str | int]
 _Answer = tuple[float | None, str, str | None]
 """A probe's finding: start time, why it does not run, version. Stored until one of the candidate's
 files changes."""
@@ -188,7 +189,12 @@ class Toolchains:
         self._found = found
         self._cache_file = cache
         self._cwd = cwd
-        self._answers = _load(cache)
+        # Proofs also hold for one kernel, since its start, and one version, by this file's time.
+        boot = ""
+        with contextlib.suppress(OSError):  # a container may hide it
+            boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
+        self._machine: _Machine = [os.uname().release, boot, os.stat(__file__).st_mtime_ns]
+        self._answers = _load(cache, self._machine)
         self._busy: dict[str, trio.Lock] = {name: trio.Lock() for name in found}
         self._chosen: dict[tuple[str, bool], runtimes.Candidate] = {}
 
@@ -234,8 +240,7 @@ class Toolchains:
         )
 
     def finds_same(self, language: runtimes.Language, project: Path, home: Path) -> bool:
-        """Return whether a language is found on this machine where it was found before. Those of an
-        image stay where they are."""
+        """Return whether a language is found where it was before. Those of an image stay there."""
         if self._runner.placement.can.back_end != "cell":
             return True
         search_path = os.environ.get("PATH", os.defpath).split(":")
@@ -283,7 +288,8 @@ class Toolchains:
                     async with trio.open_nursery() as nursery:
                         for candidate in unknown:
                             nursery.start_soon(self._probe, candidate)
-                await trio.to_thread.run_sync(_save, self._cache_file, dict(self._answers))
+                save = partial(_save, self._cache_file, self._machine, dict(self._answers))
+                await trio.to_thread.run_sync(save)
         runnable, failed = [], []
         for candidate in candidates:
             start_ms, reason, _ = self._answers[_key(candidate)]
@@ -371,11 +377,11 @@ def _key(candidate: runtimes.Candidate) -> str:
     return json.dumps([candidate.toolchain.name, candidate.path, candidate.fingerprint])
 
 
-def _load(file: Path) -> dict[str, _Answer]:
+def _load(file: Path, machine: _Machine) -> dict[str, _Answer]:
     """Read the stored answers; if the file cannot be read, probes run again."""
     try:
         data = read_json(file)
-        if data is None or data["proven_on"] != _describe_machine():
+        if data is None or data["proven_on"] != machine:
             return {}
         answers = data["answers"].items()
         return {key: (one["start_ms"], one["reason"], one["version"]) for key, one in answers}
@@ -383,7 +389,7 @@ def _load(file: Path) -> dict[str, _Answer]:
         return {}
 
 
-def _save(file: Path, answers: Mapping[str, _Answer]) -> None:
+def _save(file: Path, machine: _Machine, answers: Mapping[str, _Answer]) -> None:
     """Replace the file as a whole; not being able to costs the next start its probes, no more."""
     plain = {
         key: {"start_ms": start_ms, "reason": reason, "version": version}
@@ -391,13 +397,4 @@ def _save(file: Path, answers: Mapping[str, _Answer]) -> None:
         if not reason.startswith(TOO_LATE)
     }
     with contextlib.suppress(OSError):
-        write_json(file, {"proven_on": _describe_machine(), "answers": plain})
-
-
-def _describe_machine() -> list[str | int]:
-    """Return what a proof holds for, besides the candidate's own files: the kernel, since its last
-    start, and this program's version, by the time of its file."""
-    boot = ""
-    with contextlib.suppress(OSError):  # a container may hide it
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-    return [os.uname().release, boot, os.stat(__file__).st_mtime_ns]
+        write_json(file, {"proven_on": machine, "answers": plain})

@@ -23,6 +23,7 @@ from ctxmode.hosts.registry import HOSTS, find_adapter, list_events
 from ctxmode.hosts.setup.target import is_registered
 from ctxmode.mcp.tools import NAMES
 from ctxmode.operations import audit
+from ctxmode.shared_instance.client import find_storage
 from policy import deadline, judging
 
 RULES = {
@@ -59,7 +60,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def served(tmp_path: Path):
     """A server of this user lives: it holds its lock."""
-    folder = tmp_path / "data" / "state" / "instances"
+    folder = tmp_path / "data" / "state" / "servers"
     folder.mkdir(parents=True)
     descriptor = os.open(folder / "1-abcd.lock", os.O_RDWR | os.O_CREAT)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -284,7 +285,7 @@ OFF = {"mcpServers": {"context-mode": {"command": "context-mode", "disabled": Tr
 @pytest.fixture
 def coming(tmp_path: Path):
     """A server of this user that is still starting: it takes its lock half a second later."""
-    lock = tmp_path / "data" / "state" / "instances" / "1-abcd.lock"
+    lock = tmp_path / "data" / "state" / "servers" / "1-abcd.lock"
     server = subprocess.Popen([sys.executable, "-c", COMING, str(lock)], stdin=subprocess.PIPE)
     yield
     server.communicate(timeout=60)
@@ -913,11 +914,11 @@ def test_storage_is_where_the_program_itself_keeps_it(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("CONTEXT_MODE_DIR", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
-    assert Path(run.data_dir(os.environ)) == load_config(environ=os.environ, cwd=tmp_path).data_dir
+    assert Path(find_storage(os.environ)) == load_config(environ=os.environ, cwd=tmp_path).data_dir
     for name in ("XDG_DATA_HOME", "CONTEXT_MODE_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
         assert (
-            Path(run.data_dir(os.environ)) == load_config(environ=os.environ, cwd=tmp_path).data_dir
+            Path(find_storage(os.environ)) == load_config(environ=os.environ, cwd=tmp_path).data_dir
         )
 
 
