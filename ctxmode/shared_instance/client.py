@@ -185,15 +185,15 @@ def run(arguments: Sequence[str]) -> int | None:
     data = bytearray()
     try:
         stream.settimeout(messages.TAKEN_S_MAX)
-        given = (0, 1, 2) if journal is None else (0, 1, 2, journal)
-        descriptors = b"".join(one.to_bytes(4, sys.byteorder) for one in given)
-        request = memoryview(_pack_request(arguments, b""))
-        rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)
-        stream.sendall(request[stream.sendmsg([request], [rights]) :])
+        stream.sendall(_pack_request(arguments, b""))
         if _receive(stream, data)[0] != messages.TAKEN:
             stream.close()
             return None
-        stream.sendall(messages.pack(messages.GO))
+        # Streams come last: one that hangs with them would keep a reader of our output waiting.
+        given = (0, 1, 2) if journal is None else (0, 1, 2, journal)
+        descriptors = b"".join(one.to_bytes(4, sys.byteorder) for one in given)
+        rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)
+        stream.sendmsg([messages.pack(messages.GO)], [rights])
     except (OSError, ValueError, EOFError):
         stream.close()
         return None

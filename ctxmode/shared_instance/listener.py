@@ -71,13 +71,6 @@ class _Waiting:
     stream: socket.socket
     until: float
     data: bytearray = field(default_factory=bytearray)
-    descriptors: list[int] = field(default_factory=list)
-
-    def close(self) -> None:
-        """Close the connection and the streams that came with it."""
-        self.stream.close()
-        while self.descriptors:
-            os.close(self.descriptors.pop())
 
 
 class Listener:
@@ -154,12 +147,11 @@ class Listener:
 
     def _receive(self, waiting: _Waiting) -> None:
         try:
-            chunk, given, _, _ = socket.recv_fds(waiting.stream, messages.RECEIVE_BYTES, 4)
+            chunk = waiting.stream.recv(messages.RECEIVE_BYTES)
         except BlockingIOError:
             return
         except OSError:
-            chunk, given = b"", []
-        waiting.descriptors += given
+            chunk = b""
         waiting.data += chunk
         if not chunk or len(waiting.data) > messages.BYTES_MAX:
             self._drop(waiting)
@@ -175,7 +167,7 @@ class Listener:
     def _drop(self, waiting: _Waiting) -> None:
         del self._waiting[waiting.stream.fileno()]
         self._poll.unregister(waiting.stream)
-        waiting.close()
+        waiting.stream.close()
 
     def _take(self, waiting: _Waiting, frame: bytes) -> None:
         asked = messages.CommandLine(frame)
@@ -184,7 +176,7 @@ class Listener:
         if is_alike and asked.arguments[:1] == ["hook"]:
             if os.fork() == 0:
                 self._answer_hook(waiting.stream, asked)
-        elif is_alike and len(waiting.descriptors) >= 3:
+        elif is_alike:
             self._hand_over(waiting, asked, frame)
         else:
             waiting.stream.send(messages.pack(messages.REFUSED))
@@ -209,7 +201,7 @@ class Listener:
         self._waking.close()
         for waiting in self._waiting.values():
             if waiting.stream is not kept:
-                waiting.close()
+                waiting.stream.close()
         for one in self._servers.values():
             one.requests.close()
         self._poll.close()
@@ -224,9 +216,8 @@ class Listener:
                 waiting.stream.send(messages.pack(messages.REFUSED))
                 return
             found = self._servers[key] = self._start(asked)
-        given = [waiting.stream.fileno(), *waiting.descriptors]
         with suppress(OSError):  # it is ending: the command works by itself
-            found.send(frame, given)
+            found.send(frame, waiting.stream.fileno())
 
     def _start(self, asked: messages.CommandLine) -> server.Handle:
         ours, theirs = socket.socketpair()
@@ -236,8 +227,6 @@ class Listener:
             try:
                 ours.close()
                 self._close_all(theirs)
-                for waiting in self._waiting.values():
-                    waiting.close()
                 processes.become(asked)
                 server.serve(theirs, IDLE_S)
                 code = 0

@@ -50,8 +50,8 @@ UNREAD = frozenset(
 `client_environ` has a command's own. `serve` removes them."""
 
 HAND_OVER_S_MAX = 1.0
-DESCRIPTORS_MAX = 5
-"""A command's connection, three streams, and the journal of a server."""
+DESCRIPTORS_MAX = 4
+"""A command's streams, and the journal of a server."""
 
 DRAIN_S_MAX = 30.0
 """Time for active runs to end after the instance was asked to end."""
@@ -70,11 +70,11 @@ class Handle:
     process: int
     requests: socket.socket
 
-    def send(self, frame: bytes, descriptors: list[int]) -> None:
-        """Hand over a request with its connection and streams; raise OSError if that fails."""
+    def send(self, frame: bytes, connection: int) -> None:
+        """Hand over a request with its connection; raise OSError if that fails."""
         self.requests.settimeout(HAND_OVER_S_MAX)
         data = messages.pack(frame)
-        self.requests.sendall(data[socket.send_fds(self.requests, [data], descriptors) :])
+        self.requests.sendall(data[socket.send_fds(self.requests, [data], [connection]) :])
 
     def end(self, *, is_asked: bool) -> None:
         """Send no more requests. If the user asked for the end, it ends after its active runs, else
@@ -118,6 +118,10 @@ STREAMS = ("stdin", "stdout", "stderr")
 
 # Those of the command whose code runs in this context: `sys.stdout` and the others lead to them.
 _current: ContextVar[dict[str, IO[str]] | None] = ContextVar("_current", default=None)
+
+
+_left_open: list[ExitStack] = []
+"""Streams of abandoned commands, which close with this process."""
 
 
 class _ContextStream:
@@ -167,29 +171,36 @@ class _Command:
         self._ending = ending
         self._scope = trio.CancelScope()
         self._signal = signal.SIGTERM
+        self._is_acting = self._is_abandoned = False
         self._is_handed_back = False  # the command's process serves its client from now on
 
-    async def carry_out(self, asked: messages.CommandLine, descriptors: list[int]) -> None:
+    async def carry_out(self, asked: messages.CommandLine) -> None:
         """Carry out a command that still waits for it, and send its exit code."""
         if not os.access(asked.folder, os.X_OK):
             await self._stream.send_all(messages.pack(messages.REFUSED))
             return
-        journal = descriptors[3] if len(descriptors) > 3 else None
+        await self._stream.send_all(messages.pack(messages.TAKEN))
         data = bytearray()
-        with _open_streams(descriptors[:3], asked.errors) as opened:
-            await self._stream.send_all(messages.pack(messages.TAKEN))
-            with trio.fail_after(messages.TAKEN_S_MAX):
-                while take_frame(data) is None:
-                    if not (chunk := await self._stream.receive_some()):
-                        return  # it has given up, and works by itself
-                    data += chunk
+        with trio.fail_after(messages.TAKEN_S_MAX):
+            received = await _receive(self._stream.socket, data)
+        if received is None:
+            return  # it has given up, and works by itself
+        descriptors = received[1]
+        journal = descriptors[3] if len(descriptors) > 3 else None
+        with ExitStack() as stack:
+            opened = stack.enter_context(_open_streams(descriptors[:3], asked.errors))
+            if journal is not None:
+                stack.callback(os.close, journal)
+            code = None
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._obey, data)
+                nursery.start_soon(self._obey, data, nursery.cancel_scope)
                 nursery.start_soon(self._beat)
-                try:
-                    code = await trio.to_thread.run_sync(self._work, asked, opened, journal)
-                finally:
-                    nursery.cancel_scope.cancel()
+                work = partial(self._work, asked, opened, journal)
+                code = await trio.to_thread.run_sync(work, abandon_on_cancel=True)
+                nursery.cancel_scope.cancel()
+            if code is None:  # a thread still reads or writes, and to close would wait for it
+                code = 128 + self._signal
+                _left_open.append(stack.pop_all())
         if not self._is_handed_back:
             await self._stream.send_all(messages.pack(messages.DONE, b"%d" % code))
 
@@ -199,20 +210,22 @@ class _Command:
             with suppress(trio.BrokenResourceError):
                 await self._stream.send_all(messages.pack(messages.BEAT))
 
-    async def _obey(self, data: bytearray) -> None:
-        """Cancel the command at a signal, or if its process is gone."""
-        while True:
-            while frame := take_frame(data):
-                self._signal = signal.Signals(int(messages.unpack(frame)[1]))
-                self._scope.cancel()
+    async def _obey(self, data: bytearray, whole: trio.CancelScope) -> None:
+        """Cancel the command at a signal, or if its process is gone. A thread that waits for a
+        stream is abandoned."""
+        chunk: bytes | bytearray = b"-"
+        while chunk:
             try:
                 chunk = await self._stream.receive_some()
             except trio.BrokenResourceError:
                 chunk = b""
-            if not chunk:
-                self._scope.cancel()
-                return
             data += chunk
+            frame = take_frame(data)
+            if frame:
+                self._signal = signal.Signals(int(messages.unpack(frame)[1]))
+            if frame or not chunk:
+                self._is_abandoned = not self._is_acting
+                (self._scope if self._is_acting else whole).cancel()
 
     def _work(
         self, asked: messages.CommandLine, opened: dict[str, IO[str]], journal: int | None
@@ -240,7 +253,7 @@ class _Command:
     async def _act_in_trio(
         self, config: Config, action: Callable[[App], Awaitable[T]], sole: Request | None
     ) -> T:
-        with self._scope:
+        with self._acting(), self._scope:
             async with self._apps.lease(config, sole) as app:
                 alone = app.for_command(is_listed=sole is None)
                 done = await launch.act_with(nullcontext(alone), action)
@@ -261,11 +274,22 @@ class _Command:
         from ctxmode.mcp.stdio import serve_client  # noqa: PLC0415
         from executor import name_local  # noqa: PLC0415
 
-        with self._scope:
+        with self._acting(), self._scope:
             beside = Beside(self._apps, name_local(), self._ending)
             self._is_handed_back = await serve_client(config, tools, ends, journal, beside)
         if self._scope.cancelled_caught:
             raise self._build_end()
+
+    @contextmanager
+    def _acting(self) -> Iterator[None]:
+        """Mark that the command is in the trio thread, where it can be cancelled."""
+        if self._is_abandoned:
+            raise self._build_end()
+        self._is_acting = True
+        try:
+            yield
+        finally:
+            self._is_acting = False
 
     def _build_end(self) -> BaseException:
         """Return what the signal raises in a command that works by itself."""
@@ -298,7 +322,7 @@ class _Server:
     async def _take_requests(self, commands: trio.Nursery) -> None:
         while True:
             with trio.move_on_after(self._idle_s):
-                received = await _receive(self._requests)
+                received = await _receive(self._requests, bytearray())
                 if received is None:
                     return
                 commands.start_soon(self._carry_out, *received)
@@ -314,7 +338,7 @@ class _Server:
             async with trio.SocketStream(trio.socket.from_stdlib_socket(connection)) as stream:
                 command = _Command(stream, self._apps, self._ending)
                 with suppress(*expected):
-                    await command.carry_out(messages.CommandLine(frame), descriptors)
+                    await command.carry_out(messages.CommandLine(frame))
         except Exception as error:  # a defect, which costs this command alone
             from ctxmode import crash_report  # noqa: PLC0415 - only a defect pays for it
 
@@ -346,9 +370,12 @@ async def _serve(requests: socket.socket, idle_s: float) -> None:
         await _Server(requests, idle_s, apps).serve()
 
 
-async def _receive(stream: trio.socket.SocketType) -> tuple[bytes, list[int]] | None:
-    """Receive a request with its connection and streams; None if the listener is gone."""
-    data, descriptors = bytearray(), list[int]()
+async def _receive(
+    stream: trio.socket.SocketType, data: bytearray
+) -> tuple[bytes, list[int]] | None:
+    """Receive a message with descriptors; None if the other side is gone. Bytes of the next message
+    stay in `data`."""
+    descriptors = list[int]()
     while (frame := take_frame(data)) is None:
         chunk, given, *_ = await stream.recvmsg(
             messages.RECEIVE_BYTES, socket.CMSG_SPACE(DESCRIPTORS_MAX * 4), socket.MSG_CMSG_CLOEXEC

@@ -56,7 +56,7 @@ COMMANDS = {
     "an unknown option": (("run", "--nonsense", "shell", "-c", ":"), b""),
     "help": (("run", "--help"), b""),
     "a denied program": (("run", "shell", "-c", "rm -rf /"), b""),
-    "a signal": (("run", "shell", "-c", "kill -9 $$"), b""),
+    "its own signal": (("run", "shell", "-c", "kill -9 $$"), b""),
     "a limit": (("run", "--timeout", "0.3", "shell", "-c", "sleep 30"), b""),
     "a batch": (("run", "--batch", "-"), b'["echo one", "echo two"]'),
     "the terminal's width": (("run", "shell", "-c", "echo ${COLUMNS-unset}"), b""),
@@ -169,6 +169,40 @@ def test_a_signal_ends_the_run(shared):
         running.send_signal(signal.SIGINT)
         assert running.wait(30) == 130
     assert using.run("ps", "--json").stdout.count(b'"number"') == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_command_that_waits_for_its_program(number, shared):
+    using, process = shared
+    reader, writer = os.pipe()  # a pipe that nobody writes to
+    waiting = subprocess.Popen(
+        [*using.command, "run", "python", "-"],
+        env=using.environment,
+        cwd=using.project,
+        stdin=reader,
+        stdout=subprocess.PIPE,
+    )
+    with waiting:
+        wait_until(lambda: list_servers(process))
+        time.sleep(1)  # until it reads
+        waiting.send_signal(number)
+        assert waiting.wait(30) == 128 + number
+    os.write(writer, b"print('ran')")
+    os.close(writer)
+    os.close(reader)
+    assert using.run("run", "shell", "-c", "echo on").stdout == b"on\n"
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_server_that_hangs_is_passed_by(is_begun, shared):
+    using, process = shared
+    if is_begun:
+        using.run("run", "shell", "-c", ":")
+    for one in list_servers(process):
+        os.kill(one, signal.SIGSTOP)
+    assert using.run("run", "shell", "-c", "echo hi").stdout == b"hi\n"
+    for one in list_servers(process):
+        os.kill(one, signal.SIGCONT)
 
 
 def test_an_instance_that_does_not_answer_is_passed_by(shared):
