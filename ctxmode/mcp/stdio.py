@@ -76,13 +76,13 @@ async def serve_client(
             notes = None if journal is None else Journal(journal)
             owner = beside.owner if beside else ""
             connection = Connection(ends[1], tools, nursery, owner, notes)
-            await connection.resume()
+            is_resumed = await connection.resume()
             apps = beside.apps if beside else None
             nursery.start_soon(_open_server, config, tools, connection, apps)
             nursery.start_soon(connection.read, protocol.LineReader(ends[0], LINE_BYTES_MAX))
             if beside:
                 nursery.start_soon(hand_back, connection, beside.ending)
-            elif journal is not None:
+            elif journal is not None and not is_resumed:  # the instance may have refused it
                 nursery.start_soon(hand_over, connection)
     except* (BrokenPipeError, trio.TooSlowError):
         pass
@@ -195,8 +195,9 @@ class Connection:
         self.is_handed_over = True
         self._nursery.cancel_scope.cancel()
 
-    async def resume(self) -> None:
-        """Continue after another server was lost: its greeting is valid, and its calls failed."""
+    async def resume(self) -> bool:
+        """Continue after another server was lost: its greeting is valid, and its calls failed.
+        Return whether there was one."""
         greeting, running = self._journal.read() if self._journal else (None, [])
         if greeting is not None:
             self._greeting = greeting
@@ -205,6 +206,7 @@ class Connection:
         for request_id in running:
             await self.write(pack_error(request_id, ProtocolError(INTERNAL_ERROR, LOST)))
         self._note()
+        return greeting is not None
 
     def _note(self) -> None:
         if self._journal:

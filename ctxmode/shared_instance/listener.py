@@ -88,6 +88,7 @@ class Listener:
         self._servers: dict[server.Key, server.Handle] = {}
         self._own = processes.describe(os.getpid())
         self._code = processes.stamp_code()
+        self._takes_runs = processes.leave_folder()
         self._used_at = self._looked_at = time.monotonic()
         self.is_ending = False
         self.is_asked_to_end = False
@@ -176,7 +177,7 @@ class Listener:
         if is_alike and asked.arguments[:1] == ["hook"]:
             if os.fork() == 0:
                 self._answer_hook(waiting.stream, asked)
-        elif is_alike:
+        elif is_alike and self._takes_runs:
             self._hand_over(waiting, asked, frame)
         else:
             waiting.stream.send(messages.pack(messages.REFUSED))
@@ -216,8 +217,10 @@ class Listener:
                 waiting.stream.send(messages.pack(messages.REFUSED))
                 return
             found = self._servers[key] = self._start(asked)
-        with suppress(OSError):  # it is ending: the command works by itself
+        try:
             found.send(frame, waiting.stream.fileno())
+        except OSError:  # it is ending, or hangs: this and later commands do without it
+            self._servers.pop(key).requests.close()
 
     def _start(self, asked: messages.CommandLine) -> server.Handle:
         ours, theirs = socket.socketpair()

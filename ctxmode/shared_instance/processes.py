@@ -3,6 +3,7 @@ command would do itself."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import socket
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _STATUS = ("Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs")
 _SECCOMP = ("Seccomp", "Seccomp_filters", "Cpus_allowed", "Mems_allowed")
+CLONE_FS = 0x200  # linux/sched.h
 _NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
 
 Traits = tuple[object, ...]
@@ -49,6 +51,12 @@ def describe(process: int) -> Traits:
     spaces = [os.readlink(f"{folder}/ns/{name}") for name in _NAMESPACES]
     priority = os.getpriority(os.PRIO_PROCESS, process)
     return status, limits, spaces, os.readlink(f"{folder}/root"), priority
+
+
+def leave_folder() -> bool:
+    """Give this thread a working folder and umask apart from other threads (unshare(2)); return
+    whether the kernel permits that. Most containers do not."""
+    return int(ctypes.CDLL(None).unshare(CLONE_FS)) == 0
 
 
 def become(asked: CommandLine) -> None:

@@ -7,7 +7,6 @@ project is open already: see `ctxmode.launch`.
 
 from __future__ import annotations
 
-import ctypes
 import io
 import os
 import signal
@@ -28,7 +27,7 @@ from base.frames import take_frame
 from ctxmode import command_line, launch
 from ctxmode.errors import ContextModeError
 from ctxmode.open_apps import OpenApps
-from ctxmode.shared_instance import messages
+from ctxmode.shared_instance import messages, processes
 from executor.run import client_environ
 
 if TYPE_CHECKING:
@@ -57,8 +56,6 @@ DRAIN_S_MAX = 30.0
 """Time for active runs to end after the instance was asked to end."""
 
 THREADS_MAX = 256
-CLONE_FS = 0x200
-
 Key: TypeAlias = tuple[int, frozenset[tuple[str, str]]]
 """A umask, and an environment without UNREAD."""
 
@@ -231,9 +228,7 @@ class _Command:
         self, asked: messages.CommandLine, opened: dict[str, IO[str]], journal: int | None
     ) -> int:
         """Run the command's code in this thread."""
-        # A thread with its own working folder and umask: see unshare(2).
-        if ctypes.CDLL(None, use_errno=True).unshare(CLONE_FS) != 0:
-            raise OSError(ctypes.get_errno(), "unshare")
+        processes.leave_folder()
         os.chdir(asked.folder)
         os.umask(asked.mask)
         client_environ.set(asked.environ)

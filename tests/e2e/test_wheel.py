@@ -78,4 +78,8 @@ def test_the_wheel_installs_into_an_empty_environment_and_proves_itself(installe
     assert tried.stdout, tried.stderr
     trial = json.loads(tried.stdout)
     assert (tried.returncode, trial["problems"]) == (0, []), tried.stderr
+    ended: list[int] = []
+    while not ended:  # the instance that a command starts for the next
+        assert run("run", "shell", "-c", "echo hi").stdout == b"hi\n"
+        ended = json.loads(run("ps", "stop", "--instance", "--json").stdout)["ended"]
     assert {"shell", "python", "perl"} <= {answer["language"] for answer in trial["answers"]}
